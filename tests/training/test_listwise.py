@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
 from evidencebench.models.embedding.formats import FORMATS
-from evidencebench.training.listwise import Scope, batch_of, drawn, listwise_examples
+from evidencebench.training.listwise import Scope, batch_of, draw_positions, listwise_examples
 from examples import examples
 from labelled_papers import PAPERS, paper
 from strategies import instances
@@ -32,7 +32,7 @@ def test_a_source_is_never_drawn_as_wrong_and_repeats_of_a_sentence_are_one(
         return  # nothing to find in any of them
     for example in found:
         assert len(set(example.texts)) == len(example.texts)
-        positions = drawn(example, *counts, np.random.default_rng(seed))
+        positions = draw_positions(example, *counts, np.random.default_rng(seed))
         assert len(set(positions.tolist())) == len(positions)
         right, wrong = set(example.positives) & set(positions), set(example.negatives) & set(positions)
         assert right | wrong == set(positions)
@@ -74,7 +74,7 @@ def test_sources_of_other_aspects_and_of_other_instances_of_the_paper_are_masked
 def test_heavier_sentences_are_drawn_more_often() -> None:
     (example,) = listwise_examples(PAPERS[:1], FORMATS["plain"])
     weights = np.where(np.arange(8) == 3, 1.0, 1e-9)
-    draws = [drawn(example, 1, 1, np.random.default_rng(seed), weights) for seed in range(20)]
+    draws = [draw_positions(example, 1, 1, np.random.default_rng(seed), weights) for seed in range(20)]
     assert all(3 in positions for positions in draws)
 
 

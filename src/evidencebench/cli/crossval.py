@@ -21,7 +21,7 @@ from evidencebench.scoring.signature import signature
 from evidencebench.tables import Cell, Table
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.plan import CrossValidation, planned, versions_before_training
+from evidencebench.training.crossval.plan import CrossValidation, make_plan, versions_before_training
 from evidencebench.training.crossval.splits import rehearse_splits
 from evidencebench.training.training_table import trainable
 from evidencebench.wording import counted
@@ -99,7 +99,7 @@ def command(
     if asking.estimate:
 
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
-            return rehearse_splits(planned(what, dataset), dataset, what.asked, client=client, on_progress=shown)
+            return rehearse_splits(make_plan(what, dataset), dataset, what.asked, client=client, on_progress=shown)
 
         how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"
         n_failed = print_estimate(asking, rehearse, how=how)

@@ -32,7 +32,7 @@ from evidencebench.training.listwise import (
     ListwiseExample,
     Scope,
     batch_of,
-    drawn,
+    draw_positions,
 )
 from evidencebench.training.training_folder import last_checkpoint, named_write_errors, put_model, training_folder
 from evidencebench.version import __version__
@@ -201,7 +201,7 @@ class FineTuning(ABC):
                 parts = []
                 for place in places:
                     generator = np.random.default_rng([seed, epoch, place])
-                    of = drawn(examples[place], self.positives, self.negatives, generator, weights[place])
+                    of = draw_positions(examples[place], self.positives, self.negatives, generator, weights[place])
                     parts.append((examples[place], of))
                 return batch_of(parts)
 

@@ -123,7 +123,7 @@ def listwise_examples(
     return found
 
 
-def drawn(
+def draw_positions(
     example: ListwiseExample,
     positives: int,
     negatives: int,

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.group_commit import GroupCommit
-from evidencebench.models.llm.reply_cache import ReplyCache, opened
+from evidencebench.models.llm.reply_cache import ReplyCache, connect_durably
 from examples import examples
 from replies import keep, numbered, reply_to, requests_and_replies
 
@@ -72,7 +72,7 @@ def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
     path, everyone_waits = tmp_path / "replies.sqlite", threading.Event()
 
     def connect(path: Path) -> sqlite3.Connection:
-        connection = opened(path)
+        connection = connect_durably(path)
         connection.set_trace_callback(statements.append)
         return connection
 
@@ -111,7 +111,7 @@ def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path)
         statement = "no SQL" if number == 2 else "INSERT INTO wanted (key, sender) VALUES (x'00', ?)"
         return connection.execute(statement, (number,) if number != 2 else ())
 
-    writer = GroupCommit(path, opened)
+    writer = GroupCommit(path, connect_durably)
     waiting = [writer.submit(partial(change, number=number)) for number in range(5)]
     everyone_waits.set()
     assert [type(future.exception()) for future in waiting] == [
@@ -125,10 +125,10 @@ def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path)
 
 def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
-    opened(path).close()
+    connect_durably(path).close()
     with sqlite3.connect(path, isolation_level=None) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        writer = GroupCommit(path, opened)
+        writer = GroupCommit(path, connect_durably)
         done = writer.submit(lambda connection: connection.execute("DELETE FROM wanted"))
         with pytest.raises(CacheError, match=r"another process holds it, so what came last is not written yet"):
             writer.close(0.05)

@@ -63,7 +63,7 @@ class Collector:
 
         try:
             with cache_errors(self.cache.path):  # a temporary file fails if the disk is full
-                await calls.tried(attempt)
+                await calls.retry(attempt)
         except EndpointError:
             if not self._is_damaged_only(remote):
                 raise

@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.reply_cache import ReplyCache, packed_request, unpacked
+from evidencebench.models.llm.reply_cache import ReplyCache, pack_request, unpack
 
 _KEY = re.compile("[0-9a-f]{64}")
 _UNSENT = (
@@ -102,7 +102,7 @@ class BatchQueue:
             connection.execute(
                 "INSERT INTO waiting (key, model, base_url, key_env, created, n_bytes, request) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
-                (key, *BatchGroup.of(request), self._cache.clock(), n_bytes, packed_request(request)),
+                (key, *BatchGroup.of(request), self._cache.clock(), n_bytes, pack_request(request)),
             )
             connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (key, sender))
 
@@ -206,7 +206,7 @@ class BatchQueue:
             return None
         key_env, packed = rows[0]
         try:
-            request = msgspec.json.decode(unpacked(packed), type=ChatRequest)
+            request = msgspec.json.decode(unpack(packed), type=ChatRequest)
         except (zlib.error, ValueError, TypeError):
             request = None
         if request is None or request.key != key:

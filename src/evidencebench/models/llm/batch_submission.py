@@ -32,7 +32,7 @@ async def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: Batc
     with cache_errors(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # fails if the disk is full
         rows = (api.row_of(key, request) for key, request in queue.requests(batch))
         prepared = await api.prepare(calls, rows, body, batch.intent)
-        return await calls.tried(attempt)
+        return await calls.retry(attempt)
 
 
 async def _name_after(

@@ -10,7 +10,7 @@ import msgspec
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.reply_cache import ReplyCache, unpacked
+from evidencebench.models.llm.reply_cache import ReplyCache, unpack
 
 _PAGE_ROWS = 64
 _CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
@@ -83,7 +83,7 @@ def kept_replies(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> Iterato
 def _read_kept(cache: ReplyCache, key: str, created: float, packed: bytes) -> KeptReply | None:
     try:
         found = cache.find(key)
-        request = msgspec.json.decode(unpacked(packed), type=ChatRequest)
+        request = msgspec.json.decode(unpack(packed), type=ChatRequest)
     except (CacheError, zlib.error, ValueError, TypeError):
         return None
     if found is None or request.key != key:

@@ -80,7 +80,7 @@ class ReplyCache:
         if not isinstance(packed, bytes) or digest != _digest(key, packed, cost_usd):
             raise self._damaged_error(key)
         try:
-            return msgspec.json.decode(unpacked(packed), type=ChatReply), cost_usd
+            return msgspec.json.decode(unpack(packed), type=ChatReply), cost_usd
         except (zlib.error, ValueError) as error:
             raise self._damaged_error(key) from error
 
@@ -147,7 +147,7 @@ class ReplyCache:
 
     def _begin(self) -> None:
         self._lock, self._process_id = threading.Lock(), os.getpid()
-        self._writer, self._reading = GroupCommit(self.path, opened), Reopening(self.path, opened)
+        self._writer, self._reading = GroupCommit(self.path, connect_durably), Reopening(self.path, connect_durably)
         self._locks = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
@@ -171,7 +171,7 @@ class ReplyCache:
             cost_usd,
             packed,
             _digest(key, packed, cost_usd),
-            packed_request(request),
+            pack_request(request),
         )
         connection.execute(_INSERT, row)
 
@@ -182,7 +182,7 @@ class ReplyCache:
         )
 
 
-def opened(path: Path) -> sqlite3.Connection:
+def connect_durably(path: Path) -> sqlite3.Connection:
     """Return a connection whose commits are on the disk when they return; make the file if there is none."""
     connection = connect(path, REPLIES)
     connection.execute("PRAGMA synchronous = FULL")
@@ -205,13 +205,13 @@ def cache_errors(path: Path) -> Iterator[None]:
         raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
 
 
-def packed_request(request: ChatRequest) -> bytes:
+def pack_request(request: ChatRequest) -> bytes:
     """Return the canonical JSON of a request, compressed, without the name of the API key's variable."""
     without_name = msgspec.structs.replace(request, key_env=None)
     return zlib.compress(msgspec.json.encode(without_name, order="deterministic"), 1)
 
 
-def unpacked(packed: bytes) -> bytes:
+def unpack(packed: bytes) -> bytes:
     """Return the content of a compressed value; raise `zlib.error` or `ValueError` if it is damaged or too large."""
     unpacker = zlib.decompressobj()
     content = unpacker.decompress(packed, _MOST_BYTES)

@@ -1,5 +1,5 @@
-"""Cross-validation by paper: every paper is answered by models that saw nothing of it.
+"""Cross-validate systems by paper: a model never answers a paper on which it was trained.
 
-In reading order: `plan` (what is measured, cut into splits), `splits` (one split is trained and asked), `figures` (what
-comes out), `cross_validate` (all of it, with a journal to go on from).
+In reading order: `plan` (what is measured, cut into splits), `splits` (train and ask one split), `figures` (the
+results), `cross_validate` (all of it, with a journal).
 """

@@ -1,4 +1,4 @@
-"""Cross-validate systems by paper; a journal keeps each finished split, so that an interrupted one goes on there."""
+"""Cross-validate systems by paper; a journal holds the finished splits, from which an interrupted call goes on."""
 
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,8 +17,8 @@ from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_of
 from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
-from evidencebench.training.crossval.plan import CrossValidation, Plan, planned, splits_of
-from evidencebench.training.crossval.splits import AnsweredSplit, gathered_splits, split_worker
+from evidencebench.training.crossval.plan import CrossValidation, Plan, make_plan, splits_of
+from evidencebench.training.crossval.splits import AnsweredSplit, gather_splits, split_worker
 
 _BEGINS = b'{"evidencebench_crossval":'
 
@@ -40,16 +40,16 @@ def cross_validate(
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[SystemFigures]:
-    """Return the figures of each system, every instance answered by models that saw nothing of its paper.
+    """Return the figures of each system; every instance is answered by models that were not trained on its paper.
 
-    ``jobs`` is how many processes compute, ``engine`` where the work runs instead. The ``journal`` keeps what is
-    finished, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``client`` and
-    ``waiting`` say how systems that ask a language model are asked, and ``on_progress`` is called with (splits done,
-    splits in all). It raises `RunFormatError` and `RunMismatchError` for a journal that is damaged or another's,
-    `StopError` if no more requests may be sent, and what `planned` raises, before any work.
+    ``jobs`` is the number of processes; ``engine`` says where the work runs instead. The ``journal`` holds finished
+    splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``client`` and
+    ``waiting`` are for systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
+    It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that of another cross-validation,
+    `StopError` if no more requests may be sent, and before any work what `make_plan` raises.
     """
     dataset = dataset_from(dataset)
-    plan, tasks = planned(what, dataset), what.asked
+    plan, tasks = make_plan(what, dataset), what.asked
     splits = list(splits_of(plan))
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(journal or Path(scratch) / "splits.jsonl")
@@ -65,9 +65,9 @@ def cross_validate(
 
             todo = [split for split in splits if split not in finished]
             waits = {split for split in todo if split.waits}
-            # Those that wait for a server come first, since they may be stopped at once by what only it can say.
+            # Splits that wait for a server come first: an error of the server, such as a wrong key, then shows at once.
             asked = [split for split in todo if split in waits]
-            for one in gathered_splits(asked, dataset, tasks, client=client, waiting=waiting):
+            for one in gather_splits(asked, dataset, tasks, client=client, waiting=waiting):
                 keep(one)
             computed = [split for split in todo if split not in waits]
             engine = engine or engine_of(min(jobs, len(computed)))
@@ -77,7 +77,7 @@ def cross_validate(
 
 
 def _read(path: Path, plan: Plan) -> Iterator[AnsweredSplit]:
-    """Yield the splits of a journal that was begun for this plan."""
+    """Yield the finished splits of a journal; raise if it is damaged or of another plan."""
     for number, _, line, _ in lines_of(path.read_bytes()):
         try:
             if number > 1:

@@ -1,4 +1,4 @@
-"""What cross-validation says about systems: figures with intervals, from the picks of all answered."""
+"""The results of a cross-validation: scores of each system with intervals and tests."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ from evidencebench.wording import one_line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFigures:
-    """One system on one task; every instance counts with its mean over the seeds."""
+    """The scores of one system on one task; each instance counts with its mean over the seeds."""
 
-    recall: Estimate  # each paper asked with its own hypothesis
-    seed_spread: float  # standard deviation of the mean over seeds; 0 with one seed
-    wrong: Estimate  # recall when each paper is asked with another's hypothesis
+    recall: Estimate  # aspect recall, each paper asked with its own hypothesis
+    seed_spread: float  # standard deviation, between seeds, of the mean recall; 0 with one seed
+    wrong: Estimate  # recall when each paper is asked with another paper's hypothesis
     drop: PairedTest  # recall - wrong, paired: how much of the score is due to the hypothesis
-    overlap: Estimate | None  # of the selections under both hypotheses (Jaccard); None where nothing is selected
-    blind: Estimate | None  # recall when trained and asked without the hypothesis; None where that cannot be
+    overlap: Estimate | None  # Jaccard index of the selections under both hypotheses; None if nothing is selected
+    blind: Estimate | None  # recall when trained and asked without the hypothesis; None if the system cannot be
     gain: PairedTest | None  # recall - blind, paired
     per_instance: Mapping[str, float]  # instance id -> its mean aspect recall over the seeds
 
@@ -40,15 +40,15 @@ class TaskFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemFigures:
-    """What cross-validation found out about one system."""
+    """The results of one system."""
 
     system: str  # its specification
     tasks: Mapping[str, TaskFigures]
-    lead: Mapping[str, PairedTest]  # task -> the first system - this one, paired; empty for the first system itself
-    fit_seconds: float | None  # median time to train one model; None where nothing is trained
-    answer_seconds: float  # median time to answer all tasks on one paper; the first of a fold reads the model too
-    n_failed: int  # answers that failed, to the own, the wrong or no hypothesis; they score 0
-    n_tried: int  # configurations that were compared within each training set, on none of its scored papers
+    lead: Mapping[str, PairedTest]  # task -> the first system's recall - this one's, paired; empty for the first system
+    fit_seconds: float | None  # median time to train one model; None if nothing is trained
+    answer_seconds: float  # median time to answer all tasks on one paper; a fold's first paper includes loading
+    n_failed: int  # failed answers, to the own, the wrong or no hypothesis; they score 0
+    n_tried: int  # configurations that were compared within each training set; never on a scored paper
 
     def __repr__(self) -> str:
         recalls = ", ".join(f"{task} {one.recall.mean:.3f}" for task, one in self.tasks.items())

@@ -1,4 +1,4 @@
-"""What a cross-validation measures, cut into splits: one model each, and the papers that it answers."""
+"""The plan of a cross-validation and its splits; a split is one model, and the papers that it answers."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,16 +28,16 @@ DEFAULT_TASKS = TUNED_TASKS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidation:
-    """What is to be measured, and how."""
+    """The systems and tasks to measure, and the settings."""
 
-    systems: str | Sequence[str]  # the first is compared with the others; one that names a training is trained anew
+    systems: str | Sequence[str]  # the first is compared with the others; trainings are trained in each fold
     tasks: TaskOrName | Iterable[TaskOrName] = ()  # empty: `DEFAULT_TASKS`
-    n_folds: int = 5  # parts that the papers are cut into, at least 2
-    n_seeds: int = 5  # how often that is done, each time otherwise: with the resampling's seed, the next, and so on
+    n_folds: int = 5  # how many parts the papers are cut into, at least 2
+    n_seeds: int = 5  # how often they are cut: first with the resampling's seed, then seed + 1, and so on
     with_blind: bool = True  # whether to train without the hypothesis too
-    resampling: Resampling = DEFAULT_RESAMPLING  # of the intervals; its seed is the first cut's too
+    resampling: Resampling = DEFAULT_RESAMPLING  # for the intervals; its seed is also the first seed
 
-    asked: tuple[Task, ...] = field(init=False)  # the tasks, found by their names
+    asked: tuple[Task, ...] = field(init=False)  # `tasks`, or the default ones, as tasks
 
     def __post_init__(self) -> None:
         systems = (self.systems,) if isinstance(self.systems, str) else tuple(dict.fromkeys(self.systems))
@@ -46,10 +46,10 @@ class CrossValidation:
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the answers of a cross-validation, as its journal holds it.
+    """All that decides the answers of a cross-validation, as its journal holds it.
 
-    ``data`` is the sha256 of the data file; ``seeds`` has one for each time that the papers are cut; ``versions`` is
-    what else decides the answers, as far as it is known before anything is trained.
+    ``data`` is the sha256 of the data file. ``seeds`` has one seed for each time that the papers are cut. ``versions``
+    are the versions and digests that are known before training.
     """
 
     systems: tuple[str, ...]
@@ -63,11 +63,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True):
-    """One model, or one system that needs none: which papers it answers, and how it is made.
+    """One model, or one system without training, and the papers that it answers.
 
-    ``systems`` are several where they differ only in how they use the model. The seed is that of folds, training and
-    the swap of hypotheses. Without a fold it is not trained and answers all; a blind one is trained and asked without
-    the hypothesis.
+    ``systems`` holds several systems if they differ only in how they use the model. ``seed`` decides the folds, the
+    training and the swap of hypotheses. If ``fold`` is None, nothing is trained, and the system answers all papers. A
+    ``blind`` split is trained and asked without the hypothesis.
     """
 
     systems: tuple[str, ...]
@@ -81,12 +81,12 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
         return self.fold is None and any(make_system(system).waits for system in self.systems)
 
 
-def planned(what: CrossValidation, dataset: Dataset) -> Plan:
-    """Return the plan of a cross-validation of a data set; raises before any work.
+def make_plan(what: CrossValidation, dataset: Dataset) -> Plan:
+    """Return the plan of a cross-validation of a data set.
 
-    `SystemSpecError` if a system or an option does not fit, or one that is trained anew would ask a language model;
-    `RunMismatchError` if one builds on stored answers; `TaskError` if one cannot answer a task; `UndefinedScoreError`
-    if there are fewer papers than folds, or hypotheses cannot be swapped between papers.
+    It raises `SystemSpecError` if a system or an option does not fit, or a trained system would ask a language model;
+    `RunMismatchError` if a system builds on stored answers; `TaskError` if a system cannot answer a task;
+    `UndefinedScoreError` if there are fewer papers than folds, or hypotheses cannot be swapped between papers.
     """
     systems = tuple(what.systems)
     if not systems:
@@ -106,7 +106,7 @@ def planned(what: CrossValidation, dataset: Dataset) -> Plan:
 
 
 def splits_of(plan: Plan) -> Iterator[Split]:
-    """Yield the splits of a plan, seed by seed; systems that are trained alike share theirs."""
+    """Yield the splits of a plan, seed by seed; systems with the same training share their splits."""
     together: dict[object, list[str]] = {}
     trainings: dict[str, Trainable | None] = {system: trainable(system) for system in plan.systems}
     for system, found in trainings.items():
@@ -124,9 +124,9 @@ def splits_of(plan: Plan) -> Iterator[Split]:
 
 
 def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
-    """Return the versions that decide the answers of systems, as far as they are known before any is trained.
+    """Return the versions that decide the answers of systems and are known before training.
 
-    Of what is trained these are libraries, and the digests of own code that trains and that answers.
+    For a trained system these are the versions of libraries, and the digests of own code that trains or answers.
     """
     return merged_versions(*map(_versions_of, systems))
 
@@ -141,7 +141,7 @@ def _versions_of(system: str) -> dict[str, str]:
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
-    """Raise whatever is wrong with the system, the tasks or the folds, before anything is computed."""
+    """Raise if the system, the tasks or the folds do not fit the data, before anything is computed."""
     derange_hypotheses(dataset.queries(), np.random.default_rng(0))
     found = trainable(system)
     if found is None:

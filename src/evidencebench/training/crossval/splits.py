@@ -1,4 +1,4 @@
-"""One split: a model is trained, asked with each paper's own hypothesis and another's, and what counts is kept."""
+"""Train the model of a split, ask it with each paper's own and another's hypothesis, and keep what counts."""
 
 import tempfile
 import time
@@ -28,7 +28,7 @@ from evidencebench.training.training_table import trainable
 
 
 class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What counts of an answer: the first sentences of an ordered one, as many as the budget, or a whole set."""
+    """The part of an answer that counts: of an ordered answer, the first sentences within the budget; else the set."""
 
     sentences: tuple[int, ...] = ()
     ordered: bool = True
@@ -36,24 +36,24 @@ class CountedAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def answer(self) -> Answer:
-        """The answer, or the failure in its place."""
+        """The part as an answer, or the failure."""
         if self.error is not None:
             return Failure(error=self.error)
         return Ranking(sentences=self.sentences, ordered=self.ordered)
 
 
 Picks = dict[str, dict[str, CountedAnswer]]
-"""Instance id -> task name -> what was picked."""
+"""Instance id -> task name -> the part of the answer that counts."""
 
 
 class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """A split's answers, by system.
+    """The answers of a split, by system.
 
-    ``answer_seconds`` is the time to answer all tasks, by system and instance. ``own`` and ``wrong`` are what counted
-    when each paper was asked with its own hypothesis, none in a blind split, and with another's.
+    ``answer_seconds`` is the time to answer all tasks, by system and instance. ``own`` are the answers to each paper's
+    own hypothesis, or to none in a blind split. ``wrong`` are those to another paper's hypothesis.
     """
 
-    split: Split = msgspec.field(name="cell")  # as earlier versions called it
+    split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
     fit_seconds: float
     answer_seconds: dict[str, dict[str, float]]
     own: dict[str, Picks]
@@ -66,7 +66,7 @@ class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]:
-    """Return a function that trains and asks a split, for a process that opens the data itself."""
+    """Return a function that trains and asks a split; for a worker process, which opens the data itself."""
     dataset = reopen_dataset(data)
     if differing := differences(plan.versions, versions_before_training(plan.systems)):
         raise RunMismatchError(f"what decides the answers has changed since the work began: {differing}; start again")
@@ -78,7 +78,7 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
         wrong = _wrong_hypotheses(dataset, split)
         if split.fold is None:
             systems = {spec: make_system(spec, seed=split.seed) for spec in split.systems}
-            return _answered(split, systems, instances, wrong, tasks)
+            return _ask_systems(split, systems, instances, wrong, tasks)
         fold = paper_folds(papers, plan.n_folds, np.random.default_rng(split.seed))[split.fold]
         seen, asked = split_at_fold(instances, fold)
         trainings = {spec: found for spec in split.systems if (found := trainable(spec)) is not None}
@@ -92,23 +92,23 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
             systems = {
                 spec: make_system(found.specification(model), seed=split.seed) for spec, found in trainings.items()
             }
-            return _answered(split, systems, asked, wrong, tasks, fit_seconds=fit_seconds)
+            return _ask_systems(split, systems, asked, wrong, tasks, fit_seconds=fit_seconds)
 
     return work
 
 
-def gathered_splits(
+def gather_splits(
     splits: Sequence[Split], dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient | None, waiting: Waiting
 ) -> Iterator[AnsweredSplit]:
-    """Yield the answers of splits whose systems wait for a server; those that go in batches are asked together.
+    """Yield the answers of splits whose systems wait for a server; with batches, all splits are asked together.
 
-    They are asked in this process, many instances at once, under one cost limit.
+    They are asked in this process, many instances at a time, under one cost limit.
     """
     instances = list(dataset) if splits else []
     for together in [[split] for split in splits] if waiting.settle is None else [splits]:
         inquiries = [one for split in together for one in _inquiries(split, dataset, client)]
         gathered = gather(inquiries, dataset, tasks, waiting=waiting)
-        picks = [{one.id: _picked(found.answer, one, tasks) for one in instances} for found in gathered]
+        picks = [{one.id: _pick(found.answer, one, tasks) for one in instances} for found in gathered]
         for place, split in enumerate(together):
             (system,) = split.systems
             yield AnsweredSplit(
@@ -128,10 +128,7 @@ def rehearse_splits(
     client: ChatClient,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
-    """Ask what the systems of a plan that wait for a server would be asked, and keep no answer.
-
-    It is meant for a client that sends nothing but estimates.
-    """
+    """Ask the systems of a plan that wait for a server, by a client that sends nothing; keep no answer."""
     inquiries = [one for split in splits_of(plan) if split.waits for one in _inquiries(split, dataset, client)]
     return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
 
@@ -148,7 +145,7 @@ def _wrong_hypotheses(dataset: Dataset, split: Split) -> Mapping[str, str]:
     return derange_hypotheses(dataset.queries(), np.random.default_rng(split.seed))
 
 
-def _answered(
+def _ask_systems(
     split: Split,
     systems: Mapping[str, NamedSystem],
     asked: Sequence[Instance],
@@ -157,7 +154,7 @@ def _answered(
     *,
     fit_seconds: float = 0.0,
 ) -> AnsweredSplit:
-    """Ask systems; blind ones are shown no hypothesis, whatever their options are."""
+    """Ask systems about instances; in a blind split, the hypothesis is empty, whatever the systems' options are."""
     seconds: dict[str, dict[str, float]] = {}
     own: dict[str, Picks] = {}
     swapped: dict[str, Picks] = {}
@@ -170,26 +167,26 @@ def _answered(
 def _ask(
     system: NamedSystem, asked: Sequence[Instance], tasks: Sequence[Task], hypotheses: Mapping[str, str] | None
 ) -> tuple[Picks, dict[str, float]]:
-    """Return what counts of the answers, and the seconds that each instance took."""
+    """Return the parts of the answers that count, and the seconds that each instance took."""
     answer = answers_from(system, hypotheses)
     picks: Picks = {}
     seconds: dict[str, float] = {}
     for instance in asked:
         started = time.perf_counter()
-        picks[instance.id] = _picked(answer, instance, tasks)
+        picks[instance.id] = _pick(answer, instance, tasks)
         seconds[instance.id] = time.perf_counter() - started
     return picks, seconds
 
 
-def _picked(
+def _pick(
     answer: Callable[[Instance, Task], Answer], instance: Instance, tasks: Sequence[Task]
 ) -> dict[str, CountedAnswer]:
     applicable = [task for task in tasks if task.applies_to(instance.labels)]
-    return {task.name: _counted(answer(instance, task), instance, task) for task in applicable}
+    return {task.name: _count_answer(answer(instance, task), instance, task) for task in applicable}
 
 
-def _counted(answer: Answer, instance: Instance, task: Task) -> CountedAnswer:
-    """Return what counts of an answer; one that names a sentence which does not exist has failed."""
+def _count_answer(answer: Answer, instance: Instance, task: Task) -> CountedAnswer:
+    """Return the part of an answer that counts; an answer with a sentence that does not exist counts as failed."""
     try:
         checked = check_answer(answer, len(instance.query.sentences))
     except AnswerError as error:

@@ -15,9 +15,9 @@ from evidencebench.models.llm.batch_apis.contract import (
     ResultRow,
     UnresolvedError,
     answered_row,
-    fetched,
+    fetch_as,
     key_of,
-    listed,
+    list_batches,
     read_rows,
     safe_id,
     submitted_id,
@@ -91,7 +91,7 @@ class AnthropicBatchApi:
         """Return the id of a batch of the same age and size whose results are for our requests; it must have ended."""
         perhaps: list[str] = []
         since, known = batch.created - _CLOCK_SKEW_SECONDS, queue.known_names()
-        async for one in listed(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
+        async for one in list_batches(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
             is_other = one.created < since or one.id in known
             if is_other or one.request_counts.total != batch.n_requests:
                 continue
@@ -105,7 +105,7 @@ class AnthropicBatchApi:
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return a batch's status and counts."""
-        batch = await fetched(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
+        batch = await fetch_as(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
         return RemoteBatch(
@@ -133,7 +133,7 @@ class AnthropicBatchApi:
                 raise TransientError(f"expected {batch.n_requests} results of batch {name}, got {n_rows}")
             return bool(keys) and all(queue.request(batch, key) is not None for key in keys)
 
-        return await calls.tried(attempt)
+        return await calls.retry(attempt)
 
 
 def _body_parts(rows: Iterable[bytes]) -> Iterator[bytes]:

@@ -66,17 +66,17 @@ class Calls:
         return self._server.base_url.partition("?")[0]
 
     async def fetch(self, path: str, into: IO[bytes], *, most_bytes: int) -> None:
-        """Download a path into a file, which is emptied first; raises as `tried`."""
+        """Download a path into a file, which is emptied first; raises as `retry`."""
 
         async def attempt() -> None:
             into.seek(0)
             into.truncate()
             await self._exchange("GET", path, into, most_bytes)
 
-        await self.tried(attempt)
+        await self.retry(attempt)
         into.seek(0)
 
-    async def tried(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Return an attempt's result; repeat it after a `TransientError`, raise `EndpointError` after the last one."""
         number = 0
         while True:

@@ -127,16 +127,16 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     has_more: bool = False
 
 
-async def fetched(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
+async def fetch_as(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
     """Return the JSON at a path as a `form`; raise `EndpointError` if no attempt gets such JSON."""
 
     async def attempt() -> T:
-        return decoded(await calls.once("GET", path, params=queries or None), form, what)
+        return decode_as(await calls.once("GET", path, params=queries or None), form, what)
 
-    return await calls.tried(attempt)
+    return await calls.retry(attempt)
 
 
-async def listed(
+async def list_batches(
     calls: Calls, path: str, form: type[Page[BatchT]], *, since: float, after: str
 ) -> AsyncIterator[BatchT]:
     """Yield the batches in a provider's list, newest first, up to the page that reaches back to the time `since`.
@@ -145,7 +145,7 @@ async def listed(
     """
     behind: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
-        page = await fetched(calls, path, form, "a list of batches", limit=_PAGE, **behind)
+        page = await fetch_as(calls, path, form, "a list of batches", limit=_PAGE, **behind)
         for batch in page.data:
             yield batch
         if not page.data or not page.has_more or page.data[-1].created < since:
@@ -153,7 +153,7 @@ async def listed(
         behind = {after: safe_id(page.data[-1].id)}
 
 
-def decoded(content: bytes, form: type[T], what: str) -> T:
+def decode_as(content: bytes, form: type[T], what: str) -> T:
     """Return an answer's JSON as a `form`; raise `TransientError` if it is not such JSON."""
     try:
         return decode_served(content, form)
@@ -164,7 +164,7 @@ def decoded(content: bytes, form: type[T], what: str) -> T:
 def submitted_id(content: bytes) -> str:
     """Return the id in the answer to a submission; raise `UnsureError` if it has none."""
     try:
-        return safe_id(decoded(content, HasId, "a batch").id)
+        return safe_id(decode_as(content, HasId, "a batch").id)
     except (TransientError, EndpointError) as error:
         raise UnsureError(str(error)) from error
 

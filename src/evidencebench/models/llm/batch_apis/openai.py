@@ -14,10 +14,10 @@ from evidencebench.models.llm.batch_apis.contract import (
     RemoteBatch,
     ResultRow,
     answered_row,
-    decoded,
-    fetched,
+    decode_as,
+    fetch_as,
     key_of,
-    listed,
+    list_batches,
     read_rows,
     safe_id,
     submitted_id,
@@ -99,9 +99,9 @@ class OpenaiBatchApi:
 
         async def upload() -> str:
             content = await calls.once("POST", "/files", files=form)
-            return safe_id(decoded(content, HasId, "an uploaded file").id)
+            return safe_id(decode_as(content, HasId, "an uploaded file").id)
 
-        file_id = await calls.tried(upload)
+        file_id = await calls.retry(upload)
         window = {"input_file_id": file_id, "endpoint": _ENDPOINT, "completion_window": "24h"}
         return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
 
@@ -112,14 +112,14 @@ class OpenaiBatchApi:
     async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
         """Return the id of the batch that has our intent in its metadata."""
         since = batch.created - _CLOCK_SKEW_SECONDS
-        async for one in listed(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
+        async for one in list_batches(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
             if isinstance(one.metadata, dict) and one.metadata.get(_INTENT) == batch.intent:
                 return safe_id(one.id)
         return None
 
     async def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return a batch's status, counts and faults."""
-        batch = await fetched(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
+        batch = await fetch_as(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
         counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         faults = _faults(batch) if batch.status == "failed" else []
