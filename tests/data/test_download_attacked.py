@@ -14,7 +14,7 @@ from evidencebench.data.catalog import CATALOG, Fetched
 from evidencebench.data.download import fetch
 from evidencebench.data.part_file import locked_part_file
 from evidencebench.errors import DownloadError
-from evidencebench.web.paced_http import Paced
+from evidencebench.web.paced_http import PacedReader
 from hostile_server import (
     Behaviour,
     Exchange,
@@ -226,7 +226,7 @@ def test_a_server_may_take_its_time_before_it_begins_and_not_afterwards(tmp_path
     (tmp_path / "answer").write_bytes(b"x" * 30)
     times = iter([0.0, 29.0, 29.5, 29.5, 59.0])
     with io.FileIO(tmp_path / "answer") as raw:
-        paced = Paced(raw, 30.0, lambda: next(times))
+        paced = PacedReader(raw, 30.0, lambda: next(times))
         assert paced.readinto(bytearray(10)) == 10
         assert paced.readinto(bytearray(10)) == 10
         with pytest.raises(TimeoutError, match="fewer than 1,000 bytes a second came for 30 s"):

@@ -14,7 +14,7 @@ from evidencebench.query import Kind
 
 def test_lines_are_sentences_and_marked_ones_are_headings() -> None:
     text = "# Tea\n\nIt is drunk.\n## Summary:\n Tea lowered pressure. \n### Methods\nWe asked.\n"
-    query = read_content(text.encode(), name="tea.txt").asked("Tea helps.")
+    query = read_content(text.encode(), name="tea.txt").query_for("Tea helps.")
     assert query.sentences == ("Tea", "It is drunk.", "Summary:", "Tea lowered pressure.", "Methods", "We asked.")
     assert query.kinds == (Kind.HEADING, Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.HEADING, Kind.BODY)
 
@@ -35,7 +35,7 @@ def test_a_text_without_sentences_is_refused(text: str) -> None:
 
 def test_an_empty_hypothesis_is_refused() -> None:
     with pytest.raises(UnreadableError, match="hypothesis: expected a sentence"):
-        read_plain(b"A.", name="tea.txt").asked(" ")
+        read_plain(b"A.", name="tea.txt").query_for(" ")
 
 
 def test_a_file_is_read_by_its_path_and_named_by_it(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def command(
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
     name = "standard input" if paper == "-" else paper
-    query = (_from_standard_input(name) if paper == "-" else read(Path(paper))).asked(hypothesis)
+    query = (_from_standard_input(name) if paper == "-" else read(Path(paper))).query_for(hypothesis)
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec)
     require_model(asking, asks=asks)

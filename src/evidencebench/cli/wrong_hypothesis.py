@@ -16,7 +16,7 @@ from evidencebench.execution.asking import Rehearsal, rehearse_all
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SystemHeader, code_text
-from evidencebench.scoring.compare import adjusted
+from evidencebench.scoring.compare import adjust_p_values
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_fields import comparison_fields
 from evidencebench.scoring.signature import signature
@@ -89,7 +89,7 @@ def command(
         print_json({name: comparison_fields(one, ("own", "wrong")) for name, one in found.items()})
         ctx.exit(1 if n_failed else 0)
     compared = ((f"{system}, own hypothesis", f"{system}, wrong hypothesis", one) for one in found.values())
-    print_comparisons(adjusted(compared), table_format)
+    print_comparisons(adjust_p_values(compared), table_format)
     if table_format == "text":
         print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
         click.echo()

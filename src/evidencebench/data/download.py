@@ -94,7 +94,7 @@ def fetch(
 
     Raises `DownloadError` if the file that is there or that came is not the right one, the server did not deliver it in
     all attempts, another process fetches it, an address is not http or https or leads away from it, the disk refused,
-    or an argument is out of range. The file in the folder is then what it was before.
+    or an argument is out of range. The file in the folder is then unchanged.
 
     Source: RFC 9110, section 13.1.5 (If-Range), 14 (Range, 206, 416) and 10.2.3 (Retry-After).
     """

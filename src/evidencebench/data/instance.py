@@ -88,5 +88,5 @@ class Instance:
 
     @property
     def cluster(self) -> str:
-        """The id of what scores are resampled by: the review where the data names one, else the paper."""
+        """The unit that scores are resampled by: the review where the data names one, else the paper."""
         return self.labels.review_id or self.query.paper_id

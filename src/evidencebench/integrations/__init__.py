@@ -1,1 +1,1 @@
-"""Servers and adapters that speak the interfaces of other tools: `fake_server`, a language model server for trials."""
+"""Servers and adapters for the interfaces of other tools: `fake_server` is a language model server for trials."""

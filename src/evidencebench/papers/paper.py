@@ -14,7 +14,7 @@ class Paper:
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
 
-    def asked(self, hypothesis: str) -> Query:
+    def query_for(self, hypothesis: str) -> Query:
         """Return the query of a hypothesis and this paper; raises `UnreadableError` if the hypothesis is empty."""
         if not hypothesis.strip():
             raise UnreadableError("hypothesis: expected a sentence, got an empty one")

@@ -1,4 +1,4 @@
-"""Warnings that stand before scores: a model saw the data, answers are missing, sets look like rankings."""
+"""Warnings that are shown before scores: a model saw the data, answers are missing, sets look like rankings."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -199,7 +199,7 @@ class Pairs:
     resampling: Resampling
 
 
-def adjusted(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
+def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
     """Return a pair for each (first, second, comparison), with p-values adjusted by Holm over all of them."""
     compared = list(compared)
     p_values = holm([comparison.test.p_value for *_, comparison in compared])
@@ -228,4 +228,4 @@ def compare_pairs(
         compared += [(*pair, comparison) for pair, comparison in zip(pairs, found, strict=True)]
         if on_progress is not None:
             on_progress(len(compared), n_pairs)
-    return Pairs(members=adjusted(compared), resampling=resampling)
+    return Pairs(members=adjust_p_values(compared), resampling=resampling)

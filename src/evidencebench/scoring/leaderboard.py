@@ -51,7 +51,7 @@ class Standing:
 class Column:
     """A column of every leaderboard: of tables, the report and CSV. To add one, add an entry to `COLUMNS`.
 
-    ``cell`` returns its value for a row; the one that shows an `Estimate` formats it. ``csv`` maps the name of a CSV
+    ``cell`` returns its value for a row; an `Estimate` is formatted where it is shown. ``csv`` maps the name of a CSV
     column to its value.
     """
 

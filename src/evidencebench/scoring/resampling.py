@@ -157,7 +157,7 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
         drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
         for first in range(0, n_rows, CACHED_ROWS):
             # How often each draw holds each cluster: the same for every column.
-            weights = _counts(drawn[first : first + CACHED_ROWS], n_clusters)
+            weights = _count_clusters(drawn[first : first + CACHED_ROWS], n_clusters)
             rows = slice(start + first, start + first + len(weights))
             np.dot(weights, sizes, out=n_drawn[rows])
             for column, total in zip(columns, totals, strict=True):
@@ -166,8 +166,8 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
     return totals.T / n_drawn[:, None]
 
 
-def _counts(drawn: npt.NDArray[np.int32], n_clusters: int) -> Floats:
-    """Return how often each cluster stands in each row."""
+def _count_clusters(drawn: npt.NDArray[np.int32], n_clusters: int) -> Floats:
+    """Return how often each cluster occurs in each row."""
     n_rows = len(drawn)
     numbered = drawn + np.arange(0, n_rows * n_clusters, n_clusters)[:, None]
     counts = np.bincount(numbered.ravel(), minlength=n_rows * n_clusters)

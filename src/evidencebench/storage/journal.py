@@ -1,7 +1,7 @@
 """A file that only grows: one JSON object a line, a header first. What was written survives kill -9 at any byte.
 
 Every line is written with one system call, so that a process which dies leaves at most one torn line, the last.
-Opening the journal again repairs it: a line that is whole but for its line end is kept, any other is cut off.
+Opening the journal again repairs it: a whole last line gets its line end, a torn one is cut off.
 """
 
 import os
@@ -156,7 +156,7 @@ def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
 
 
 def _repair(descriptor: int) -> None:
-    """End a last line that is whole but for its line end, and cut off any other that has none."""
+    """Write the line end of a whole last line, and cut off a torn one."""
     size, end = os.fstat(descriptor).st_size, b""
     while len(end) < size and b"\n" not in end:
         n_bytes = min(size, max(_BLOCK_BYTES, 2 * len(end)))

@@ -28,7 +28,7 @@ def cache_folder(environ: Mapping[str, str]) -> Path | None:
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder that downloaded data lies in: `EVIDENCEBENCH_DATA`, or as for the cache.
+    """Return the folder of downloaded data: `EVIDENCEBENCH_DATA`, or as for the cache.
 
     >>> data_folder({"EVIDENCEBENCH_DATA": "data", "HOME": "/home/ada"}).as_posix()
     'data'

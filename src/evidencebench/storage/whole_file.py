@@ -97,7 +97,7 @@ def sync_to_disk(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Say whether a path is a stream: what is written to it goes on at once, and becomes no file.
+    """Say whether a path is a stream: bytes that are written to it go on at once, and make no file.
 
     A pipe, a terminal, ``/dev/null`` and ``/dev/stdout`` are streams; a disk is none.
     """

@@ -18,7 +18,7 @@ class EndlessHeadError(Exception):
     """A server sends headers, or answers of status 1xx, without end."""
 
 
-class Paced(io.RawIOBase):
+class PacedReader(io.RawIOBase):
     """The bytes of a connection, read as long as they come fast enough."""
 
     def __init__(self, raw: io.RawIOBase, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -31,7 +31,7 @@ class Paced(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        """Read what there is; raises `TimeoutError` where it comes too slowly."""
+        """Read the bytes that are there; raises `TimeoutError` where it comes too slowly."""
         before = self._clock()
         n_read = self._raw.readinto(buffer) or 0
         if self._n_bytes or self._waited:
@@ -61,7 +61,7 @@ class Paced(io.RawIOBase):
 class _PacedResponse(HTTPResponse):
     def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
-        self._paced = Paced(self.fp.detach(), sock.gettimeout())
+        self._paced = PacedReader(self.fp.detach(), sock.gettimeout())
         self.fp = io.BufferedReader(self._paced)
 
     def begin(self) -> None:

@@ -1,7 +1,7 @@
 """The exact oracle: the fewest sentences that cover every aspect, and the most aspects that k sentences cover.
 
 Both problems are NP-hard; on papers they are small. `minimum_cover` and `maximum_coverage` search over bit masks with
-a node budget, and hand what is beyond it to `evidencebench.data.optimum.integer_program`.
+a node budget, and hand larger problems to `evidencebench.data.optimum.integer_program`.
 
 The choice among optima is canonical: of the smallest optimal selections, the one whose sorted indices come
 first in lexicographic order. It depends on the labels alone, so any other exact program can check it.

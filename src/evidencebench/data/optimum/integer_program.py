@@ -1,8 +1,8 @@
 """Covers that the search cannot finish: HiGHS finds the optimum, and a second method has to confirm it.
 
 HiGHS works in floating point, and solvers of its kind have returned wrong optima. So its selection is recounted, and
-its optimality is confirmed by the `Search` of `branch_and_bound` with a linear-programming bound whose every use is
-checked in whole numbers: rounding can make the bound weak, never wrong.
+its optimality is confirmed by the `Search` of `branch_and_bound` with a bound of linear programming that is
+computed in whole numbers: rounding can make the bound weak, never wrong.
 """
 
 from collections import deque

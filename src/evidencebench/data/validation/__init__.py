@@ -1,1 +1,1 @@
-"""The rules of the published format: `rules` says what breaks them in an instance, `validate` in files."""
+"""The rules of the published format: `rules` finds violations in an instance, `validate` in files."""

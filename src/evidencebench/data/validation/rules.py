@@ -1,4 +1,4 @@
-"""The rules of the published format, each a function over plain JSON values that yields what breaks it."""
+"""The rules of the published format, each a function that checks plain JSON values and records violations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

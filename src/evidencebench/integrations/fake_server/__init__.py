@@ -1,4 +1,4 @@
-"""A language model server for trials: its answers are known, its faults are drawn from a seed, and it costs nothing.
+"""A language model server for trials: it knows the right answers, fails by a seed, and costs nothing.
 
 It speaks the APIs of OpenAI and Anthropic, chat and batches. It reads labels, so no system may import it.
 In reading order: `settings`; how the model answers: `prompt_content`, `known_papers`, `calls`, `request_log`, `model`;

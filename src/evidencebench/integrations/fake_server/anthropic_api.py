@@ -36,7 +36,7 @@ _LEAST_BUDGET = 1024
 _THOUGHT = {"type": "thinking", "thinking": "Which sentences bear on this? ANSWER: [1, 2, 3]?", "signature": "c2lnbmVk"}
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
-# Type of a block -> what it begins with when it is streamed, and what its pieces are called.
+# Type of a block -> its fields at the start of a stream, and the field of its pieces.
 _STREAMED: dict[str, tuple[dict[str, Any], str]] = {
     "text": ({"text": ""}, "text"),
     "tool_use": ({"input": {}}, "partial_json"),
@@ -141,7 +141,7 @@ def _error_body(error: BadCallError, request_id: str) -> dict[str, Any]:
 
 
 def _reasoning_tokens(fields: _MessagesBody) -> int:
-    """Return how long the thinking is: by its effort, or half of the budget that is given for it."""
+    """Return the tokens of thinking: by the effort, or half of the budget that the request gives."""
     thinking = fields.thinking
     if thinking is None or thinking.type == "disabled":
         return 0
@@ -166,7 +166,7 @@ def _forced_tool(fields: _MessagesBody) -> _Tool | None:
 
 
 def _properties(fields: _MessagesBody, tool: _Tool | None) -> frozenset[str] | None:
-    """Return the names that the object asked for declares, None where free text will do."""
+    """Return the names that the wanted JSON object declares; None where free text is wanted."""
     wanted = (fields.output_config and fields.output_config.format) or fields.output_format
     schema = tool.input_schema if tool else wanted.schema if wanted else None
     if schema is None:

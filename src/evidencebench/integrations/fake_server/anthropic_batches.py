@@ -31,7 +31,7 @@ class _MessageBatch(msgspec.Struct):
 
 
 class AnthropicBatches:
-    """Batches of this API."""
+    """Batches of Anthropic's API."""
 
     def __init__(self, model: FakeModel) -> None:
         self._seed = model.settings.seed
@@ -39,7 +39,7 @@ class AnthropicBatches:
 
     @property
     def endpoints(self) -> EndpointTable:
-        """The endpoints."""
+        """Path -> method -> endpoint."""
         return {
             **self.queue.endpoints(_BATCHES, self._create, "after_id", _MAX_LISTED),
             f"{_BATCHES}/{{id}}/results": {"GET": self._results},
@@ -61,7 +61,7 @@ class AnthropicBatches:
 
 def _batch_object(batch: ServedBatch, served: ServedRequest) -> dict[str, Any]:
     has_ended, is_cancelled = batch.ended is not None, batch.cancelled is not None
-    # As the provider has it, all rows are processing until the whole batch has ended.
+    # As at the provider, all rows are processing until the whole batch has ended.
     counts = {"processing": 0 if has_ended else len(batch.rows)}
     for outcome in ("succeeded", "errored", "canceled", "expired"):
         counts[outcome] = batch.count(outcome) if has_ended else 0

@@ -1,4 +1,4 @@
-"""The server as an ASGI app: each request meets a fault or its endpoint, and is written into the log."""
+"""The server as an ASGI app: each request gets a fault or the answer of its endpoint, and is logged."""
 
 import asyncio
 import hashlib
@@ -37,7 +37,7 @@ _MODELS_SINCE = 1_735_689_600  # the first day of 2025
 
 
 class FakeModelApp:
-    """The app; where `entries` is a list, it gets what the log gets.
+    """The app; a list ``entries`` gets the entries of the log too.
 
     Raises `UnreadableError` if the log cannot be written.
     """
@@ -80,7 +80,7 @@ class FakeModelApp:
             told = api.error_body(error, "")
             await client.send(json_response(told, error.status, {"connection": "close"}))
             return
-        line, body = f"{request.method} {scope['path']}", _decoded(request, content)
+        line, body = f"{request.method} {scope['path']}", _decode(request, content)
         key = hashlib.sha256(f"{line}\n".encode() + content).hexdigest() if body is None else key_of(body)
         serial = f"{next(self._serials):08x}{key[:16]}"
         served = ServedRequest(request=request, api=api, content=content, body=body, key=key, serial=serial)
@@ -89,7 +89,7 @@ class FakeModelApp:
             fault = self._settings.fault_met(key, attempt)
             if await client.stays(self._settings.latency_seconds):
                 if fault is None or fault is Fault.LOST_REPLY:
-                    outcome, response = self._handled(served)
+                    outcome, response = self._respond(served)
                 if fault is not None:
                     outcome, served.reply = str(fault), None
                     await client.meet(fault, api, self._settings, f"req_{serial}")
@@ -105,7 +105,7 @@ class FakeModelApp:
 
     async def _content_of(self, request: Request) -> bytes:
         if "transfer-encoding" in request.headers and "content-length" in request.headers:
-            # Two readers on its way could see two other ends of it (RFC 9112, section 6.1).
+            # A proxy and this server could disagree on where the body ends (RFC 9112, section 6.1).
             raise BadCallError("expected Content-Length or Transfer-Encoding, got both")
         content, most = bytearray(), self.limits.max_body_bytes
         try:
@@ -118,8 +118,8 @@ class FakeModelApp:
             raise BadCallError(TOO_LATE, status=408) from error
         return bytes(content)
 
-    def _handled(self, served: ServedRequest) -> tuple[str, Response]:
-        """Return the outcome and the response, which has the request's id in the headers of both providers."""
+    def _respond(self, served: ServedRequest) -> tuple[str, Response]:
+        """Return the outcome and the response, whose headers hold the request's id as both providers send it."""
         request_id = f"req_{served.serial}"
         try:
             found = self._endpoint_for(served)(served)
@@ -131,7 +131,7 @@ class FakeModelApp:
         return outcome, response
 
     def _endpoint_for(self, served: ServedRequest) -> Endpoint:
-        """Return the endpoint that a request asks, and note the id in its path."""
+        """Return the endpoint of a request, and set the id from its path."""
         request = served.request
         for path, endpoints in self._endpoints:
             if found := path.match(request.scope["path"]):
@@ -158,7 +158,7 @@ def _api_of(request: Request) -> ChatApi:
     return ANTHROPIC if by_header or path.startswith(ANTHROPIC.path) else OPENAI
 
 
-def _decoded(request: Request, content: bytes) -> Any:
+def _decode(request: Request, content: bytes) -> Any:
     """Return the JSON of a request, None where it has none."""
     if not content or request.headers.get("content-type", _JSON).partition(";")[0].strip() != _JSON:
         return None

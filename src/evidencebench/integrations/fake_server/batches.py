@@ -1,4 +1,4 @@
-"""Batches: many requests handed in at once and answered later, row by row, whichever provider's they are."""
+"""Batches of any provider: many requests that are sent at once and answered later, row by row."""
 
 import asyncio
 import random
@@ -19,15 +19,15 @@ from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.request_log import EXPIRED, PAID, REJECTED
 
 DAY_SECONDS = 86_400
-"""How long a provider has for a batch."""
+"""The time that a provider has for a batch."""
 
-# A batch is done in steps, so that one that is cancelled may be done in part, and others are answered in between.
+# A batch is answered in steps, so that it can be cancelled in part, and other requests are answered in between.
 _LEAST_STEPS, _MOST_ROWS_AT_ONCE = 10, 20
 _FAILED = BadCallError("The server had an error while processing this request.", status=500)
 
 RowOutcome = Literal["waiting", "succeeded", "errored", "expired", "canceled"]
 AsObject = Callable[["ServedBatch", ServedRequest], dict[str, Any]]
-"""Returns what is told about a batch to who asks."""
+"""Returns the JSON object of a batch."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class ServedRow:
 
 @dataclass(slots=True, kw_only=True)
 class ServedBatch:
-    """One batch; times are seconds since 1970, None where it is not so far."""
+    """One batch; times are seconds since 1970, None if not reached yet."""
 
     id: str
     rows: list[ServedRow]
@@ -65,7 +65,7 @@ class ServedBatch:
 
 
 class ServedBatches:
-    """The batches of one API: `prefix` begins their ids; `on_end` is called with each that has ended."""
+    """The batches of one API; ``prefix`` begins their ids, and ``on_end`` is called with each batch that has ended."""
 
     def __init__(
         self,
@@ -82,11 +82,11 @@ class ServedBatches:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def endpoints(self, path: str, create: Endpoint, after: str, most: int, **told: str) -> EndpointTable:
-        """Return the endpoints for batches at a path; pages of the list are as `paged` has them, with what is told."""
+        """Return the endpoints for batches at a path; pages of the list are those of `page_of`, with ``told``."""
 
         def listed(served: ServedRequest) -> dict[str, Any]:
             batches = [self._as_object(batch, served) for batch in reversed(self._batches.values())]
-            return {**told, **paged(batches, served, after, most)}
+            return {**told, **page_of(batches, served, after, most)}
 
         def cancel(served: ServedRequest) -> dict[str, Any]:
             batch = self.find(served.id)
@@ -101,7 +101,7 @@ class ServedBatches:
         }
 
     def start(self, rows: list[ServedRow], served: ServedRequest, **details: Any) -> dict[str, Any]:
-        """Begin a batch of rows, if there are any, and return what is told about it."""
+        """Begin a batch of rows, if there are any, and return its JSON object."""
         batch_id = f"{self._prefix}{len(self._batches) + 1:08x}"
         batch = ServedBatch(id=batch_id, rows=rows, created=self._model.clock(), details=details)
         self._batches[batch_id] = batch
@@ -162,10 +162,10 @@ class ServedBatches:
         row.reply = self._api.error_body(error, row.request_id)
 
 
-def paged(items: list[dict[str, Any]], served: ServedRequest, after: str, most: int) -> dict[str, Any]:
-    """Return the page of a list that is asked for.
+def page_of(items: list[dict[str, Any]], served: ServedRequest, after: str, most: int) -> dict[str, Any]:
+    """Return the requested page of a list.
 
-    The query's ``limit`` is 1 to `most` (default 20); its field named `after` gives the id that the page starts behind.
+    The query's ``limit`` is 1 to `most` (default 20); its field named ``after``, the id before the page.
     """
     query = served.request.query_params
     limit = query.get("limit", "20")
@@ -182,7 +182,7 @@ def paged(items: list[dict[str, Any]], served: ServedRequest, after: str, most: 
 
 
 def refuse_repeated(custom_ids: Iterable[str]) -> None:
-    """Raise `BadCallError` if two rows have one name."""
+    """Raise `BadCallError` if two rows have the same custom id."""
     for custom_id, n_rows in Counter(custom_ids).items():
         if n_rows > 1:
             raise BadCallError(f"custom_id '{custom_id}' stands more than once", param="custom_id")

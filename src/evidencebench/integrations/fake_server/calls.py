@@ -1,4 +1,4 @@
-"""A request as the server gets it, the call that it makes, and the reply, whichever provider's API they come in."""
+"""Requests, calls and replies, in one form for the APIs of all providers."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from evidencebench.integrations.fake_server.prompt_content import Turn
 
 CHARACTERS_PER_TOKEN = 4
-"""How long a token is here: a round number that anyone can check by hand."""
+"""The length of a token on this server: a round number, easy to check by hand."""
 
 _TOKENS_PER_TURN = 3  # added to those of its text
 _REASONING_TOKENS = {"minimal": 16, "low": 64, "medium": 256, "high": 1024, "xhigh": 2048, "max": 4096}
@@ -34,8 +34,8 @@ class BadCallError(Exception):
 class Call:
     """A request for one reply.
 
-    ``max_tokens`` bounds the reply with its hidden reasoning; None: any length. ``properties`` are those that the
-    wanted JSON object declares; None: free text is wanted. A ``tool`` that is named must be called with that object.
+    ``max_tokens`` bounds the reply with its hidden reasoning; None: any length. ``properties`` are the names that the
+    wanted JSON object declares; None: free text is wanted. The ``tool``, if named, must be called with that object.
     """
 
     model: str
@@ -49,16 +49,16 @@ class Call:
 
     @property
     def prompt_tokens(self) -> int:
-        """How long the conversation is, in tokens."""
+        """The length of the conversation, in tokens."""
         return sum(tokens_in(turn.text) + _TOKENS_PER_TURN for turn in self.turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What the model replies to a call.
+    """The model's reply to a call.
 
-    ``is_object`` says whether the text is a JSON object as it was asked for; ``knows_paper`` whether the data hold the
-    paper, so that the answer could be right. The ``serial`` becomes a part of the reply's id.
+    ``is_object`` says whether the text is the JSON object that was wanted; ``knows_paper``, whether the data holds the
+    paper, so that the answer can be right. The ``serial`` is a part of the reply's id.
     """
 
     call: Call
@@ -80,9 +80,8 @@ class Reply:
 class ChatApi:
     """How one provider reads a request for a reply, and writes the reply or an error.
 
-    ``whole`` returns the body of a reply that is sent in one go, ``events`` the server-sent events of one that is sent
-    piece by piece. ``error_body`` is called with an error and the request's id. ``overloaded`` is the status of HTTP
-    that says so.
+    ``whole`` returns the body of a reply that is sent at once, ``events`` the server-sent events of a streamed one.
+    ``error_body`` takes an error and the request's id. ``overloaded`` is the HTTP status of an overloaded server.
     """
 
     path: str
@@ -95,7 +94,7 @@ class ChatApi:
 
 @dataclass(slots=True, kw_only=True)
 class ServedRequest:
-    """A request, and the reply that it was paid for.
+    """A request, and the reply for which it was paid.
 
     The ``key`` names the content in the log, the ``serial`` names the reply.
     """
@@ -111,7 +110,7 @@ class ServedRequest:
 
 
 Endpoint = Callable[[ServedRequest], Response | dict[str, Any]]
-"""Returns a response, or the JSON object that is one; raises `BadCallError`."""
+"""Returns a response, or the JSON object to respond with; raises `BadCallError`."""
 
 EndpointTable = dict[str, dict[str, Endpoint]]
 """Path -> method -> endpoint; ``{id}`` in a path stands for an id."""
@@ -130,7 +129,7 @@ def text_of(content: str | list[TextPart] | None) -> str:
 
 
 def convert(body: Any, kind: type[Fields]) -> Fields:
-    """Return a decoded body in a form, or raise `BadCallError` naming the field that does not fit."""
+    """Return a decoded body converted to a type; raise `BadCallError`, which names the field that does not fit."""
     if not isinstance(body, dict):
         raise BadCallError("expected a JSON object as the body")
     try:
@@ -150,7 +149,7 @@ def key_of(body: Any) -> str:
 
 
 def reasoning_tokens_of(effort: str | None) -> int:
-    """Return how many tokens of hidden reasoning an effort costs; one that is not known here costs none."""
+    """Return how many tokens of hidden reasoning an effort costs; an unknown effort costs none."""
     return _REASONING_TOKENS.get(effort or "", 0)
 
 

@@ -1,4 +1,4 @@
-"""The client of a request and its connection: what is sent to it, a response or a fault, and whether it was taken."""
+"""The client of a request and its connection: sends responses and faults, and says whether they arrived."""
 
 import asyncio
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _WRONG_REPLIES = {
     Fault.MALFORMED_JSON: Response(_BROKEN, media_type=_JSON),
     Fault.WRONG_CONTENT_TYPE: Response(_PAGE, media_type="text/html"),
     Fault.EMPTY_BODY: Response(b"", media_type=_JSON),
-    # Its head promises more than is sent.
+    # Its head announces more bytes than are sent.
     Fault.TRUNCATED_BODY: Response(_BROKEN, headers={"content-length": str(len(_BROKEN + _MISSING))}, media_type=_JSON),
 }
 
@@ -42,7 +42,7 @@ TOO_LATE = "the request was not here in whole in time"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """What a client may ask of a connection."""
+    """The limits of a connection."""
 
     max_head_bytes: int = 1 << 14  # request line and headers
     max_body_bytes: int = 256 << 20  # a provider's longest batch
@@ -63,19 +63,19 @@ class ClientConnection(TimedConnection):
         self._is_broken = False
 
     async def has_taken(self, cycle: RequestResponseCycle) -> bool:
-        """Wait until all that was sent is handed to the system, and say whether the client was there until then."""
+        """Wait until the system has all bytes that were sent; say whether the client was there until then."""
         await self.flow.drain()
         return not (cycle.disconnected or self._is_broken)
 
     def cut(self) -> None:
-        """End the connection at once, whatever was promised."""
+        """End the connection at once, even if the response is incomplete."""
         self._is_broken = True
         self.transport.abort()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Wait for a request."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # so that drained means handed to the system to the last byte
+        transport.set_write_buffer_limits(high=0)  # so that `drain` waits until the system has the last byte
         self._log.count_now("connections", 1)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -85,12 +85,12 @@ class ClientConnection(TimedConnection):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - as uvicorn's
-        """Say that it is no HTTP, and end."""
+        """Answer bytes that are no HTTP by status 400, and end the connection."""
         longest = self.limits.max_head_bytes
         self._refuse(HTTPStatus.BAD_REQUEST, f"expected an HTTP/1.1 request whose head is at most {longest} bytes")
 
     def end_late(self) -> None:
-        """Say that a head was begun and not ended in time; where none was begun, say nothing."""
+        """End a late connection; by status 408 if the head of a request was begun."""
         if self.conn.trailing_data[0]:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, TOO_LATE)
         else:
@@ -107,7 +107,7 @@ def json_response(value: object, status: int = 200, headers: dict[str, str] | No
 
 
 class Client:
-    """The client that waits for the answer to one request; without a server there is no connection."""
+    """The client that waits for the answer to one request; in tests without a server it has no connection."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -115,18 +115,18 @@ class Client:
         self._cycle = None if self._connection is None else self._connection.cycle
 
     async def stays(self, seconds: float) -> bool:
-        """Wait, and say whether the client is still there; return at once when it leaves."""
+        """Wait some seconds, and say whether the client is still there; return at once when it leaves."""
         if not seconds:
             return True
         try:
             async with asyncio.timeout(seconds):
-                await self._left()
+                await self._wait_until_left()
         except TimeoutError:
             return True
         return False
 
     async def send(self, response: Response) -> bool:
-        """Send a response, and say whether all of it was taken; cut a connection that takes too long."""
+        """Send a response, and say whether all of it arrived; cut a connection that takes too long."""
         if self._connection is None or self._cycle is None:
             await response(self._scope, self._receive, self._send)
             return True
@@ -148,7 +148,7 @@ class Client:
                 error = BadCallError(str(error), status=api.overloaded)
             await self.send(json_response(api.error_body(error, request_id), error.status, headers))
         elif response := _WRONG_REPLIES.get(fault):
-            # Where more is promised, uvicorn closes the connection when this returns.
+            # Where more bytes were announced, uvicorn closes the connection when this returns.
             await self._send({"type": "http.response.start", "status": 200, "headers": response.raw_headers})
             more_body = fault is Fault.TRUNCATED_BODY
             await self._send({"type": "http.response.body", "body": response.body, "more_body": more_body})
@@ -157,8 +157,8 @@ class Client:
             if self._connection is None:
                 raise ConnectionResetError("a fault that was drawn")
             self._connection.cut()
-            await self._left()  # so that uvicorn does not ask where the response is
+            await self._wait_until_left()  # so that uvicorn does not ask where the response is
 
-    async def _left(self) -> None:
+    async def _wait_until_left(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass

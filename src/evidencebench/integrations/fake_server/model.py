@@ -1,4 +1,4 @@
-"""How the model answers: rightly, by rule, by chance, or in one of the ways that go wrong."""
+"""The model's answers: right, by a rule, by chance, or wrong in one of several ways."""
 
 import random
 import time
@@ -36,12 +36,12 @@ _BROKEN_OFF = (
 _WITHOUT_ANSWER = {Personality.WRONG_FORMAT: _PROSE, Personality.SILENT: ""}
 
 _Named = list[tuple[int, int]]
-"""Sentences that are named, in order, each with its score, which is written where scores are asked for."""
+"""The sentences that an answer names, in order, as (number, score); scores are written only where asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class FakeModel:
-    """A model that knows the labels, with the log of what it is asked."""
+    """A model that knows the labels, with the log of its requests."""
 
     papers: KnownPapers
     settings: Settings
@@ -49,7 +49,7 @@ class FakeModel:
     clock: Callable[[], float] = time.time  # seconds since 1970
 
     def reply(self, api: ChatApi, body: Any, *, key: str, serial: str, may_stream: bool = True) -> Reply:
-        """Return the reply to a decoded body, or raise `BadCallError`; the key names the body, the serial the reply."""
+        """Return the reply to a decoded body, or raise `BadCallError`; ``key`` names the body, ``serial`` the reply."""
         call = api.read_call(body)
         if call.streams and not may_stream:
             raise BadCallError("stream: expected false in a batch", param="stream")
@@ -58,7 +58,7 @@ class FakeModel:
         return replace(reply, serial=serial, created=int(self.clock()))
 
     def answer(self, call: Call, key: str) -> Reply:
-        """Return the reply to a call, of any length; the key, with the seed, decides what is drawn."""
+        """Return the reply to a call, of any length; the key and the seed decide what is drawn."""
         content = read_prompt(call.turns)
         personality = self._personality_for(call, content, key)
         if personality is Personality.REFUSES:
@@ -106,7 +106,7 @@ def _answer(
         return _UNKNOWN, []
     if personality is Personality.EMPTY:
         return _NOTHING, []
-    named = _right(content, paper)
+    named = _right_answer(content, paper)
     if personality is Personality.OVER_LENGTH and content.budget is not None and content.mode == "select":
         unused = [(number, 0) for number in content.numbers if (number, 0) not in named]
         named += unused[: content.budget + _SURPLUS - len(named)]
@@ -117,7 +117,7 @@ def _answer(
     return _REASONING, named
 
 
-def _right(content: PromptContent, paper: KnownPaper) -> _Named:
+def _right_answer(content: PromptContent, paper: KnownPaper) -> _Named:
     shown = paper.own_numbers(content.shown)
     if content.mode == "select":
         return [(number, 0) for number in paper.selection(content.scope, content.budget, shown)]
@@ -137,7 +137,7 @@ def _as_object(reasoning: str, named: _Named, content: PromptContent, properties
 
 
 def _in_words(personality: Personality, named: _Named, content: PromptContent) -> str:
-    """Return what stands below the reasoning: a line ``ANSWER:``, quotes, or the lines below ``SCORES:``."""
+    """Return the text below the reasoning: a line ``ANSWER:``, quotes, or the lines below ``SCORES:``."""
     if content.mode == "score":
         return "\n".join(["SCORES:", *(f"{number}: {score}" for number, score in named)])
     numbers = [number for number, _ in named]
@@ -150,7 +150,7 @@ def _in_words(personality: Personality, named: _Named, content: PromptContent) -
 
 
 def _ranges(numbers: list[int]) -> list[str]:
-    """Return numbers with what follows one on another written as a range, such as 3-5."""
+    """Return numbers as texts, with consecutive ones written as a range, such as 3-5."""
     runs = [[number for _, number in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     return [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs]
 

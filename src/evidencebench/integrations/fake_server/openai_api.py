@@ -108,12 +108,12 @@ def _error_body(error: BadCallError, _: str) -> dict[str, Any]:
 
 
 def chunks(text: str) -> Iterator[str]:
-    """Return a text in the pieces in which it is streamed."""
+    """Return the pieces in which a text is streamed."""
     return (text[start : start + _CHUNK_CHARACTERS] for start in range(0, len(text), _CHUNK_CHARACTERS))
 
 
 def _properties(wanted: _ResponseFormat | None) -> frozenset[str] | None:
-    """Return the names that the object asked for declares, None where free text will do."""
+    """Return the names that the wanted JSON object declares; None where free text is wanted."""
     if wanted is None or wanted.type == "text":
         return None
     if wanted.type == "json_object":
@@ -126,7 +126,7 @@ def _properties(wanted: _ResponseFormat | None) -> frozenset[str] | None:
 
 
 def _check_strict(schema: Any, where: str) -> None:
-    """Raise unless each object in a strict schema closes itself and requires all that it declares."""
+    """Raise unless each object in a strict schema forbids other properties and requires all that it declares."""
     if isinstance(schema, list):
         for position, member in enumerate(schema):
             _check_strict(member, f"{where}[{position}]")

@@ -11,7 +11,7 @@ from evidencebench.integrations.fake_server.batches import (
     ServedBatch,
     ServedBatches,
     ServedRow,
-    paged,
+    page_of,
     refuse_repeated,
 )
 from evidencebench.integrations.fake_server.calls import BadCallError, EndpointTable, ServedRequest, convert
@@ -46,11 +46,11 @@ class _FileBatch(msgspec.Struct):
 
 
 class OpenAIBatches:
-    """Files and batches of this API."""
+    """Files and batches of OpenAI's API."""
 
     def __init__(self, model: FakeModel) -> None:
         self._model = model
-        self._files: dict[str, tuple[dict[str, Any], bytes]] = {}  # what is told about each, and its content
+        self._files: dict[str, tuple[dict[str, Any], bytes]] = {}  # id -> the JSON object of a file, and its content
         self._n_files_made = 0
         self.queue = ServedBatches(
             model,
@@ -62,7 +62,7 @@ class OpenAIBatches:
 
     @property
     def endpoints(self) -> EndpointTable:
-        """The endpoints."""
+        """Path -> method -> endpoint."""
         return {
             "/v1/files": {"POST": self._upload, "GET": self._list_files},
             "/v1/files/{id}": {
@@ -96,11 +96,11 @@ class OpenAIBatches:
         return told
 
     def _upload(self, served: ServedRequest) -> dict[str, Any]:
-        return self._keep(*_uploaded(served.request.headers.get("content-type", ""), served.content))
+        return self._keep(*_parse_upload(served.request.headers.get("content-type", ""), served.content))
 
     def _list_files(self, served: ServedRequest) -> dict[str, Any]:
         files = [told for told, _ in self._files.values()]
-        return {"object": "list", **paged(files, served, "after", _MAX_FILES_LISTED)}
+        return {"object": "list", **page_of(files, served, "after", _MAX_FILES_LISTED)}
 
     def _delete(self, served: ServedRequest) -> dict[str, Any]:
         del self._files[self._file(served.id)[0]["id"]]
@@ -124,7 +124,7 @@ class OpenAIBatches:
         return self.queue.start(rows, served, **details)
 
     def _write_results(self, batch: ServedBatch) -> None:
-        """Write what came of a batch into its two files; one that would be empty is not written."""
+        """Write the results of a batch into two files, of outputs and of errors; an empty one is not made."""
         rows = batch.shuffled(self._model.settings.seed)
         for name, wanted in (("output_file_id", True), ("error_file_id", False)):
             lines = [msgspec.json.encode(_result(row)) for row in rows if (row.outcome == "succeeded") is wanted]
@@ -133,8 +133,8 @@ class OpenAIBatches:
                 batch.details[name] = told["id"]
 
 
-def _uploaded(content_type: str, body: bytes) -> tuple[bytes, str, str]:
-    """Return the content, name and purpose of an uploaded file, as RFC 7578 has it, or raise `BadCallError`."""
+def _parse_upload(content_type: str, body: bytes) -> tuple[bytes, str, str]:
+    """Return the content, name and purpose of a file uploaded by RFC 7578, or raise `BadCallError`."""
     found = _BOUNDARY.match(content_type)
     if found is None:
         raise BadCallError("expected multipart/form-data with a boundary", param="file")

@@ -13,7 +13,7 @@ _BEGIN, _END = "\n<paper>\n", "\n</paper>\n"
 _SENTENCE = re.compile(rf"^\[({_DIGITS})\] (.*)$", re.MULTILINE)
 _HYPOTHESIS = re.compile(r"^Hypothesis: (.*)$", re.MULTILINE)
 _BUDGET = re.compile(rf"at most ({_DIGITS}) sentences?\b|as many sentences as needed", re.IGNORECASE)
-_ESCAPED = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"  # so that no sentence can end the paper
+_ESCAPED = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"  # in place of <, so that no sentence can end the paper
 _RESULTS = "outcomes and analyses only"
 _SCORE, _ORDER = "score every sentence", "order every sentence"
 
@@ -28,10 +28,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptContent:
-    """What a conversation asks of the model.
+    """The parts of a conversation that decide the answer.
 
-    ``shown`` holds the displayed numbers and texts as they stand, in prompt order; ``hypotheses`` those of examples
-    too, normalised, oldest first; ``is_follow_up`` says whether the model has replied before.
+    ``shown`` holds the displayed numbers and texts, in prompt order; ``hypotheses``, the normalised hypotheses, oldest
+    first, those of examples included. ``is_follow_up`` says whether the model has replied before.
     """
 
     shown: tuple[tuple[int, str], ...] = ()
@@ -48,32 +48,32 @@ class PromptContent:
 
 
 def read_prompt(turns: Sequence[Turn]) -> PromptContent:
-    """Return what a conversation asks.
+    """Return the parts of a conversation that decide the answer.
 
-    The marks are looked for outside the paper only, since a sentence of it may hold any of them. Where several turns
-    state a budget the last turn counts, and in a turn its first statement.
+    Marks count outside the paper only, since a sentence of it may hold any of them. The budget is that of the last turn
+    that states one; in a turn, the first statement counts.
 
     >>> lines = ["At most 2 sentences.", "Hypothesis: Tea helps.", "<paper>", "[7] At most 9 sentences!", "</paper>"]
     >>> content = read_prompt([Turn(role="user", text=chr(10).join(lines))])
     >>> content.budget, content.shown, content.hypotheses
     (2, ((7, 'At most 9 sentences!'),), ('Tea helps.',))
     """
-    parts = [_parted(turn.text) for turn in turns if turn.role != "assistant"]
+    parts = [_split_at_papers(turn.text) for turn in turns if turn.role != "assistant"]
     outside = ["\n".join(texts) for texts, _ in parts]
     instructions = "\n".join(outside).lower()
     return PromptContent(
-        shown=_shown(next((blocks for _, blocks in reversed(parts) if blocks), [])),
+        shown=_sentences_in(next((blocks for _, blocks in reversed(parts) if blocks), [])),
         hypotheses=tuple(normalised(line) for text in outside for line in _HYPOTHESIS.findall(text)),
         budget=_budget(outside),
         scope="results" if _RESULTS in instructions else "all",
         mode="score" if _SCORE in instructions else "order" if _ORDER in instructions else "select",
-        # A last turn of the model's own is only the beginning of its reply.
+        # A last turn by the model is only the beginning of its reply.
         is_follow_up=any(turn.role == "assistant" for turn in turns[:-1]),
     )
 
 
 def normalised(text: str) -> str:
-    """Return a sentence as it is compared: on one line, and with ``<`` where a prompt had to write another sign.
+    """Return a sentence for comparison: on one line, and with ``<`` where a prompt writes another sign for it.
 
     >>> normalised("  one   line ")
     'one line'
@@ -81,8 +81,8 @@ def normalised(text: str) -> str:
     return " ".join(text.split()).replace(_ESCAPED, "<")
 
 
-def _parted(text: str) -> tuple[list[str], list[str]]:
-    """Return the pieces of a turn outside the marks, and those between a line that begins and one that ends a paper."""
+def _split_at_papers(text: str) -> tuple[list[str], list[str]]:
+    """Return the texts of a turn outside of papers, and those between the lines that begin and end a paper."""
     outside, blocks, rest = list[str](), list[str](), f"\n{text}\n"
     while True:
         before, begin, behind = rest.partition(_BEGIN)
@@ -94,7 +94,7 @@ def _parted(text: str) -> tuple[list[str], list[str]]:
         rest = f"\n{behind}"
 
 
-def _shown(blocks: Iterable[str]) -> tuple[tuple[int, str], ...]:
+def _sentences_in(blocks: Iterable[str]) -> tuple[tuple[int, str], ...]:
     sentences: dict[int, str] = {}
     for block in blocks:
         for number, text in _SENTENCE.findall(block):

@@ -19,10 +19,10 @@ _FAULTS = frozenset(Fault)
 class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one request. It never holds a header, so no key, and no text of a prompt.
 
-    The outcome is ``paid`` where the whole reply was handed to a client that was still there, or the row of a batch
-    was done; ``unpaid`` where the client left first; the name of a fault that it met; ``answered`` for a request that
+    The outcome is ``paid`` where the client was there until the whole reply was sent, or the row of a batch was
+    answered; ``unpaid`` where the client left first; the name of the fault, if any; ``answered`` for a request that
     costs nothing; ``rejected`` where it breaks the API's rules; ``expired`` where a batch had no time for it.
-    The key is the SHA-256 of the canonical JSON body; of a request without one, of method, path and body.
+    The key is the SHA-256 of the canonical JSON body; without such a body, of method, path and body.
     """
 
     time: float  # when it ended, in seconds since 1970
@@ -33,13 +33,13 @@ class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int  # how many requests are being answered, this one included
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    batch: str | None = None  # the id of its batch, of a row of one
+    batch: str | None = None  # the id of its batch, for a row of a batch
 
 
 class RequestLog:
-    """The log of one server; where `entries` is a list, it gets them, too.
+    """The log of one server; a list ``entries`` gets the entries too.
 
-    `totals` counts all requests so far, rows of batches included; the tokens are those of what was paid. Raises
+    `totals` counts all requests so far, rows of batches included; the tokens are those of paid requests. Raises
     `UnreadableError` if the file cannot be written.
     """
 
@@ -56,7 +56,7 @@ class RequestLog:
             raise UnreadableError(message) from error
 
     def attempt(self, key: str) -> int:
-        """Return how often a request of this key has come, this time included."""
+        """Return how often a request with this key has come, this one included."""
         self._attempts[key] += 1
         return self._attempts[key]
 
@@ -70,19 +70,19 @@ class RequestLog:
             self.count_now("in_flight", -1)
 
     def count_now(self, name: str, change: int) -> None:
-        """Change the number of what there is now, and the most that there ever was."""
+        """Change a current number, such as of connections, and its maximum so far."""
         self.totals[name] += change
         self.totals[f"most_{name}"] = max(self.totals[f"most_{name}"], self.totals[name])
 
-    def write(self, outcome: str, *, reply: Reply | None = None, **told: Any) -> None:
-        """Write what became of a request; its other fields are told by their names in `LogEntry`."""
+    def write(self, outcome: str, *, reply: Reply | None = None, **fields: Any) -> None:
+        """Write the outcome of a request; the other fields of `LogEntry` are given by name."""
         entry = LogEntry(
             time=self._clock(),
             outcome=outcome,
             in_flight=self.totals["in_flight"],
             prompt_tokens=reply.call.prompt_tokens if reply else 0,
             completion_tokens=reply.completion_tokens if reply else 0,
-            **told,
+            **fields,
         )
         self._add_to_totals(entry)
         if self._entries is not None:

@@ -16,7 +16,7 @@ _BACKLOG = 1024  # connections that wait to be taken
 
 @asynccontextmanager
 async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
-    """Serve an app until the block ends, and give its address as ``http://host:port``; port 0 is a free one.
+    """Serve an app until the block ends; yields its address, ``http://host:port``. Port 0 chooses a free port.
 
     Then all connections and batches are cut, and the log is closed.
 
@@ -26,7 +26,7 @@ async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
         app,
         http="h11",
         h11_max_incomplete_event_size=app.limits.max_head_bytes,
-        timeout_keep_alive=int(app.limits.head_seconds) + 1,  # later than our own, which begins with the connection
+        timeout_keep_alive=int(app.limits.head_seconds) + 1,  # later than ours, which begins with the connection
     )
     config.load()
     state = ServerState()
@@ -40,7 +40,7 @@ async def served(app: FakeModelApp, host: str, port: int) -> AsyncIterator[str]:
         listener.close()
         for connection in tuple(state.connections):
             connection.transport.abort()
-        await asyncio.sleep(0)  # in which requests find that their clients have left
+        await asyncio.sleep(0)  # here requests notice that their clients have left
         for task in state.tasks:
             task.cancel()
         await asyncio.gather(*state.tasks, return_exceptions=True)

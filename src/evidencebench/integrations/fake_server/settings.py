@@ -1,4 +1,4 @@
-"""How a fake server behaves: how its model answers, which requests fail, and how long all takes."""
+"""Settings of a fake server: how its model answers, which requests fail, and how long replies take."""
 
 import hashlib
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from typing import Self
 
 
 class Personality(StrEnum):
-    """One way to answer every prompt, and what it answers in a line."""
+    """A way to answer prompts; ``meaning`` describes it on one line."""
 
     meaning: str
 
     def __new__(cls, name: str, meaning: str = "") -> Self:
-        """Keep the meaning beside the name."""
+        """Make a member from its name and its meaning."""
         member = str.__new__(cls, name)
         member._value_, member.meaning = name, meaning
         return member
@@ -55,42 +55,42 @@ class Fault(StrEnum):
 NAMED_FAULTS = (Fault.BAD_REQUEST, Fault.UNAUTHORIZED, Fault.LOST_REPLY)
 """Faults that are drawn only where they are asked for by name.
 
-No retry may try to mend the first two. With the third the request is done and its reply lost: a retry does it twice.
+A client must not retry the first two. With the third, the request is paid and its reply lost: a retry pays twice.
 """
 
 PASSING_FAULTS = tuple(fault for fault in Fault if fault not in NAMED_FAULTS)
-"""Faults with which nothing is done, so that a retry is right: those drawn where no others are asked for."""
+"""Faults after which a client should retry, since nothing was paid; these are drawn by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How a fake server behaves; rates are shares from 0 to 1, and everything that is drawn hangs on the seed.
+    """The settings of a fake server; rates are shares from 0 to 1, and the seed decides everything that is drawn.
 
-    A request whose model is named like a personality is answered by that one. The fault ``hang`` is silent for
+    A request whose model is the name of a personality is answered by that one. The fault ``hang`` lasts
     ``hang_seconds``; ``rate_limit`` and ``unavailable`` ask for a wait of ``retry_after_seconds``. ``repairable`` says
-    whether ``wrong_format`` and ``truncated`` answer rightly in a follow-up turn. The log gets a line a request.
+    whether ``wrong_format`` and ``truncated`` are right in a follow-up turn. The log gets a line a request.
     """
 
     personality: Personality = Personality.ORACLE
     fault_rate: float = 0.0  # the share of attempts that meet a fault
-    fault_kinds: tuple[Fault, ...] = PASSING_FAULTS  # each is as likely
+    fault_kinds: tuple[Fault, ...] = PASSING_FAULTS  # each is equally likely
     seed: int = 0
-    latency_seconds: float = 0.0  # how long each reply takes at least
+    latency_seconds: float = 0.0  # the least time of each reply
     hang_seconds: float = 30.0
     retry_after_seconds: float = 0.05
-    batch_delay_seconds: float = 0.0  # how long each batch takes at least
+    batch_delay_seconds: float = 0.0  # the least time of each batch
     expire_rate: float = 0.0  # the share of the rows of batches that expire
     refuse_rate: float = 0.0  # the share of prompts that are refused, whatever the personality
     repairable: bool = False
     log: Path | None = None
 
     def fault_met(self, key: str, attempt: int) -> Fault | None:
-        """Return the fault that the n-th attempt at a request meets, from 1 on, or None, whatever came before."""
+        """Return the fault of an attempt at a request, or None; ``attempt`` counts from 1."""
         if not self.fault_kinds or self.draw("meets", key, attempt) >= self.fault_rate:
             return None
         return self.fault_kinds[int(self.draw("kind", key, attempt) * len(self.fault_kinds))]
 
     def draw(self, *parts: object) -> float:
-        """Return a number in [0, 1) that the parts and the seed decide."""
+        """Return a number in [0, 1), the same for the same parts and seed."""
         digest = hashlib.sha256("\x1f".join(map(str, (self.seed, *parts))).encode()).digest()
         return int.from_bytes(digest[:6], "big") / 2**48

@@ -22,7 +22,7 @@ from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.header import RunHeader, SystemHeader
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.compare import Pair, adjusted, compare
+from evidencebench.scoring.compare import Pair, adjust_p_values, compare
 from evidencebench.scoring.score_texts import percent
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of
@@ -81,7 +81,7 @@ def _is_same_system(findings: Findings, first: str, second: str) -> bool:
 
 def _pairs(findings: Findings, partners: Mapping[str, str | None]) -> tuple[Pair, ...]:
     """Compare each run with its partner, if it has one, on every task; p-values are adjusted over all these tests."""
-    return adjusted(
+    return adjust_p_values(
         (
             label,
             partner,

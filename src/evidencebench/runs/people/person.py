@@ -67,7 +67,7 @@ class Person:
 
     @property
     def name(self) -> str:
-        """What the person is called."""
+        """The person's name."""
         return str(self._header.system.options["name"])
 
     @property
