@@ -48,7 +48,7 @@ class Processes:
                     begun = {future for future in begun if not future.cancel()}
                 else:
                     # One item more than workers: no worker waits, and after an error little work is wasted.
-                    begun |= {pool.submit(_work, item) for item in islice(left, self.n_processes + 1 - len(begun))}
+                    begun |= {pool.submit(_run_item, item) for item in islice(left, self.n_processes + 1 - len(begun))}
                 if not begun:
                     break
                 done, begun = wait(begun, return_when=FIRST_COMPLETED)
@@ -115,7 +115,7 @@ class _Worker:
     work: Callable[[Any], Any]
 
 
-def _work(item: Any) -> Any:
+def _run_item(item: Any) -> Any:
     return _Worker.work(item)
 
 

@@ -1,8 +1,9 @@
-"""HTML and SVG as trees, and JSON inside HTML. Text from files is escaped, so it never becomes markup."""
+"""HTML and SVG as trees, JSON inside HTML, and assets. Text from files is escaped, so it never becomes markup."""
 
 import json
 import re
 from collections.abc import Mapping
+from importlib.resources import files
 from xml.etree import ElementTree as ET
 
 import msgspec
@@ -53,6 +54,11 @@ def as_html(root: Node) -> str:
 def as_xml(root: Node) -> str:
     """Return a tree as XML, as an SVG file needs it."""
     return ET.tostring(root, encoding="unicode", method="xml")
+
+
+def read_asset(name: str) -> str:
+    """Return the text of a script or style sheet in ``viewer/assets/``."""
+    return (files("evidencebench.pages.viewer") / "assets" / name).read_text(encoding="utf-8")
 
 
 def encode_json(record: object) -> bytes:

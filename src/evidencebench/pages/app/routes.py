@@ -55,9 +55,9 @@ def make_app(
     app = Starlette(
         routes=[
             Route("/", pages.first),
-            Route("/static/app.js", _static(script(APP_SCRIPTS), "text/javascript")),
-            Route("/static/app.css", _static(style(APP_STYLES), "text/css")),
-            Route("/favicon.ico", _static(_ICON, "image/svg+xml")),
+            Route("/static/app.js", _static_endpoint(script(APP_SCRIPTS), "text/javascript")),
+            Route("/static/app.css", _static_endpoint(style(APP_STYLES), "text/css")),
+            Route("/favicon.ico", _static_endpoint(_ICON, "image/svg+xml")),
             Route("/api/overview", pages.overview),
             Route("/api/rows", pages.rows),
             Route("/api/instances", pages.instance),
@@ -211,7 +211,7 @@ def _read_choice(request: Request, name: str, choices: Sequence[str]) -> str | N
     return text
 
 
-def _static(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
+def _static_endpoint(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
     """Return an endpoint that answers with a text, or with status 304 where the browser has the same text already."""
     tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
     headers = {"etag": tag, "cache-control": "no-cache"}  # the browser asks each time whether its copy is current

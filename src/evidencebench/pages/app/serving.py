@@ -33,7 +33,7 @@ class Address:
     def url(self) -> str:
         """The address of the first page, with the token."""
         query = "" if self.token is None else f"?token={self.token}"
-        return f"http://{_bracketed(self.host)}:{self.port}/{query}"
+        return f"http://{_bracket_ipv6(self.host)}:{self.port}/{query}"
 
     @property
     def cookie(self) -> str:
@@ -42,7 +42,7 @@ class Address:
 
     def hosts(self) -> frozenset[str]:
         """Return the values that the Host header of a request may have."""
-        names = {_bracketed(self.host).lower(), "127.0.0.1", "localhost", "[::1]"}
+        names = {_bracket_ipv6(self.host).lower(), "127.0.0.1", "localhost", "[::1]"}
         with_port = {f"{name}:{self.port}" for name in names}
         return frozenset(with_port | names if self.port == _HTTP_PORT else with_port)
 
@@ -67,7 +67,7 @@ def address_of(bound: socket.socket, host: str, token: str | None = None) -> Add
     return Address(host=host, port=bound.getsockname()[1], token=token)
 
 
-def _bracketed(host: str) -> str:
+def _bracket_ipv6(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 

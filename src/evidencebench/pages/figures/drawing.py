@@ -32,8 +32,7 @@ _ROUNDING = 1e-9
 def chart(title: str, description: str, *body: Child, height: int, key: str | None = None) -> Node:
     """Return an ``<svg>``, ``height`` units high, with a title drawn above its body.
 
-    ``description`` has the numbers in words. ``key`` makes the ids of its elements unique on a page; None: a key is
-    derived from title and description.
+    ``description`` has the numbers in words. ``key`` makes its ids unique on a page; None: made from both texts.
     """
     name = title_name(title)
     heading = text(MARGIN, 20, fit_text(name, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title")

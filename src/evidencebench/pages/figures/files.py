@@ -4,12 +4,11 @@ import importlib.util
 import re
 from copy import copy
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 
 from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.pages.figures.drawing import size_of
-from evidencebench.pages.markup import Node, as_xml, node
+from evidencebench.pages.markup import Node, as_xml, node, read_asset
 
 _ZOOM = 2
 _FONTS = (
@@ -72,7 +71,7 @@ def _render(svg: str) -> bytes:
 def colours_of(theme: Literal["dark", "light"]) -> dict[str, str]:
     """Return token name, such as ``ink``, -> its value in ``tokens.css``; ``font`` is replaced by one for files."""
     start = ":root {" if theme == "light" else ':root[data-theme="dark"] {'
-    block = _asset("tokens.css").partition(start)[2].partition("}")[0]
+    block = read_asset("tokens.css").partition(start)[2].partition("}")[0]
     return {**dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block)), "font": _FONTS}
 
 
@@ -84,9 +83,5 @@ def _style_of_file(theme: Literal["both", "light"]) -> str:
 
 
 def _rules_in(theme: Literal["dark", "light"]) -> str:
-    rules = _asset("figures.css") + _GROUND
+    rules = read_asset("figures.css") + _GROUND
     return re.sub(r"var\(--([a-z0-9-]+)\)", lambda found: colours_of(theme)[found[1]], rules)
-
-
-def _asset(name: str) -> str:
-    return (files("evidencebench.pages.viewer") / "assets" / name).read_text(encoding="utf-8")

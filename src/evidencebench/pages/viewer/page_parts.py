@@ -4,9 +4,8 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from importlib.resources import files
 
-from evidencebench.pages.markup import encode_json
+from evidencebench.pages.markup import encode_json, read_asset
 from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Overview
 
 # In the order in which they are joined; a file may use the names that earlier files define.
@@ -28,14 +27,14 @@ APP_STYLES = ("tokens", "viewer", "paper", "people")
 @cache
 def script(names: Sequence[str]) -> str:
     """Return the scripts joined into one text, inside a function, so that they define no global names."""
-    body = "\n".join(_asset(f"{name}.js") for name in names)
+    body = "\n".join(read_asset(f"{name}.js") for name in names)
     return f'(() => {{\n"use strict";\n{body}\n}})();\n'
 
 
 @cache
 def style(names: Sequence[str]) -> str:
     """Return the style sheets joined into one text."""
-    return "\n".join(_asset(f"{name}.css") for name in names)
+    return "\n".join(read_asset(f"{name}.css") for name in names)
 
 
 def content_hash(text: str) -> str:
@@ -58,7 +57,3 @@ def data_elements(overview: Overview, rows: Sequence[ListRow], records: Iterable
     for record in records:
         place = f'class="instance" id="instance-{record.paper.position}"'
         yield f'<script type="application/json" {place}>{encode_json(record).decode()}</script>\n'
-
-
-def _asset(name: str) -> str:
-    return (files("evidencebench.pages.viewer") / "assets" / name).read_text(encoding="utf-8")
