@@ -30,7 +30,7 @@ class Asker:
 
 
 def asker_of(client: ChatClient | None, chat: ChatModel, repairs: int) -> Asker:
-    """Return how a strategy asks: through the client that all share, where it has none of its own."""
+    """Return an `Asker` of the strategy's own client, or of the client that all share where it has none."""
     return Asker(client=default_client() if client is None else client, chat=chat, repairs=repairs)
 
 
@@ -38,8 +38,8 @@ def asker_of(client: ChatClient | None, chat: ChatModel, repairs: int) -> Asker:
 class Question:
     """What is asked, and how its answer is read.
 
-    Where sentences are selected, naming none is an answer, and a part of a list is not. What is scored or put in order
-    is the other way round.
+    For a selection, an empty list is an answer, and a part of a list is not. For scores or an order it is the other way
+    round.
     """
 
     text: str  # the first message
@@ -55,8 +55,8 @@ class Question:
 class Conversation:
     """The outcome of the turns with a model.
 
-    `reading` is of the reply that holds the answer, which may be an empty list; None: no reply does, and `why` says the
-    reason. `notes` count what happened, by name: replies by class and by what read them, requests, tokens, cost.
+    `reading` is that of the reply with the answer, which may be an empty list. It is None where no reply has one, and
+    `why` is the reason. `notes` are counts by name: replies by class and by branch, requests, tokens, cost.
     """
 
     reading: Reading | None
@@ -65,14 +65,14 @@ class Conversation:
 
 
 async def converse(asker: Asker, question: Question) -> Conversation:
-    """Return what a model answers, in as many turns as it needs and is allowed.
+    """Ask a model, in several turns where that is needed and allowed, and return the outcome.
 
     A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
-    `Asker.repairs` times. Where none is whole, the largest part of the scores or of the order that one holds stands; a
-    part of a selection never does. A refusal is final.
+    up to `Asker.repairs` times. Where no reply is whole, the largest part of an order or of scores is the answer; a
+    part of a selection never is. A refusal is final.
 
-    A reply that names too many sentences is asked once to choose among them. Where the reply to that is still too long
-    it stands as a set, and where it holds no answer, or an empty one, the longer set stands.
+    Where a reply names too many sentences, the model is asked once to choose among them. If the next reply is still too
+    long, it is the answer. If that has no answer, or an empty one, the longer set is.
 
     Raises
     ------
@@ -89,7 +89,7 @@ async def converse(asker: Asker, question: Question) -> Conversation:
     part: Reading | None = None
     n_repairs = 0
     while True:
-        reply = await _reply(asker, messages, question, notes)
+        reply = await _ask_once(asker, messages, question, notes)
         reading = question.read(reply)
         notes[f"reply_{reading.reply_class}"] += 1
         if reading.read_by:
@@ -97,7 +97,7 @@ async def converse(asker: Asker, question: Question) -> Conversation:
         if _is_answer(reading, question):
             if longer is None and question.budget is not None and len(reading.indices) > question.budget:
                 longer = reading
-                messages = _continued(asker.chat, messages, reply, _too_many(reading, question))
+                messages = _next_messages(asker.chat, messages, reply, _too_many(reading, question))
                 continue
             return Conversation(reading=reading if reading.indices or longer is None else longer, notes=notes)
         if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
@@ -106,7 +106,7 @@ async def converse(asker: Asker, question: Question) -> Conversation:
             return Conversation(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
         again = "repair" if reply.text.strip() else "repair_empty"
-        messages = _continued(asker.chat, messages, reply, prompt_named(again).render(form=question.form))
+        messages = _next_messages(asker.chat, messages, reply, prompt_named(again).render(form=question.form))
 
 
 def _too_many(reading: Reading, question: Question) -> str:
@@ -121,7 +121,7 @@ def _is_answer(reading: Reading, question: Question) -> bool:
     return bool(reading.indices) or (question.selects and reading.reply_class is ReplyClass.EMPTY)
 
 
-async def _reply(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
+async def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
     request = asker.chat.request(messages, question.schema)
     try:
         received = await asker.client.ask(request, stand_in=question.stand_in)
@@ -133,7 +133,7 @@ async def _reply(asker: Asker, messages: tuple[Message, ...], question: Question
 
 
 def _notes_of(received: Received) -> dict[str, int]:
-    """Return what a reply used and cost. It cost that much whether it was sent now or lay in the cache."""
+    """Return the tokens and the cost of a reply as notes, the same for one that was sent now and one in the cache."""
     usage, cost_usd = received.reply.usage, received.cost_usd
     notes = {
         "requests": 1,
@@ -152,11 +152,11 @@ def _printable(name: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in name)[:_MAX_NAME_CHARACTERS]
 
 
-def _continued(chat: ChatModel, messages: tuple[Message, ...], reply: ChatReply, text: str) -> tuple[Message, ...]:
-    """Return the conversation with a reply and what is said to it.
+def _next_messages(chat: ChatModel, messages: tuple[Message, ...], reply: ChatReply, text: str) -> tuple[Message, ...]:
+    """Return the messages with a reply and the next message, ``text``.
 
-    Of a reply that is too long for the window only the end stands there, where the answer is looked for. One of which
-    nothing can stand is left out, since servers take no empty message, and what is said to it goes on the last one.
+    Of a reply that is too long for the window, only the end is kept, since the answer is looked for there. Where
+    nothing of it fits, it is left out, since servers take no empty message, and ``text`` is added to the last message.
     """
     used = sum(estimated_tokens(message.text) for message in (*messages, Message("user", text)))
     quoted = _end_of(reply.text.strip(), chat.context_tokens - chat.max_tokens - used)
@@ -166,17 +166,17 @@ def _continued(chat: ChatModel, messages: tuple[Message, ...], reply: ChatReply,
 
 
 def _end_of(text: str, max_tokens: int) -> str:
-    """Return the longest end of a text that fits, by halves of what is too much."""
+    """Return an end of a text that fits: its first half is dropped until it does."""
     while text and estimated_tokens(text) > max_tokens:
         text = text[(len(text) + 1) // 2 :]
     return text.strip()
 
 
 async def run_together(work: Iterable[Coroutine[Any, Any, Conversation]]) -> list[Conversation]:
-    """Return the outcomes of conversations that go on at once, all of which end before an error is raised.
+    """Run conversations at once, and return their outcomes. All of them end before an error is raised.
 
-    So one that waits for a batch does not keep the others' requests from being recorded, nor one that fails their
-    replies from being stored. The notes of a `ReplyError` are those of all conversations; a `StopError` comes first.
+    So where one waits for a batch, the requests of the others are recorded, and where one fails, their replies are
+    stored. The notes of a `ReplyError` are those of all conversations; a `StopError` is raised rather than that.
     """
     ended = await asyncio.gather(*work, return_exceptions=True)
     errors = [one for one in ended if isinstance(one, BaseException)]
@@ -192,6 +192,6 @@ async def run_together(work: Iterable[Coroutine[Any, Any, Conversation]]) -> lis
 
 
 def error_priority(error: BaseException) -> int:
-    """Return an error's priority, the lowest first: unexpected errors, `StopError`, `PendingError`, then failures."""
+    """Return an error's priority, the lowest first: unexpected errors, `StopError`, `PendingError`, `ReplyError`."""
     ranks = (StopError, PendingError, ReplyError)
     return next((place for place, kind in enumerate(ranks) if isinstance(error, kind)), -1)

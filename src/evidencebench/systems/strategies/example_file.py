@@ -26,10 +26,10 @@ class ExampleSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
-    """A hypothesis and the fewest sentences that cover all that counts.
+    """A hypothesis and the fewest sentences that cover its aspects.
 
-    `sentences` cover every aspect of the instance, in paper order; `results` every Results aspect, None where it has
-    none; `fingerprint` is the paper's, see `fingerprint_of`.
+    `sentences` cover every aspect of the instance, in paper order. `results` cover every Results aspect; None where it
+    has none. `fingerprint` is that of the paper, see `fingerprint_of`.
     """
 
     instance_id: str
@@ -45,7 +45,7 @@ class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExampleFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of examples: its format's version, what they were drawn from, and the first n are a fair draw of n."""
+    """A file of examples: its format's version, its data and its examples. The first n are a fair draw of n."""
 
     evidencebench_examples: int = FORMAT_VERSION
     data: ExampleSource
@@ -60,7 +60,7 @@ def fingerprint_of(sentences: Sequence[str]) -> str:
 
 
 def read_examples(path: PathText) -> ExampleFile:
-    """Return the examples in a file; a `SystemSpecError` says why it cannot be read."""
+    """Return the examples in a file; raise `SystemSpecError` where it cannot be read."""
     path = Path(path)
     how = "make it with 'evidencebench llm examples'"
     try:

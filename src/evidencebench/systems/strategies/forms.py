@@ -8,11 +8,11 @@ import msgspec
 from evidencebench.systems.strategies.prompts import prompt_named
 
 _BEYOND = (7, 19, 42)
-"""How far behind the last sentence of the paper the numbers lie that a form shows."""
+"""The example numbers in a form are the number of the paper's sentences plus these."""
 
 
 def schema_of(kind: str) -> dict[str, Any]:
-    """Return the JSON schema of a reply of a form. The reasoning stands first, so that it is written first."""
+    """Return the JSON schema of a reply in a form. The reasoning stands first, so that a model writes it first."""
     integer = {"type": "integer"}
     if kind == "scores":
         entry = _object_of({"sentence": integer, "score": integer})
@@ -25,7 +25,7 @@ def _object_of(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def budget_words(budget: int | None) -> str:
-    """Return how a prompt says how many sentences count, such as ``at most 7 sentences``."""
+    """Return a prompt's words for the budget, such as ``at most 7 sentences``."""
     if budget is None:
         return "as many sentences as needed"
     return f"at most {budget} {'sentence' if budget == 1 else 'sentences'}"
@@ -39,10 +39,10 @@ def form_name(kind: str, *, structured: bool) -> str:
 def form_text(
     kind: str, *, structured: bool, n_sentences: int, budget: int | None = None, with_reasoning: bool = True
 ) -> str:
-    """Return how a prompt asks for a form of `form_name`, given how many sentences the paper has and how many count.
+    """Return a prompt's words for a form of `form_name`, given how many sentences the paper has and how many count.
 
-    The numbers in it are no sentence of the paper, so that a reply that only repeats the form is told from an answer.
-    Without reasoning, it asks for the answer alone, as where a reply is asked for again.
+    The numbers in it name no sentence of the paper, so that a reply that only repeats the form is no answer. Without
+    reasoning, it asks for the answer alone, as where a reply is asked for again.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def form_text(
 
 
 def well_formed(kind: str, indices: Iterable[int], *, structured: bool) -> str:
-    """Return a reply of a form that names these sentences, such as ``ANSWER: [3, 17]``, or scores them."""
+    """Return a reply in a form that names or scores these sentences, such as ``ANSWER: [3, 17]``."""
     listed = list(indices)
     if kind == "scores":
         scores = {"scores": [{"sentence": index, "score": 5} for index in listed]}

@@ -20,7 +20,7 @@ _POINTS: Mapping[AspectScope, str] = {
     "all": "every point of the reviewer's summary of that paper",
     "results": "every outcome and every analysis in the reviewer's summary of that paper",
 }
-"""What the sentences of the examples state, as the prompt says it."""
+"""The prompt's words for what the sentences of the examples state, by scope."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class LlmInContext:
     """As `llm_base`, with examples in the prompt: hypotheses about other papers and the texts of their best sentences.
 
     Examples come from a file, since no system reads labels: ``evidencebench llm examples`` draws them. A query is
-    refused whose paper, or a paper of the same text, is among them.
+    refused if its paper, or a paper with the same text, is among them.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class LlmInContext:
                 "labels"
             )
         asker = asker_of(self.client, self.chat, self.repairs)
-        texts = "\n\n".join(_text_of(number, one, brief.scope) for number, one in enumerate(examples, 1))
+        texts = "\n\n".join(_example_text(number, one, brief.scope) for number, one in enumerate(examples, 1))
         n_left_out = self.n - len(examples)
         notes = {"examples_left_out": n_left_out} if n_left_out else {}
         fields = {"points": _POINTS[brief.scope], "examples": texts}
@@ -115,7 +115,7 @@ class LlmInContext:
         return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
 
 
-def _text_of(number: int, example: PromptExample, scope: AspectScope) -> str:
+def _example_text(number: int, example: PromptExample, scope: AspectScope) -> str:
     """Return an example as a prompt shows it, each sentence on a line."""
     sentences = (f"- {one_line(sentence)}" for sentence in example.in_scope(scope))
     return "\n".join((f"Example {number}, hypothesis: {one_line(example.hypothesis)}", *sentences))

@@ -1,4 +1,4 @@
-"""What the options of strategies must be; each function raises a `SystemSpecError` that names system and option."""
+"""Checks of the options of strategies; each function raises a `SystemSpecError` that names system and option."""
 
 import math
 
@@ -14,7 +14,7 @@ _MAX_REPAIRS = 3
 
 
 def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> None:
-    """Raise unless a model can be asked as the options say, and a paper fits beside the words of the first prompt."""
+    """Raise unless the options of a model are valid, and a paper fits beside the words of the first prompt."""
     provider, _, name = chat.model.partition("/")
     if not (provider.strip() and name.strip()):
         raise SystemSpecError(f"{system}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
@@ -39,7 +39,7 @@ def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> 
 
 
 def require_section_options(system: str, section_tokens: int, min_section_tokens: int, overlap: int) -> None:
-    """Raise unless a paper can be cut into sections so."""
+    """Raise unless the options that cut a paper into sections are within their bounds."""
     require_within(system, "section_tokens", section_tokens, MIN_WINDOW_TOKENS)
     require_within(system, "min_section_tokens", min_section_tokens, 0)
     require_within(system, "overlap", overlap, 0)

@@ -1,4 +1,4 @@
-"""A question about a paper of which everything is written but its sentences, and how many of them fit into it."""
+"""A question about a paper, without the paper's sentences, and how many of these fit into it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from evidencebench.systems.strategies.prompts import prompt_named
 from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, windows_of
 
 SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "repair_empty")
-"""The prompts that a part of every question is made of, by name."""
+"""The names of the prompts that are parts of every question."""
 
 _FEWEST_SHOWN = 5
 _FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
@@ -23,7 +23,7 @@ _FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperQuestion:
-    """A question without its sentences: its prompt's name, whose paper, which evidence, and what else is filled in."""
+    """A question without its sentences: the prompt's name, the query, the scope, and the prompt's further fields."""
 
     prompt: str
     query: Query
@@ -40,7 +40,7 @@ class PaperQuestion:
         )
 
     def question(self, kind: str, excerpt: Excerpt, chat: ChatModel, budget: int | None = None) -> Question:
-        """Return what is asked with these sentences, where the reply is to be of a form of `form_name`."""
+        """Return the question with these sentences, for a reply in the form ``kind`` (see `form_name`)."""
         shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), chat.structured
 
         def read(reply: ChatReply) -> Reading:
@@ -59,33 +59,33 @@ class PaperQuestion:
         )
 
     def room(self, chat: ChatModel) -> int:
-        """Return how many tokens the sentences may have, as estimated, so that two replies fit too, the first cut."""
+        """Return how many tokens the sentences may have, as estimated, beside the words, a reply and a second turn."""
         words = estimated_tokens(self.text(Excerpt(shown={})))
         return chat.context_tokens - chat.max_tokens - words - _FOLLOW_UP_TOKENS
 
     def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
-        """Return the longest beginning of some sentences that fits into the model's window.
+        """Return the first of some sentences, as many as fit into the model's window.
 
         Raises a `ReplyError` if not even a few fit.
         """
         excerpt = excerpt_of(self.query, indices, self.room(chat))
         if len(excerpt.shown) < min(_FEWEST_SHOWN, len(indices)):
-            raise _too_small(chat)
+            raise _window_error(chat)
         return excerpt
 
     def windows(self, chat: ChatModel, *, max_tokens: int, min_tokens: int, overlap: int) -> tuple[Excerpt, ...]:
-        """Return the paper in parts, as `windows_of`, that fit into the question and the model's window.
+        """Return the paper in parts by `windows_of`, each of which fits into the question and the model's window.
 
         Raises a `ReplyError` if the model's window is too small for any part.
         """
         max_tokens = min(max_tokens, self.room(chat))
         if max_tokens < MIN_WINDOW_TOKENS:
-            raise _too_small(chat)
+            raise _window_error(chat)
         return windows_of(self.query, max_tokens=max_tokens, min_tokens=min_tokens, overlap=overlap)
 
 
-def _too_small(chat: ChatModel) -> ReplyError:
-    """Return the error of a window into which nothing fits."""
+def _window_error(chat: ChatModel) -> ReplyError:
+    """Return the error for a model's window into which no sentences fit."""
     return ReplyError(
         f"context_tokens: {chat.context_tokens}, of which {chat.max_tokens} are kept for the reply, leave no room for "
         "the paper; raise context_tokens to what the model reads, or lower max_tokens"

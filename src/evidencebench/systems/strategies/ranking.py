@@ -17,22 +17,22 @@ from evidencebench.systems.strategies.paper_questions import SHARED_PROMPTS, Pap
 from evidencebench.systems.strategies.prompts import versions_of
 
 UNSCORED = -1.0
-"""The score of a sentence that no reply scores: below any that one can have."""
+"""The score of a sentence that no reply scores: below any score of a reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmRank:
     """A language model that scores or orders every sentence of the paper.
 
-    The prompt does not hold the budget, so that all tasks of a scope ask the same and are paid once.
+    The prompt does not hold the budget, so that all tasks of a scope send the same requests and are paid once.
 
-    * ``pointwise``: part by part, as `llm_sections` cuts a paper, each sentence is scored 0 to 10. One that is in two
+    * ``pointwise``: part by part, as `llm_sections` cuts a paper, each sentence is scored 0 to 10. A sentence in two
       parts has the mean of its scores. Ties are in paper order.
     * ``listwise``: the whole paper at once is put in order.
 
-    Sentences that no reply scores or places stand behind those that one does, in paper order, and are counted in
-    ``unscored_sentences``. A part whose replies hold no answer is counted in ``unread_sections``, and one whose request
-    failed for good fails the query, as in `llm_sections`.
+    Sentences that no reply scores or places come last, in paper order, and are counted in ``unscored_sentences``. A
+    part whose replies hold no answer is counted in ``unread_sections``. A request that fails for good fails the query,
+    as in `llm_sections`.
 
     Attributes
     ----------
@@ -75,10 +75,10 @@ class LlmRank:
         if not query.sentences:
             return Ranking(sentences=())
         asker = asker_of(self.client, self.chat, self.repairs)
-        work = self._scored if self.method == "pointwise" else _ordered
+        work = self._rank_pointwise if self.method == "pointwise" else _rank_listwise
         return asker.client.run(work(asker, query, brief))
 
-    async def _scored(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
+    async def _rank_pointwise(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
         form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
         asked = PaperQuestion(prompt="score", query=query, scope=brief.scope, fields={"form": form})
         parts = asked.windows(
@@ -103,7 +103,7 @@ class LlmRank:
 
 
 def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> list[float]:
-    """Return one score a sentence, `UNSCORED` where there is none."""
+    """Return the mean score of each sentence, `UNSCORED` where it has none."""
     found: list[list[float]] = [[] for _ in range(n_sentences)]
     for scores in readings:
         for index, score in scores.items():
@@ -111,7 +111,7 @@ def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> l
     return [sum(scores) / len(scores) if scores else UNSCORED for scores in found]
 
 
-async def _ordered(asker: Asker, query: Query, brief: Brief) -> Ranking:
+async def _rank_listwise(asker: Asker, query: Query, brief: Brief) -> Ranking:
     n_sentences = len(query.sentences)
     form = form_text("order", structured=asker.chat.structured, n_sentences=n_sentences)
     fields = {"form": form, "n_sentences": str(n_sentences)}

@@ -17,15 +17,15 @@ from evidencebench.systems.strategies.selecting import NOTHING, select_from, sel
 class LlmRerank:
     """A language model that selects among the first sentences of another system.
 
-    They are shown in paper order, under the paper's own numbers, with the sentences around them; any that is shown may
-    be selected. An extract that is longer than the model's window is cut behind the last sentence that fits, and
-    counted.
+    They are shown in paper order, under the paper's own numbers, with the sentences around them. Any shown sentence may
+    be selected. An extract that is longer than the model's window is cut behind the last sentence that fits; the rest
+    is counted in ``truncated_sentences``.
 
     Attributes
     ----------
     system
         The system whose first sentences are shown. A set without order is taken in paper order. Sentences that it
-        does not name are not shown as its own, unless it names none at all: then the first of the paper are.
+        does not name are shown only as neighbours. Where it names none at all, the first of the paper are shown.
     chat
         Which model, and how it samples.
     top
@@ -64,13 +64,13 @@ class LlmRerank:
         first = self.system.rank(query, brief)
         n_named = len(set(first.sentences)) or self.top
         order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
-        indices = _with_neighbours(order, self.neighbours, query)
+        indices = _add_neighbours(order, self.neighbours, query)
         asker = asker_of(self.client, self.chat, self.repairs)
         return asker.client.run(select_from(asker, "extract", query, brief, indices, notes=first.notes))
 
 
-def _with_neighbours(indices: Iterable[int], neighbours: int, query: Query) -> list[int]:
-    """Return sentences and those around them, in paper order."""
+def _add_neighbours(indices: Iterable[int], neighbours: int, query: Query) -> list[int]:
+    """Return the indices of sentences and of those around them, in paper order."""
     last = len(query.sentences) - 1
     shown = {near for index in indices for near in range(max(0, index - neighbours), min(last, index + neighbours) + 1)}
     return sorted(shown)

@@ -24,15 +24,15 @@ from evidencebench.systems.strategies.selecting import (
 class LlmSections:
     """A language model that reads section by section, then picks from what it found.
 
-    Each section may give as many sentences as the budget. What all of them gave is shown together, in paper order and
-    under the paper's own numbers, and as many as the budget are picked. That second look is left out where there is
-    nothing to pick: where no more was found than the budget allows, since fewer sentences never score higher, and where
-    there is no budget.
+    In each section, the model may name as many sentences as the budget. Those of all sections are then shown together,
+    in paper order and under the paper's own numbers, and the model picks as many as the budget. This last request is
+    left out where the sections name no more than the budget, since fewer sentences never score higher, and where there
+    is no budget.
 
-    A section whose replies hold no answer gives nothing and is counted in ``unread_sections``: to ask again would bring
-    the same replies from the cache. One whose request failed for good, an answer such as HTTP 400 included, fails the
-    whole query instead, after all sections have been asked: nothing of it is stored, so that asking the failed queries
-    again asks for what is missing and nothing else.
+    A section whose replies hold no answer gives no sentence and is counted in ``unread_sections``: to ask again would
+    bring the same replies from the cache. A request that fails for good, such as by HTTP 400, fails the whole query,
+    after all sections have been asked. It leaves no reply in the cache, so that asking the failed queries again sends
+    only the requests without a reply.
 
     Each heading opens a section, and the abstract is one of its own; see `windows_of` for tiny and long ones.
 

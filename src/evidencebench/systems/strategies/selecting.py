@@ -17,13 +17,13 @@ NOTHING = Ranking(sentences=(), ordered=False)
 
 
 def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
-    """Return the checksums of the prompts that a strategy which selects is made of, given those of its own."""
+    """Return the checksums of all prompts of a strategy that selects; ``names`` are those of its own."""
     form = form_name("answer", structured=chat.structured)
     return versions_of((*names, *SHARED_PROMPTS, "over_length", form))
 
 
 def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel, **fields: str) -> PaperQuestion:
-    """Return the question for a selection; ``fields`` is what its prompt has filled in besides budget and form."""
+    """Return the question for a selection; ``fields`` are the prompt's fields besides budget and form."""
     form = form_text("answer", structured=chat.structured, n_sentences=len(query.sentences), budget=brief.budget)
     asked = {"budget": budget_words(brief.budget), "form": form}
     return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
@@ -39,10 +39,10 @@ async def select_from(
     notes: Mapping[str, int] = MappingProxyType({}),
     fields: Mapping[str, str] = MappingProxyType({}),
 ) -> Ranking:
-    """Return what a model selects of as many of some sentences, in paper order, as fit into its window.
+    """Show a model some sentences, in paper order and as many as fit into its window, and return what it selects.
 
-    What was noted before, ``notes``, is among the notes of the answer, and of a `ReplyError`: where a request failed
-    for good, nothing fits, or the replies hold no answer.
+    ``notes`` are those of earlier work on the answer; they are added to the notes of the answer or of the error. Raises
+    `ReplyError` where a request failed for good, nothing fits, or the replies hold no answer.
     """
     if brief.budget == 0 or not query.sentences:
         return NOTHING

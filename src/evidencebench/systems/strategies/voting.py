@@ -27,15 +27,15 @@ _Ask = Callable[[Query, Brief], Ranking]
 class LlmVote:
     """Several answers made one.
 
-    Where a part waits for a server, all are asked at once. All end before an error is raised. A part that fails is
-    counted in ``failed_parts``, and the others decide.
+    Where a part waits for a server, all parts are asked at once. All of them end before an error is raised. A part that
+    fails is counted in ``failed_parts``, and the others decide.
 
     * ``votes``: a sentence scores the number of answers that select it within the budget. An answer in order gives its
-      votes to its first sentences; a set that is longer than the budget shares them out evenly. Sentences without a
-      vote are left out. Ties are in paper order.
+      votes to its first sentences; a set that is longer than the budget gives each sentence an equal part of a vote.
+      Sentences without a vote are left out. Ties are in paper order.
     * ``rrf``: the sum over the answers of 1 / (k + place), as `fuse` computes it, for every sentence.
 
-    Without a budget, a sentence is selected that more than half of the answers select, by either method.
+    Without a budget, either method selects the sentences that more than half of the answers select.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class LlmVote:
         return Traits(reads_brief=True, selects=all(part.selects for part in self.systems))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the sentences by what the parts' answers make of them; raises as they do, or if every part fails."""
+        """Return the answer that is fused from those of the parts; raises as they do, or if every part fails."""
         size = len(query.sentences)
         answers, notes = self._ask(query, brief)
         if brief.budget is None:
@@ -98,10 +98,10 @@ class LlmVote:
         size = len(query.sentences)
 
         def asked(ask: _Ask) -> Callable[[], Ranking]:
-            return lambda: _checked(ask(query, brief), size)
+            return lambda: _check_answer(ask(query, brief), size)
 
         n_threads = _MAX_AT_ONCE if any(part.waits for part in self.systems) else 0
-        ended = _ended([asked(ask) for ask in self._voters], n_threads)
+        ended = _run_all([asked(ask) for ask in self._voters], n_threads)
         errors = [error for one in ended if (error := one.exception()) is not None]
         for error in sorted(errors, key=error_priority):
             if isinstance(error, (StopError, PendingError)) or not isinstance(error, EvidenceBenchError):
@@ -116,10 +116,10 @@ class LlmVote:
         return answers, notes
 
 
-def _ended(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Future[Ranking]"]:
+def _run_all(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Future[Ranking]"]:
     """Return a finished future for each piece of work, in order; with 0 threads the work is done one by one.
 
-    An interrupt goes on at once: the threads are daemons, and begin nothing more.
+    An interrupt is raised at once: the threads are daemons, and begin no further work.
     """
     ended: list[Future[Ranking]] = [Future() for _ in work]
     waiting = deque(zip(work, ended, strict=True))
@@ -149,7 +149,7 @@ def _ended(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Futur
 
 
 def _require_sampling(parts: Sequence[NamedSystem]) -> None:
-    """Raise where asking again would give the same answer again."""
+    """Raise where another sample would be the same answer again."""
     chats = [chat for part in parts if isinstance(chat := getattr(part.system, "chat", None), ChatModel)]
     if not chats:
         raise SystemSpecError("llm_vote: samples: none of the systems asks a language model, so each is asked once")
@@ -162,7 +162,7 @@ def _require_sampling(parts: Sequence[NamedSystem]) -> None:
 
 
 def _voters_of(part: NamedSystem, samples: int) -> list[_Ask]:
-    """Return what is asked of a part: itself, or itself under each of the seeds."""
+    """Return the ways to ask a part: once, or under each of the seeds if it asks a language model."""
     system: Any = part.system
     chat = getattr(system, "chat", None)
     if not isinstance(chat, ChatModel):
@@ -171,8 +171,8 @@ def _voters_of(part: NamedSystem, samples: int) -> list[_Ask]:
     return [replace(part, system=replace(system, chat=replace(chat, seed=seed))).rank for seed in seeds]
 
 
-def _checked(answer: Ranking, n_sentences: int) -> Ranking:
-    """Return an answer without repeats; an `AnswerError` if it names a sentence that the paper does not have."""
+def _check_answer(answer: Ranking, n_sentences: int) -> Ranking:
+    """Return an answer without repeats; raise `AnswerError` if it names a sentence that the paper does not have."""
     for index in answer.sentences:
         if not 0 <= index < n_sentences:
             raise AnswerError(f"expected sentences 0..{n_sentences - 1}, got {index}")

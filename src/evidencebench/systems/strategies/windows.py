@@ -15,15 +15,15 @@ MIN_WINDOW_TOKENS = 64
 
 
 def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: int = 0) -> tuple[Excerpt, ...]:
-    """Return a paper in parts of bounded length, by its sections. Every sentence is in at least one.
+    """Return a paper in parts of bounded length, by its sections. Every sentence is in at least one part.
 
-    A tiny section is joined to the next one, and a tiny last one to the one before it. What is longer than a window
-    then is cut into windows of like length that share sentences. Each window is measured as it is shown. A single
-    sentence that is longer than a window has one of its own and is cut; it counts in that window's `n_cut`.
+    A tiny section is joined to the next one, and a tiny last one to the one before it. A section that is then longer
+    than a window is cut into windows of like length that share sentences. A single sentence that is longer than a
+    window has a window of its own and is cut; it counts in that window's `n_cut`.
 
-    `max_tokens` and `min_tokens` are of the lines together, as estimated: sections with fewer than `min_tokens` are
-    tiny. `overlap` is how many sentences a window shares with the one before it in its section, at most; fewer where
-    they would fill half of it. A window that is too short for any sentence is a `ValueError`.
+    `max_tokens` and `min_tokens` are of the lines together, as estimated. A section with fewer than `min_tokens` is
+    tiny. `overlap` is how many sentences a window shares with the one before it in its section: fewer where they would
+    fill half of it. Raises `ValueError` where windows are too short for any sentence.
     """
     if max_tokens < MIN_WINDOW_TOKENS:
         raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")
@@ -31,12 +31,12 @@ def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: i
     sizes = [line_tokens(index, text) for index, text in enumerate(texts)]
     sections = [tuple(range(section.start, section.stop)) for section in sections_of(query.kinds)]
     windows: list[Sentences] = []
-    for section in _merged(sections, sizes, min_tokens):
-        windows += _cut(section, sizes, max_tokens, overlap)
+    for section in _merge_sections(sections, sizes, min_tokens):
+        windows += _cut_section(section, sizes, max_tokens, overlap)
     return tuple(_excerpt(window, texts, sizes, max_tokens) for window in windows)
 
 
-def _merged(sections: Sequence[Sentences], sizes: Sequence[int], min_tokens: int) -> list[Sentences]:
+def _merge_sections(sections: Sequence[Sentences], sizes: Sequence[int], min_tokens: int) -> list[Sentences]:
     """Return the sections, each tiny one joined to the next, and a tiny last one to the one before it."""
     merged: list[Sentences] = []
     for section in sections:
@@ -54,7 +54,7 @@ def _size(section: Sentences, sizes: Sequence[int]) -> int:
     return sum(sizes[index] for index in section)
 
 
-def _cut(section: Sentences, sizes: Sequence[int], max_tokens: int, overlap: int) -> list[Sentences]:
+def _cut_section(section: Sentences, sizes: Sequence[int], max_tokens: int, overlap: int) -> list[Sentences]:
     """Return windows of like length over a section; each but the first begins with the last sentences before it."""
     size = _size(section, sizes)
     enough = size / math.ceil(size / max_tokens)
@@ -64,15 +64,15 @@ def _cut(section: Sentences, sizes: Sequence[int], max_tokens: int, overlap: int
     for index in section:
         if window and (n_new_tokens >= enough or _size((*window, index), sizes) > max_tokens):
             windows.append(tuple(window))
-            window = _shared(window, sizes, min(max_tokens // 2, max_tokens - sizes[index]), overlap)
+            window = _shared_sentences(window, sizes, min(max_tokens // 2, max_tokens - sizes[index]), overlap)
             n_new_tokens = 0
         window.append(index)
         n_new_tokens += sizes[index]
     return [*windows, tuple(window)]
 
 
-def _shared(window: Sequence[int], sizes: Sequence[int], max_tokens: int, overlap: int) -> list[int]:
-    """Return the last sentences of a window, as many as may be shared and fit."""
+def _shared_sentences(window: Sequence[int], sizes: Sequence[int], max_tokens: int, overlap: int) -> list[int]:
+    """Return the last sentences of a window for the next one: at most ``overlap``, and as many as fit."""
     shared: list[int] = []
     for index in reversed(window[1:]):  # never all of it, so that windows move on
         if len(shared) == overlap or _size((*shared, index), sizes) > max_tokens:

@@ -1,13 +1,13 @@
-"""The prompts, one a file beside this one: a head that says where it is from and what is filled in, and a text.
+"""The prompts, one in each file beside this one: a head with its source and its fields, and a text.
 
-A file's head stands between two lines ``---`` and holds ``name``, ``after`` (the source), and ``fields``: the names
-that are filled in, which stand in the text as ``$name``. A field that is declared and not used, or used and not
-declared, is an error, and so is rendering with any but the declared ones: no ``$name`` of ours ever reaches a model.
+A file's head stands between two lines ``---`` and holds ``name``, ``after`` (the source), and ``fields``: the names to
+be filled in, which stand in the text as ``$name``. The declared fields must be those that the text uses, and a prompt
+is rendered with exactly these. So no ``$name`` of ours ever reaches a model.
 
-Each prompt is one message of the user, since some models' templates take no other. What all questions about a paper
-share stands first (what is wanted in general, the hypothesis, the paper), and what tells them apart (the scope, the
-budget, the form of the answer) behind the paper. So the long beginning is the same for all tasks of an instance, and
-providers that cache beginnings charge less for it. Only examples stand before it, and they differ by scope.
+Each prompt is one message of the user, since the templates of some models take no other. The parts that all questions
+about a paper share stand first: the general task, the hypothesis, the paper. The parts that differ stand behind the
+paper: the scope, the budget, the form of the answer. So the long beginning is the same for all tasks of an instance,
+and providers that cache beginnings charge less for it. Only examples stand before it, and they differ by scope.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<text>.*)", re.DOTALL)
 class Prompt:
     """A text with fields to fill in.
 
-    `after` says whose setting it follows, `digest` is the SHA-256 of its file, and `text` has ``$name`` for a field.
+    `after` names its source, `digest` is the SHA-256 of its file, and `text` has ``$name`` for a field.
     """
 
     name: str
@@ -35,9 +35,9 @@ class Prompt:
     digest: str
 
     def render(self, **values: str) -> str:
-        """Return the text with every field filled in. What is filled in is not looked at for further fields.
+        """Return the text with every field filled in. The values are not searched for further fields.
 
-        A field that is missing, or one too many, is a `ValueError`.
+        Raises `ValueError` for a missing field and for one too many.
         """
         if values.keys() != self.fields:
             raise ValueError(f"prompt '{self.name}': expected {sorted(self.fields)}, got {sorted(values)}")
@@ -52,7 +52,7 @@ def prompt_named(name: str) -> Prompt:
 
 
 def parse_prompt(name: str, content: bytes) -> Prompt:
-    """Return the prompt that a file's bytes hold; a `ValueError` if it declares other fields than it uses."""
+    """Return the prompt in a file's bytes; raise `ValueError` if it declares other fields than it uses."""
     found = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
     pairs = (line.partition(":") for line in found["head"].split("\n")) if found else ()
     head = {key: value.strip() for key, _, value in pairs}
