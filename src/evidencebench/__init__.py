@@ -1,10 +1,10 @@
 """evidencebench: which sentences of a paper are the evidence for or against a hypothesis.
 
 First read the files that every folder uses: `query` (what a system may read), `system` (what answers it),
-`specification` (how a system is named), `sections`, `tables`, `wording`, `errors`, `version` and `provenance`. Then
-read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`, `papers`, `runs`;
-`data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`, `training`; `pages`,
-`integrations`, `cli`. The names below are public; everything else is private.
+`specification` (how a system is named), `sections`, `tables`, `wording`, `errors`, `extras`, `version` and
+`provenance`. Then read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`,
+`papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
+`training`; `pages`, `integrations`, `cli`. The names below are public; everything else is private.
 """
 
 from importlib import import_module

@@ -13,7 +13,7 @@ from evidencebench.cli import options
 from evidencebench.cli.listening import listening, refuse_exposed
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.models.embedding.folder import require_extra
+from evidencebench.extras import require_extra
 from evidencebench.models.endpoints import is_loopback_host
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder

@@ -15,13 +15,8 @@ import numpy as np
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import ModelError, SystemSpecError
-from evidencebench.models.embedding.folder import (
-    library_versions,
-    model_digest,
-    model_folder,
-    require_extra,
-    require_model,
-)
+from evidencebench.extras import library_versions, require_extra
+from evidencebench.models.embedding.folder import model_digest, model_folder, require_model
 from evidencebench.models.embedding.transformer import LIBRARIES, chosen_device, quietly
 from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText

@@ -14,7 +14,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError, SystemSpecError
-from evidencebench.models.embedding.folder import library_versions
+from evidencebench.extras import library_versions
 from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.query import AspectScope
 from evidencebench.scoring.measures import aspect_recall

@@ -9,8 +9,8 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.listening import listening, refuse_exposed
 from evidencebench.data.dataset import open_dataset
+from evidencebench.extras import require_extra
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
-from evidencebench.models.embedding.folder import require_extra
 
 # Options for numbers; the second name of each is its field of `Settings`.
 _share = partial(click.option, type=options.Finite(0, 1), show_default=True, metavar="RATE")

@@ -1,17 +1,14 @@
 """A model's files: find or fetch them, check that none can run code, and compute the digest of those that decide."""
 
 import hashlib
-import importlib.util
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 
-from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
+from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.storage.reading import BROKEN_JSON, file_sha256, read_whole
 
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
@@ -162,21 +159,3 @@ def _require_known_parts(modules: Path) -> None:
                 f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
                 "run code of the model's own"
             )
-
-
-def require_extra(system: str, extra: str, *packages: str) -> None:
-    """Raise `MissingExtraError` if a package is not installed; no package is imported."""
-    missing = [package for package in packages if importlib.util.find_spec(package) is None]
-    if missing:
-        raise MissingExtraError(
-            f"{system}: needs {', '.join(missing)}, which is not installed: pip install 'evidencebench[{extra}]'"
-        )
-
-
-def library_versions(*packages: str) -> dict[str, str]:
-    """Return package name -> installed version; packages that are not installed are left out."""
-    found = {}
-    for package in packages:
-        with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found

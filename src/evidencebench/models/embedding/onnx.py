@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidencebench.errors import CacheError, DataError, ModelError
+from evidencebench.extras import library_versions
 from evidencebench.models.embedding.encoder import VectorBatch, loaded_once
-from evidencebench.models.embedding.folder import library_versions
 from evidencebench.models.embedding.formats import EncodedText, Floats
 from evidencebench.models.embedding.transformer import LocalModel, load_transformer
 from evidencebench.storage.cached_file import read_cached, write_cached

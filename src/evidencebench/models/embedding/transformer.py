@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evidencebench.errors import ModelError
+from evidencebench.extras import library_versions
 from evidencebench.models.embedding.encoder import VectorBatch, loaded_once
-from evidencebench.models.embedding.folder import library_versions, model_digest, model_folder
+from evidencebench.models.embedding.folder import model_digest, model_folder
 from evidencebench.models.embedding.formats import EncodedText, Pooling
 
 if TYPE_CHECKING:

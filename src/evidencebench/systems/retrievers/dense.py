@@ -6,15 +6,10 @@ from functools import lru_cache
 from typing import Literal
 
 from evidencebench.errors import SystemSpecError
+from evidencebench.extras import library_versions, require_extra
 from evidencebench.models.embedding import onnx, transformer
 from evidencebench.models.embedding.encoder import Embedded, Encoder
-from evidencebench.models.embedding.folder import (
-    PinnedDigest,
-    library_versions,
-    pinned_files,
-    require_extra,
-    require_model,
-)
+from evidencebench.models.embedding.folder import PinnedDigest, pinned_files, require_model
 from evidencebench.models.embedding.formats import (
     FORMATS,
     Floats,

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from evidencebench.extras import require_extra
 from evidencebench.models.embedding.encoder import Embedded
 from evidencebench.models.embedding.endpoint import Endpoint, endpoint_encoder
-from evidencebench.models.embedding.folder import require_extra
 from evidencebench.models.embedding.formats import (
     FORMATS,
     Floats,

@@ -6,14 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from evidencebench.errors import ModelError, SystemSpecError
-from evidencebench.models.embedding.folder import (
-    PinnedDigest,
-    library_versions,
-    model_folder,
-    pinned_files,
-    require_extra,
-    require_model,
-)
+from evidencebench.extras import library_versions, require_extra
+from evidencebench.models.embedding.folder import PinnedDigest, model_folder, pinned_files, require_model
 from evidencebench.models.embedding.transformer import quiet_loading
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query

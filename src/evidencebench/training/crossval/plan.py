@@ -12,7 +12,7 @@ from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import SystemSpecError, TaskError
 from evidencebench.execution.answering import require_answerable
 from evidencebench.execution.making import factory_of, make_options, make_system, module_of
-from evidencebench.models.embedding.folder import library_versions
+from evidencebench.extras import library_versions
 from evidencebench.provenance import merged_versions, versions_of_code
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem, traits_of
