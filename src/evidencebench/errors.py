@@ -38,7 +38,7 @@ class EvidenceBenchError(Exception):
 
 
 class DataError(EvidenceBenchError):
-    """A data file or an instance is not what it should be."""
+    """A data file or an instance is wrong."""
 
 
 class UnreadableError(DataError):
@@ -58,7 +58,7 @@ class UnknownInstanceError(DataError, LookupError):
 
 
 class RunError(EvidenceBenchError):
-    """A run or an answers file is not what it should be."""
+    """A run or an answers file is wrong."""
 
 
 class RunFormatError(RunError):
@@ -70,7 +70,7 @@ class RunMismatchError(RunError):
 
 
 class AnswerError(EvidenceBenchError):
-    """An answer is not fit to be scored."""
+    """An answer cannot be scored."""
 
 
 class OutOfRangeError(AnswerError):

@@ -80,7 +80,7 @@ def _digest(module: ModuleType) -> str:
     source = Path(str(module.__file__)).absolute()
     parts = module.__name__.split(".")
     root = source.parents[len(parts) if source.name == _PACKAGE else len(parts) - 1]
-    only = parts[0] if root in _installed() else None
+    only = parts[0] if root in _installed_folders() else None
     found: dict[str, str] = {}
     todo = [(module.__name__, source)]
     while todo:
@@ -103,7 +103,7 @@ def _digest(module: ModuleType) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _installed() -> set[Path]:
+def _installed_folders() -> set[Path]:
     """Return the folders of installed packages. Packages that lie side by side in one do not belong together."""
     named = [*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values()]
     return {Path(one).absolute() for one in named}

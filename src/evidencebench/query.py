@@ -11,7 +11,7 @@ AspectScope = Literal["all", "results"]
 
 
 class Kind(StrEnum):
-    """What a sentence is in its paper. The values are the original data set's own spellings.
+    """The kind of a sentence in its paper. The values are the spellings of the original data set.
 
     EvidenceBench-100k's spellings, with spaces, are the same kinds:
 

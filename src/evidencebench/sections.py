@@ -31,7 +31,7 @@ def sections_of(kinds: Sequence[Kind]) -> tuple[Section, ...]:
     >>> [(section.start, section.stop) for section in sections_of(kinds)]
     [(0, 1), (1, 3), (3, 4), (4, 6)]
     """
-    starts = [index for index in range(len(kinds)) if index == 0 or _opens(kinds[index - 1], kinds[index])]
+    starts = [index for index in range(len(kinds)) if index == 0 or _opens_section(kinds[index - 1], kinds[index])]
     return tuple(
         Section(start, stop, has_heading=kinds[start] is Kind.HEADING)
         for start, stop in pairwise([*starts, len(kinds)])
@@ -58,7 +58,7 @@ def headings_of(kinds: Sequence[Kind]) -> list[int | None]:
     return found
 
 
-def _opens(before: Kind, kind: Kind) -> bool:
+def _opens_section(before: Kind, kind: Kind) -> bool:
     """Say whether a sentence opens a section, given what stands before it."""
     if kind is Kind.HEADING:
         return True

@@ -1,4 +1,4 @@
-"""Options of commands that ask language models, the client that they make, and what asking would cost."""
+"""Options of commands that ask language models, the client that they make, and the estimate of their cost."""
 
 import functools
 import os
@@ -117,7 +117,7 @@ def closing(client: ChatClient) -> Iterator[None]:
 def print_estimate(
     asking: Asking, rehearse: Callable[[ChatClient, ProgressReporter], Rehearsal], *, how: str = ""
 ) -> int:
-    """Print what a command would send and cost, and return how many answers would fail.
+    """Print the requests that a command would send and their cost, and return how many answers would fail.
 
     ``rehearse`` asks everything with a client that sends nothing, and reports progress. ``how`` is printed behind the
     number of instances, such as how often each is asked.

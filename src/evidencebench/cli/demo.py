@@ -60,7 +60,7 @@ def command(*, output: Path | None, seed: int) -> None:
         _solve(dataset, Path(scratch))
         runs = _run(dataset, folder, seed)
         _rank(dataset, runs, seed)
-        _swap(dataset, seed)
+        _swap_hypotheses(dataset, seed)
     if output:
         click.echo(f"The runs are in {output}.\n")
     click.echo(_NEXT, nl=False)
@@ -104,7 +104,7 @@ def _rank(dataset: Dataset, runs: list[Path], seed: int) -> None:
     click.echo()
 
 
-def _swap(dataset: Dataset, seed: int) -> None:
+def _swap_hypotheses(dataset: Dataset, seed: int) -> None:
     click.echo("5. The wrong-hypothesis control: each paper asked with another paper's\n   hypothesis.\n")
     task = TASKS["er_at_10"]
     rows: list[list[Cell]] = []

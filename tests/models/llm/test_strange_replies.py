@@ -17,7 +17,7 @@ from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Usage
 from evidencebench.models.llm.providers import Wire
 from evidencebench.models.llm.refusals import is_withheld, refusal_text
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.wire import posted, reply_of
+from evidencebench.models.llm.wire import path_and_body, reply_of
 from evidencebench.web.transient import TransientError
 from examples import examples
 from llm_servers import completion
@@ -150,7 +150,7 @@ def test_a_prompt_that_is_not_unicode_is_asked_with_what_can_be_read_of_it(wire:
     prompt = (Message("user", "a\ud800b \ud83d\ude00"),)
     request = ChatModel(model=f"{wire}/m").request(prompt)
     assert request.messages == (Message("user", "a�b \N{GRINNING FACE}"),)
-    assert "a�b".encode() in posted(request)[1]
+    assert "a�b".encode() in path_and_body(request)[1]
     assert request.key == ChatModel(model=f"{wire}/m").request(request.messages).key
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.providers import PROVIDERS, Wire, server_of
-from evidencebench.models.llm.wire import body_of, posted, reply_of
+from evidencebench.models.llm.wire import body_of, path_and_body, reply_of
 from evidencebench.web.transient import TransientError
 from llm_servers import completion
 
@@ -36,7 +36,7 @@ def anthropic(content: Any, stop: str = "end_turn", **more: Any) -> ChatReply:
 
 
 def test_a_request_to_openai_holds_what_was_asked_and_nothing_else() -> None:
-    path, body = posted(request("openai/gpt-4o", seed=3, max_tokens=9))
+    path, body = path_and_body(request("openai/gpt-4o", seed=3, max_tokens=9))
     assert path == "/chat/completions"
     assert json.loads(body) == {
         "model": "gpt-4o",
@@ -70,7 +70,7 @@ def test_a_schema_is_sent_as_each_provider_takes_it() -> None:
 
 
 def test_a_request_to_anthropic_has_the_system_message_apart() -> None:
-    path, body = posted(request("anthropic/claude", temperature=0.5, seed=4))
+    path, body = path_and_body(request("anthropic/claude", temperature=0.5, seed=4))
     assert path == "/messages"
     assert json.loads(body) == {
         "model": "claude",

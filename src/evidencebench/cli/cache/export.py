@@ -73,7 +73,7 @@ def command(
         raise CacheError(f"{path}: holds no replies yet; run a strategy first")
     n_written = n_damaged = 0
     with closing(ReplyCache(path.parent)) as cache:
-        asked_for = None if run_path is None else _asked_for(read_run(run_path), data, cache)
+        asked_for = None if run_path is None else _purposes_by_key(read_run(run_path), data, cache)
         with progress("exporting", progress_style), whole_file(output) as file:
             for kept in kept_replies(cache, ReplyFilter(model=model)):
                 key = kept if isinstance(kept, str) else kept.key
@@ -97,7 +97,7 @@ def command(
     ctx.exit(1 if n_damaged else 0)
 
 
-def _asked_for(run: RunFile, data: str | None, cache: ReplyCache) -> dict[str, list[dict[str, Any]]]:
+def _purposes_by_key(run: RunFile, data: str | None, cache: ReplyCache) -> dict[str, list[dict[str, Any]]]:
     """Return the instances, tasks and turns that each request of a run was made for, by the request's key."""
     found: dict[str, list[dict[str, Any]]] = {}
     dataset = data_of(run, data)

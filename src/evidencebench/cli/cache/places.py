@@ -18,7 +18,7 @@ def required_cache_folder() -> Path:
 
 
 def shown_time(seconds: float) -> str:
-    """Return a time in UTC, as ``2026-11-21T13:05:00Z``; a number that is no time is shown as it is."""
+    """Return a time in UTC, as ``2026-11-21T13:05:00Z``; a number that is no time stays a number."""
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, OSError, ValueError, TypeError):

@@ -28,13 +28,13 @@ def command(*, as_json: bool, table_format: str) -> None:
         print_json(
             [
                 {"name": "sample", "n_instances": len(load_sample()), "licence": "MIT", "path": str(sample_path())},
-                *({**asdict(entry), "path": _local(entry, folder)} for entry in CATALOG.values()),
+                *({**asdict(entry), "path": _local_path(entry, folder)} for entry in CATALOG.values()),
             ]
         )
         return
     rows: list[list[Cell]] = [["sample", len(load_sample()), "MIT, synthetic", "comes with the package"]]
     rows += [
-        [entry.name, entry.n_instances, entry.licence, "here" if _local(entry, folder) else "not downloaded"]
+        [entry.name, entry.n_instances, entry.licence, "here" if _local_path(entry, folder) else "not downloaded"]
         for entry in CATALOG.values()
     ]
     print_table(Table(columns=["name", "instances", "licence", "state"], rows=rows), table_format)
@@ -42,6 +42,6 @@ def command(*, as_json: bool, table_format: str) -> None:
         print_prose(f"kept in {folder} (set EVIDENCEBENCH_DATA to change)")
 
 
-def _local(entry: CatalogEntry, folder: Path) -> str | None:
+def _local_path(entry: CatalogEntry, folder: Path) -> str | None:
     path = folder / entry.file_name
     return str(path) if path.exists() else None

@@ -112,12 +112,12 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):  # dict
 
     @property
     def provider(self) -> str:
-        """What stands before the first slash of `model`."""
+        """The part of `model` before its first slash."""
         return self.model.partition("/")[0]
 
     @property
     def model_name(self) -> str:
-        """What stands behind the first slash of `model`: its name at the provider."""
+        """The part of `model` behind its first slash: its name at the provider."""
         return self.model.partition("/")[2]
 
 
@@ -135,7 +135,7 @@ NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
 
 
 class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model replied."""
+    """The reply of a model."""
 
     text: str  # without hidden reasoning; empty where there is none
     finish: Finish = "stop"

@@ -18,7 +18,7 @@ _LEAST_SECRET_CHARACTERS = 8
 
 
 class Key:
-    """A secret that no `repr`, `str` or format shows; `value` is what is sent."""
+    """A secret that no `repr`, `str` or format shows; `value` is the text that is sent."""
 
     __slots__ = ("value",)
 

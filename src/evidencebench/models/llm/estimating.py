@@ -9,7 +9,7 @@ from evidencebench.models.llm.tokens import prompt_tokens_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEstimate:
-    """What would be sent to one model: prompts that are not stored, and tokens as estimated and assumed."""
+    """The estimate for one model: the requests that are not stored, their tokens and their cost."""
 
     model: str
     requests: int = 0

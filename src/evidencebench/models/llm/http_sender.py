@@ -31,7 +31,7 @@ from evidencebench.models.llm.rate_limits import RateLimiter, RateLimits, spread
 from evidencebench.models.llm.refusals import failure_of, is_withheld, may_have_run, withheld_reply
 from evidencebench.models.llm.tokens import prompt_tokens_of
 from evidencebench.models.llm.totals import RunningTotals
-from evidencebench.models.llm.wire import posted, reply_of
+from evidencebench.models.llm.wire import path_and_body, reply_of
 from evidencebench.web.transient import TransientError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class HttpSender:
         Before a further attempt: `CostLimitError` if it could cost too much, `DrainingError` after `stop_retrying`.
         """
         try:
-            server, (path, body) = server_of(request), posted(request)
+            server, (path, body) = server_of(request), path_and_body(request)
             key = key_for(server, environ=self._environ, folder=self._folder)
         except SystemSpecError as error:
             raise FailingServerError(str(error)) from error

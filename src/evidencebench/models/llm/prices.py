@@ -1,4 +1,4 @@
-"""What models cost: a dated table in the package, which a user can replace. An unknown price stays unknown."""
+"""The prices of models: a dated table in the package, which a user can replace. An unknown price stays unknown."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _Usd = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
 
 class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model costs, in USD for a million tokens."""
+    """The prices of a model, in USD for a million tokens."""
 
     input: _Usd
     output: _Usd  # hidden reasoning included
@@ -77,7 +77,7 @@ class PriceTable:
         return self.models[name] if (name := self._name_for(model)) is not None else None
 
     def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
-        """Return what a reply cost, or None where its price or its tokens are not known."""
+        """Return the cost of a reply with this usage; None where its price or its tokens are not known."""
         price = self.price_of(model)
         if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
@@ -90,7 +90,7 @@ class PriceTable:
         return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
 
     def cost_of(self, model: str, reply: ChatReply, *, batch: bool = False) -> float | None:
-        """Return what a reply cost, as `cost_usd` does; a prompt that was refused before the model ran cost nothing."""
+        """Return the cost of a reply, as `cost_usd` does; 0 for a prompt that was refused before the model ran."""
         if reply.finish == "refused" and reply.usage == NOTHING_USED:
             return 0.0
         return self.cost_usd(model, reply.usage, batch=batch)
@@ -114,7 +114,7 @@ def _fits(name: str, model: str) -> bool:
 
 def _parse_table(content: bytes, where: str) -> PriceTable:
     try:
-        raw = json.loads(content, object_pairs_hook=_unrepeated, parse_constant=_refuse_constant)
+        raw = json.loads(content, object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # broken UTF-8 is a ValueError too
         raise UnreadableError(f"{where}: expected JSON: {error}; correct it") from error
     try:
@@ -135,7 +135,7 @@ def _parse_price(value: Any, name: str, where: str) -> Price:
     return price
 
 
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if repeated := repeated_keys(pairs):
         raise ValueError(f"'{repeated[0]}' stands twice")
     return dict(pairs)

@@ -36,7 +36,7 @@ def asker_of(client: ChatClient | None, chat: ChatModel, repairs: int) -> Asker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, and how its answer is read.
+    """A question to a model, and how its reply is read.
 
     For a selection, an empty list is an answer, and a part of a list is not. For scores or an order it is the other way
     round.
@@ -133,7 +133,7 @@ async def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Quest
 
 
 def _notes_of(received: Received) -> dict[str, int]:
-    """Return the tokens and the cost of a reply as notes, the same for one that was sent now and one in the cache."""
+    """Return the tokens and the cost of a reply as notes: the same whether it was sent now or lay in the cache."""
     usage, cost_usd = received.reply.usage, received.cost_usd
     notes = {
         "requests": 1,

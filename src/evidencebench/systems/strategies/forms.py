@@ -1,4 +1,4 @@
-"""The forms of replies: how a prompt asks for them, their JSON schemas, and what a well-formed one looks like."""
+"""The forms of replies: a prompt's words for each, its JSON schema, and an example of a well-formed reply."""
 
 from collections.abc import Iterable
 from typing import Any

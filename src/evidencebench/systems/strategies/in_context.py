@@ -70,7 +70,7 @@ class LlmInContext:
 
     @property
     def traits(self) -> Traits:
-        """What it declares; its versions are the checksums of the prompts and of the examples."""
+        """The traits; the versions are the checksums of the prompts and of the examples."""
         return Traits(
             reads_brief=True,
             selects=True,

@@ -67,7 +67,7 @@ class LlmRank:
 
     @property
     def traits(self) -> Traits:
-        """What it declares; its versions are the checksums of the prompts."""
+        """The traits; the versions are the checksums of the prompts."""
         return Traits(reads_brief=True, waits=True, versions=self._versions)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:

@@ -52,7 +52,7 @@ class LlmRerank:
 
     @property
     def traits(self) -> Traits:
-        """What it declares; its versions are the checksums of the prompts."""
+        """The traits; the versions are the checksums of the prompts."""
         return Traits(
             reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(self.chat, "extract")
         )

@@ -1,4 +1,4 @@
-"""Each section by itself, then what was found in all of them together."""
+"""Ask about each section by itself, then about the sentences that were found in all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -70,7 +70,7 @@ class LlmSections:
 
     @property
     def traits(self) -> Traits:
-        """What it declares; its versions are the checksums of the prompts."""
+        """The traits; the versions are the checksums of the prompts."""
         return Traits(
             reads_brief=True,
             selects=True,

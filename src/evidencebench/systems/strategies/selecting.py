@@ -1,4 +1,4 @@
-"""Show a model sentences of a paper and have it select: what every strategy that selects shares."""
+"""Show a model sentences of a paper and let it select: shared by all strategies that select."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType

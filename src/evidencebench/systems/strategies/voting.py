@@ -76,7 +76,7 @@ class LlmVote:
 
     @property
     def traits(self) -> Traits:
-        """What it declares: its answers end by themselves where those of all parts do."""
+        """The traits: its answers end by themselves where those of all parts do."""
         return Traits(reads_brief=True, selects=all(part.selects for part in self.systems))
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
@@ -94,7 +94,7 @@ class LlmVote:
         return replace(rank_by_score(scores), notes=notes)
 
     def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
-        """Return the answers of the parts that give one, and what all of them note."""
+        """Return the answers of the parts that give one, and the notes of all parts together."""
         size = len(query.sentences)
 
         def asked(ask: _Ask) -> Callable[[], Ranking]:

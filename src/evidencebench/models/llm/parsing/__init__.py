@@ -1,4 +1,4 @@
-"""The grammar of replies: how an answer is found in what a language model writes.
+"""The grammar of replies: how an answer is found in the text of a language model.
 
 The grammar, on a page::
 

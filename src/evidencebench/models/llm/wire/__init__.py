@@ -32,7 +32,7 @@ def body_of(request: ChatRequest) -> dict[str, Any]:
     return _WIRES[provider.wire][1](request, provider)
 
 
-def posted(request: ChatRequest) -> tuple[str, bytes]:
+def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
     """Return the path of a request, behind the base URL, and its body."""
     provider = provider_of(request.model)
     path, body_of_wire, _ = _WIRES[provider.wire]

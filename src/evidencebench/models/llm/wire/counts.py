@@ -27,5 +27,5 @@ def joined(texts: list[Any]) -> str:
 
 
 def model_name_of(name: Any) -> str:
-    """Return a model's name as a server told it, empty where it told none."""
+    """Return a model's name as a server gives it, cut where it is long; empty where it gives none."""
     return printable(name[:_NAME_CHARACTERS]) if isinstance(name, str) else ""
