@@ -126,7 +126,7 @@ class BackgroundScan:
                 if instance is not None:
                     self.columns.set(self._viewed.row(position, instance))
                     continue
-            except EvidenceBenchError:  # its page says why
+            except EvidenceBenchError:  # the instance's own page shows the error
                 pass
             self.columns.leave_out()
 
