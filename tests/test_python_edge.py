@@ -301,6 +301,7 @@ def test_rankings_and_failures_in_a_dict_are_what_they_are_and_what_is_not_there
         ({FIRST: [True]}, AnswerError, "expected whole numbers, the indices of sentences, got True"),
         ({FIRST: ["1"]}, AnswerError, "expected whole numbers, the indices of sentences, got '1'"),
         ({FIRST: {"a": 1.0}}, AnswerError, "expected the index of a sentence, or id#index, got 'a'"),
+        ({FIRST: {"9" * 5000: 1.0}}, AnswerError, "expected the index of a sentence, or id#index, got '9999"),
         ({FIRST: {"x#00001": 1.0}}, AnswerError, "expected a sentence of its own paper, got 'x#00001'"),
         ({FIRST: {1: "high"}}, AnswerError, "1: expected a number as score"),
         ({FIRST: {1: "1_0.5"}}, AnswerError, "1: expected a number as score, got '1_0.5'"),

@@ -52,7 +52,7 @@ def derive_optima(instance: Instance) -> Optima:
         try:
             if task.scope not in smallest:
                 smallest[task.scope] = minimum_cover(coverage)
-            cover = _best(coverage, task, smallest[task.scope])
+            cover = _optimum_of(coverage, task, smallest[task.scope])
         except MissingExtraError as error:
             raise MissingExtraError(f"{instance.id}: {error}") from error
         evaluations[name] = _evaluation(instance, task, coverage, cover)
@@ -66,7 +66,7 @@ def with_optima(instance: Instance, optima: Optima) -> Instance:
     return replace(instance, labels=replace(instance.labels, evaluations=optima.evaluations))
 
 
-def _best(coverage: Coverage, task: Task, smallest: Cover) -> Cover:
+def _optimum_of(coverage: Coverage, task: Task, smallest: Cover) -> Cover:
     """Return the optimum of a task: the smallest cover if it fits into the budget, else the maximum coverage."""
     if not isinstance(task.budget, int) or (smallest.proven and len(smallest.sentences) <= task.budget):
         return smallest

@@ -24,7 +24,7 @@ class PaperReader:
     read: Callable[[bytes, str], Paper]
 
 
-# The first reader that recognises a file reads it. Plain text comes last: it takes every file, and refuses the wrong.
+# The first reader that recognises a file reads it. Plain text comes last: it takes every file or refuses it.
 READERS = (PaperReader(recognises=lambda _: True, read=read_plain),)
 
 

@@ -51,7 +51,7 @@ _BETWEEN = re.compile(
 # A line that ends as a sentence does, perhaps with the number of a source; the others are titles and cells of tables.
 _ENDED = re.compile(rf"[.!?][{_CLOSING}]*\d*$")
 _STOPPED = re.compile(rf"[.!?:;][{_CLOSING}]*\d*$")
-# The most sentences a line, as a mean over such lines; real papers of one a line have up to 1.1 (splitters fail).
+# The most sentences a line, on average over such lines: up to 1.1 in real papers of one sentence a line.
 _MOST_A_LINE = 1.5
 # Share of lines that go on in the next one, which begins with a small letter: up to 0.08 in real papers of one sentence
 # a line, over 0.7 in the same ones wrapped at 80 columns.

@@ -11,7 +11,7 @@ import msgspec
 
 from evidencebench.errors import RunFormatError
 from evidencebench.runs.answer_line import Answer, Failure
-from evidencebench.runs.given_answers import ranking_of
+from evidencebench.runs.given_answers import INDEX_DIGITS, ranking_of
 from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_content, read_run
 from evidencebench.storage.json_lines import lines_of, repeated_keys
 from evidencebench.storage.reading import BROKEN_JSON, PathText
@@ -19,8 +19,7 @@ from evidencebench.system import Ranking
 from evidencebench.wording import counted
 
 _TREC_COLUMNS = 6
-# Plain digits only, as int() and float() also take 1_0 and digits of other scripts; lengths are bounded generously.
-_DOCNO = re.compile(r"[0-9]{1,18}")
+# Plain digits only, as float() also takes 1_0 and digits of other scripts; lengths are bounded generously.
 _SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
 _GZIP = b"\x1f\x8b"
 # How other files of this package begin, and what to do with them instead.
@@ -68,7 +67,7 @@ def open_run(path: PathText) -> RunFile:
     if first_line.startswith(b"{"):
         return _read_plain(path, content)
     if len(first_line.split()) == _TREC_COLUMNS:
-        _text(path, content)
+        _decode_text(path, content)
         return _read_trec(path, content)
     raise RunFormatError(
         f"{path}: line 1: expected a run of evidencebench, a JSON object {{id: [indices]}}, or a TREC run "
@@ -76,7 +75,7 @@ def open_run(path: PathText) -> RunFile:
     )
 
 
-def _text(path: Path, content: bytes) -> str:
+def _decode_text(path: Path, content: bytes) -> str:
     plain = content.removeprefix(codecs.BOM_UTF8)
     try:
         return plain.decode()
@@ -94,7 +93,7 @@ def _is_answer_line(line: bytes) -> bool:
 
 def _read_plain(path: Path, content: bytes) -> RunFile:
     try:
-        answers = json.loads(_text(path, content), object_pairs_hook=_dict_of_unique)
+        answers = json.loads(_decode_text(path, content), object_pairs_hook=_dict_of_unique)
     except (ValueError, RecursionError) as error:
         raise RunFormatError(f"{path}: expected a JSON object {{id: [indices]}}: {error}") from error
     if any(isinstance(value, dict) and "hypothesis" in value for value in answers.values()):
@@ -154,7 +153,7 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
                 f"{path}: line {number}: expected a sentence of '{query_id}', got docno '{document}'; "
                 "each hypothesis is answered from its own paper"
             )
-        if not _DOCNO.fullmatch(index):
+        if not INDEX_DIGITS.fullmatch(index):
             raise RunFormatError(
                 f"{path}: line {number}: expected a docno that ends in a sentence index, in the digits 0 to 9, "
                 f"got '{document}'"

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
@@ -14,6 +15,9 @@ GivenAnswer: TypeAlias = (
     Ranking | Failure | Sequence[int] | AbstractSet[int] | Mapping[int, float] | Mapping[str, float] | None
 )
 """What can stand for an answer: see `answers_in`."""
+
+# Plain digits only: int() would also take 1_0 and digits of other scripts, and fails at thousands of digits.
+INDEX_DIGITS = re.compile(r"[0-9]{1,18}")
 
 _EXPECTED = "expected sentence indices, {index: score}, a Ranking, or None for a failed answer"
 
@@ -80,7 +84,7 @@ def _sentence(instance_id: str, sentence: object) -> int:
             f"answers: {instance_id}: expected a sentence of its own paper, got '{sentence}'; "
             "each hypothesis is answered from its own paper"
         )
-    if not (digits.isascii() and digits.isdigit()):
+    if not INDEX_DIGITS.fullmatch(digits):
         raise AnswerError(f"answers: {instance_id}: expected the index of a sentence, or id#index, got '{sentence}'")
     return int(digits)
 

@@ -61,12 +61,12 @@ class Column:
     csv: Mapping[str, Callable[[Standing], Cell]] = field(default_factory=dict)
 
 
-def _plain(name: str, page_heading: str) -> Column:
+def _field_column(name: str, page_heading: str) -> Column:
     value: Callable[[Standing], Cell] = lambda row: getattr(row, name)  # noqa: E731 - typed at once
     return Column(heading=name, page_heading=page_heading, cell=value, csv={name: value})
 
 
-def _flag(value: bool | None) -> str | None:  # noqa: FBT001 - what is shown
+def _flag_text(value: bool | None) -> str | None:  # noqa: FBT001 - what is shown
     return None if value is None else str(value).lower()
 
 
@@ -90,14 +90,14 @@ COLUMNS: tuple[Column, ...] = (
             "rank_worst": lambda row: row.rank and row.rank[1],
         },
     ),
-    _plain("n", "instances"),
+    _field_column("n", "instances"),
     Column(page_heading="papers", cell=lambda row: row.recall.n_clusters),
-    *(_plain(name, name) for name in ("failed", "empty", "missing")),
+    *(_field_column(name, name) for name in ("failed", "empty", "missing")),
     Column(
         csv={
-            "is_control": lambda row: _flag(row.is_control),
+            "is_control": lambda row: _flag_text(row.is_control),
             "signature": lambda row: row.signature,
-            "trained_on_it": lambda row: _flag(row.trained_on_it),
+            "trained_on_it": lambda row: _flag_text(row.trained_on_it),
         }
     ),
 )

@@ -48,7 +48,7 @@ class Measure:
     label: str  # its heading in tables
     parameters: Mapping[str, float] = field(default_factory=dict)
     formula: str = ""  # shown beside the label to explain it
-    of_no_sentence: float | None = None  # its value for an answer that names none; None: that of ``of``
+    of_no_sentence: float | None = None  # its value for an answer that names none; None: what ``of`` returns
     in_tables: bool = True  # beside aspect recall, and in CSV; JSON shows all
     higher_is_better: bool = True
 

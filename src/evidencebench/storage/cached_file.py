@@ -10,7 +10,7 @@ from pathlib import Path
 from evidencebench.storage.reading import file_sha256, read_whole
 from evidencebench.storage.whole_file import put_in_place, write_whole
 
-# A model of ONNX has at most 2 GB.
+# Twice the 2 GB that an ONNX model may have.
 _MOST_BYTES = 4 << 30
 
 

@@ -40,7 +40,7 @@ def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite
         check_same_thread=False,
     )
     try:
-        _require(connection, path, form)
+        _require_format(connection, path, form)
     except BaseException:
         connection.close()
         raise
@@ -78,7 +78,7 @@ def size_bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def _require(connection: sqlite3.Connection, path: Path, form: DatabaseFormat) -> None:
+def _require_format(connection: sqlite3.Connection, path: Path, form: DatabaseFormat) -> None:
     if connection.execute("PRAGMA application_id").fetchone()[0] != form.application_id:
         raise CacheError(f"{path}: expected a cache of {form.keeps}, got something else; move it away")
     version = connection.execute("PRAGMA user_version").fetchone()[0]

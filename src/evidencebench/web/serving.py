@@ -35,17 +35,17 @@ class TimedConnection(H11Protocol):
         if self.max_connections is not None and len(self.connections) > self.max_connections:
             transport.abort()
         else:
-            self._wait(self.head_seconds)
+            self._set_deadline(self.head_seconds)
 
     def data_received(self, data: bytes) -> None:
         """Begin an answer where a request's head is whole."""
         super().data_received(data)
-        self._follow()
+        self._update_deadline()
 
     def on_response_complete(self) -> None:
         """Wait for the next request, which may be here already."""
         super().on_response_complete()
-        self._follow()
+        self._update_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
@@ -70,14 +70,14 @@ class TimedConnection(H11Protocol):
         """End a connection whose time is over."""
         self.transport.abort()
 
-    def _follow(self) -> None:
+    def _update_deadline(self) -> None:
         """Start the next time limit where an answer has begun or ended."""
         answered = None if self.cycle is None or self.cycle.response_complete else self.cycle
         if answered is not self._answered:
             self._answered = answered
-            self._wait(self.head_seconds if answered is None else self.answer_seconds)
+            self._set_deadline(self.head_seconds if answered is None else self.answer_seconds)
 
-    def _wait(self, seconds: float | None) -> None:
+    def _set_deadline(self, seconds: float | None) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
         self._deadline = None if seconds is None else self.loop.call_later(seconds, self._end)
@@ -86,7 +86,7 @@ class TimedConnection(H11Protocol):
         """End the connection; an answer that is still being sent first gets its time limit once more."""
         if self.answer_seconds is not None and self.transport.get_write_buffer_size() and not self._is_late:
             self._is_late = True
-            self._wait(self.answer_seconds)
+            self._set_deadline(self.answer_seconds)
         else:
             self.end_late()
 

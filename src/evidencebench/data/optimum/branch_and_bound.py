@@ -107,7 +107,7 @@ class Search:
         if self._upper_bound is not None and self._upper_bound(universe, masks, size, target) < target:
             return False
         # Branch on the rarest aspect: one of its masks is chosen, or the aspect stays uncovered.
-        bit, holders = _rarest(universe, masks)
+        bit, holders = _rarest_aspect(universe, masks)
         for mask in holders:
             if self.can_reach(universe & ~mask, masks, size - 1, target - mask.bit_count()):
                 return True
@@ -120,7 +120,7 @@ class Search:
         ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
         """
         # A sentence that alone covers an aspect is in every cover; the search is for the first cover of the rest.
-        chosen = _forced(universe, masks) if target == universe.bit_count() else []
+        chosen = _forced_sentences(universe, masks) if target == universe.bit_count() else []
         for index in chosen:
             target -= (masks[index] & universe).bit_count()
             universe &= ~masks[index]
@@ -147,21 +147,22 @@ class Search:
 def _take_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:
     """Take masks that alone cover an aspect, until there is none; return the universe and masks left, and the count."""
     kept, n_forced = undominated(universe, masks), 0
-    while forced := {holders[0] for _, holders in _holders(universe, kept) if len(holders) == 1}:
+    while forced := {holders[0] for _, holders in _holders_by_aspect(universe, kept) if len(holders) == 1}:
         universe &= ~union_of(forced)
         kept, n_forced = undominated(universe, kept), n_forced + len(forced)
     return universe, kept, n_forced
 
 
-def _forced(universe: int, masks: Mapping[int, int]) -> list[int]:
+def _forced_sentences(universe: int, masks: Mapping[int, int]) -> list[int]:
     """Return the sentences that alone cover an aspect of the universe."""
     holders = [[index for index, mask in masks.items() if mask & bit] for bit in bits(universe)]
     return sorted({indices[0] for indices in holders if len(indices) == 1})
 
 
-def _holders(universe: int, masks: list[int]) -> Iterator[tuple[int, list[int]]]:
+def _holders_by_aspect(universe: int, masks: list[int]) -> Iterator[tuple[int, list[int]]]:
     return ((bit, [mask for mask in masks if mask & bit]) for bit in bits(universe))
 
 
-def _rarest(universe: int, masks: list[int]) -> tuple[int, list[int]]:
-    return min(_holders(universe, masks), key=lambda pair: len(pair[1]))
+def _rarest_aspect(universe: int, masks: list[int]) -> tuple[int, list[int]]:
+    """Return the aspect that the fewest masks hold, as a bit, and these masks."""
+    return min(_holders_by_aspect(universe, masks), key=lambda pair: len(pair[1]))

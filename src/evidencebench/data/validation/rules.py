@@ -62,7 +62,7 @@ class _Checked:
 
     def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
         """Say whether a value has its type; record a violation if not."""
-        if _is(kind, value):
+        if _has_type(kind, value):
             return True
         self.note(path, "type", expected, _show(value))
         return False
@@ -140,7 +140,7 @@ def _check_extras(checked: _Checked) -> None:
         for aspect, text in texts.items():
             checked.expect(f"$.aspect_id2aspect[{_show(aspect)}]", text, str, "a string")
     review = checked.record.get("systematic_review_id")
-    if not (review is None or isinstance(review, str) or _is(int, review)):
+    if not (review is None or isinstance(review, str) or _has_type(int, review)):
         checked.note("$.systematic_review_id", "type", "a string or a whole number", _show(review))
 
 
@@ -279,7 +279,7 @@ def _check_evaluation(checked: _Checked, task: str) -> None:
         return
     indices = _indices(checked, here, selection)
     _check_selection_length(checked, task, value, len(selection))
-    _check_covered(checked, f"$.{key}.covered_aspects", value, indices, _texts(aspects))
+    _check_covered(checked, f"$.{key}.covered_aspects", value, indices, _strings_in(aspects))
 
 
 def _check_selection_length(checked: _Checked, task: str, value: Mapping[str, Any], length: int) -> None:
@@ -307,7 +307,7 @@ def _check_covered(
         return
     for position, aspect in enumerate(covered):
         checked.expect(f"{path}[{position}]", aspect, str, "an aspect id")
-    stored = _texts(covered)
+    stored = _strings_in(covered)
     if len(set(stored)) != len(stored):
         checked.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_100k=True)
     chosen = set(indices)
@@ -321,11 +321,11 @@ def _check_covered(
 _MISSING = object()
 
 
-def _texts(values: Any) -> list[str]:
+def _strings_in(values: Any) -> list[str]:
     return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
-def _is(kind: type, value: Any) -> bool:
+def _has_type(kind: type, value: Any) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)  # a bool is an int in Python
 
 

@@ -145,19 +145,19 @@ class ServedBatches:
             if model.settings.draw("expire", key, attempt) < model.settings.expire_rate:
                 row.outcome, logged = "expired", EXPIRED
             elif fault := model.settings.fault_met(key, attempt):
-                self._err(row, _FAILED)
+                self._fail(row, _FAILED)
                 logged = str(fault)
             else:
                 try:
                     reply = model.reply(self._api, row.body, key=key, serial=serial, may_stream=False)
                     row.outcome, row.status, row.reply, logged = "succeeded", 200, self._api.whole(reply), PAID
                 except BadCallError as error:
-                    self._err(row, error)
+                    self._fail(row, error)
                     logged = REJECTED
             request = f"POST {self._api.path}"
             model.log.write(logged, key=key, request=request, attempt=attempt, reply=reply, batch=batch.id)
 
-    def _err(self, row: ServedRow, error: BadCallError) -> None:
+    def _fail(self, row: ServedRow, error: BadCallError) -> None:
         row.outcome, row.status = "errored", error.status
         row.reply = self._api.error_body(error, row.request_id)
 

@@ -122,7 +122,7 @@ def _properties(wanted: _ResponseFormat | None) -> frozenset[str] | None:
         raise BadCallError("response_format.json_schema: expected a name and a schema", param="response_format")
     if wanted.json_schema.strict:
         _check_strict(wanted.json_schema.schema, "response_format.json_schema.schema")
-    return _names(wanted.json_schema.schema.get("properties"))
+    return _strings_in(wanted.json_schema.schema.get("properties"))
 
 
 def _check_strict(schema: Any, where: str) -> None:
@@ -137,13 +137,13 @@ def _check_strict(schema: Any, where: str) -> None:
             raise BadCallError(
                 f"{where}: expected additionalProperties: false, as strict asks", param="response_format"
             )
-        if _names(schema.get("required")) != _names(schema.get("properties")):
+        if _strings_in(schema.get("required")) != _strings_in(schema.get("properties")):
             raise BadCallError(f"{where}: expected all properties in required, as strict asks", param="response_format")
     for name, member in schema.items():
         _check_strict(member, f"{where}.{name}")
 
 
-def _names(value: Any) -> frozenset[str]:
+def _strings_in(value: Any) -> frozenset[str]:
     names = value if isinstance(value, (list, dict)) else ()
     return frozenset(name for name in names if isinstance(name, str))
 
