@@ -51,14 +51,6 @@ def train(data_file: Callable[[str], Path]) -> Dataset:
     return open_dataset(data_file("evidencebench_train_set.json"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep embeddings and converted models of the tests apart from the user's."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("EVIDENCEBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield
-
-
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
     """Give a function that makes what takes seconds in a folder of that name, once for all processes of this session.
@@ -79,6 +71,16 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
         return folder
 
     return made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory, made_once: MadeOnce) -> Iterator[None]:
+    """Keep embeddings of the tests apart from the user's, and models that one of their processes converted for all."""
+    cache = tmp_path_factory.mktemp("cache")
+    (cache / "onnx").symlink_to(made_once("onnx", lambda _: None), target_is_directory=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EVIDENCEBENCH_CACHE", str(cache))
+        yield
 
 
 @pytest.fixture(scope="session")

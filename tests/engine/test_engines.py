@@ -1,13 +1,12 @@
 """Every engine yields each result once, also those of items that began before an error, and raises the error itself."""
 
 import contextlib
-import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count, takewhile
 
 import pytest
 
+from engine_work import failing_at, interrupting, never_ready
 from evidencebench import execute, load_sample
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.ordering import map_in_order
@@ -19,28 +18,6 @@ from evidencebench.systems.controls import Lead
 
 ENGINES: list[Engine] = [InProcess(), Threads(2), Processes(2)]
 every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)
-
-
-def failing_at(*numbers: int) -> Callable[[int], int]:
-    def work(item: int) -> int:
-        if item in numbers:
-            raise ChangedDataError(f"{item} has changed")
-        return 2 * item
-
-    return work
-
-
-def never_ready() -> Callable[[int], int]:
-    raise ChangedDataError("the file is another one")
-
-
-def interrupting(at: int) -> Callable[[int], int]:
-    def work(item: int) -> int:
-        if item == at:
-            os.kill(os.getppid(), signal.SIGINT)
-        return item
-
-    return work
 
 
 @every_engine
