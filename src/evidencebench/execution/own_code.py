@@ -63,7 +63,7 @@ def _describe_missing(module: ModuleType, place: str, attribute: str) -> str:
 
 
 class _FolderFinder(MetaPathFinder):
-    """Finds modules in folders of own code; asked after every other finder, so that it hides nothing."""
+    """Finds modules in folders of own code; Python asks it after all other finders, so that it hides no module."""
 
     def __init__(self) -> None:
         self.folders: list[str] = []

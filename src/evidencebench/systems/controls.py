@@ -9,7 +9,7 @@ from evidencebench.system import Brief, Ranking, Traits, rank_by_score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomControl:
-    """Every sentence, in no order: a budget cuts it by exact expectation, so its score is random selection's mean."""
+    """All sentences, without order: the score is the exact mean over random selections of the budget's size."""
 
     traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 

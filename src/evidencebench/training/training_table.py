@@ -49,7 +49,7 @@ TRAININGS: Mapping[str, Any] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trainable:
-    """A training under its name, the system that answers with its model, and that system's other options."""
+    """A training with its name, the system that answers with its model, and that system's other options."""
 
     name: str
     training: Training

@@ -84,7 +84,7 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
     return next((fault for fault, is_there in faults.items() if is_there), None)
 
 
-def normalised(vectors: Floats) -> Floats:
+def normalise(vectors: Floats) -> Floats:
     """Return the vectors scaled to length 1."""
     wide = vectors.astype(np.float64)
     short: Floats = (wide / np.linalg.norm(wide, axis=-1, keepdims=True)).astype(np.float32)

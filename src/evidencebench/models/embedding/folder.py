@@ -1,4 +1,4 @@
-"""A model's files: find or fetch them, check that none can run code, and compute the digest of those that decide."""
+"""A model's files: find or fetch them, check that they run no code, and compute their digest."""
 
 import hashlib
 import re
@@ -136,7 +136,7 @@ def _require_safe(folder: Path) -> None:
 
 
 def _require_sane_sizes(config: Path) -> None:
-    """Raise if a configuration states a size that no model has, since loading would first allocate that much memory."""
+    """Raise if a configuration states a size that no model has, since loading would allocate that much memory."""
     try:
         values = msgspec.json.decode(read_whole(config), type=dict[str, object])
     except (OSError, *BROKEN_JSON):

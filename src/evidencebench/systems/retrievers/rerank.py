@@ -157,6 +157,6 @@ def _load_cross_encoder(
             loaded.to(getattr(torch, dtype))  # in place
     except ModelError as error:
         return error
-    except Exception as error:  # noqa: BLE001 - broken files fail in as many ways as there are libraries below
+    except Exception as error:  # noqa: BLE001 - broken files can fail in any library
         return ModelError(f"rerank: model '{model}': cannot be loaded: {type(error).__name__}: {error}")
     return loaded

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from evidencebench.errors import ModelError, SystemSpecError
-from evidencebench.models.embedding.encoder import Embedded, Encoder, embed, normalised
+from evidencebench.models.embedding.encoder import Embedded, Encoder, embed, normalise
 from evidencebench.models.embedding.formats import FORMATS, EncodedText, Floats, Pooling, Similarity, TextFormat
 from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.storage.user_folders import cache_folder
@@ -59,7 +59,7 @@ def _open_cache(folder: Path, identity: str) -> VectorCache:
 
 def at_length(vectors: Floats, similarity: Similarity) -> Floats:
     """Return vectors ready to be compared: scaled to length 1 for the cosine, unchanged for the dot product."""
-    return vectors if similarity == "dot" else normalised(vectors)
+    return vectors if similarity == "dot" else normalise(vectors)
 
 
 def rank_vectors(sentences: Embedded, hypothesis: Floats, similarity: Similarity) -> Ranking:

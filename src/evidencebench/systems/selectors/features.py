@@ -280,7 +280,7 @@ FEATURES = tuple(
 
 
 def chosen_features(*, hypothesis: bool = True, embedding: bool = False) -> tuple[Feature, ...]:
-    """Return all features, without those that read the hypothesis or vectors unless asked for."""
+    """Return the features; those that read the hypothesis, and the group ``embedding``, only if the options say so."""
     return tuple(
         feature
         for feature in FEATURES

@@ -21,7 +21,7 @@ _BY_NAME = {feature.name: feature for feature in FEATURES}
 
 
 class Linear(msgspec.Struct, frozen=True, kw_only=True, tag="linear"):
-    """A linear model: ``(table - center) / scale @ weights``, one number a feature each."""
+    """A linear model: ``(table - center) / scale @ weights``; the three hold one number a feature."""
 
     scope: AspectScope
     target: str

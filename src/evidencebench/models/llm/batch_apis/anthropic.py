@@ -69,7 +69,7 @@ class AnthropicBatchApi:
     most_bytes = 250_000_000
 
     def row_of(self, key: str, request: ChatRequest) -> bytes:
-        """Return a member of the list of requests."""
+        """Return a request as an entry of the list in the body."""
         return msgspec.json.encode({"custom_id": key, "params": body_of(request)})
 
     async def prepare(
@@ -79,7 +79,7 @@ class AnthropicBatchApi:
         body: IO[bytes],
         intent: str,  # noqa: ARG002
     ) -> IO[bytes]:
-        """Write the body that submits the requests."""
+        """Write the body that `create` sends into a file; return the file."""
         await asyncio.to_thread(body.writelines, _body_parts(rows))
         return body
 

@@ -87,12 +87,12 @@ class OpenaiBatchApi:
     most_bytes = 200_000_000
 
     def row_of(self, key: str, request: ChatRequest) -> bytes:
-        """Return a line of the file of requests."""
+        """Return a request as a line of the uploaded file."""
         body = body_of(request)
         return msgspec.json.encode({"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": body}) + b"\n"
 
     async def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes:
-        """Write the file of requests and upload it."""
+        """Write the file of requests and upload it; return the body that `create` sends."""
         await asyncio.to_thread(body.writelines, rows)
         body.flush()  # httpx reads its length from the disk
         form = {"purpose": (None, "batch"), "file": ("evidencebench.jsonl", body, "application/jsonl")}
