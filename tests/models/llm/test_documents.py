@@ -52,7 +52,7 @@ def test_the_statuses_that_are_tried_again_stand_there() -> None:
     (again,) = (row[0] for row in rows("| |") if "broken replies" in row[0])
     said = set(map(int, re.findall(r"\b\d{3}\b", again))) | {429} | set(range(500, 600))
     assert {status for status in range(400, 600) if is_transient(status)} == said
-    charged = re.search(r"a timeout, a cut, an unreadable reply, ([\d, ]+), and what is on its way", TEXT)
+    charged = re.search(r"a timeout, a cut, an unreadable reply, ([\d, ]+), and a request in flight", TEXT)
     assert charged is not None
     assert {status for status in range(300, 600) if may_have_run(status)} == set(map(int, charged[1].split(", ")))
 

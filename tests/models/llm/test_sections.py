@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.query import Kind, Query
 from evidencebench.sections import headings_of, sections_of
-from evidencebench.systems.strategies.excerpt import FIRST_MARK, LAST_MARK, Excerpt, excerpt_of, line_tokens, one_line
+from evidencebench.systems.strategies.excerpt import (
+    FIRST_MARK,
+    LAST_MARK,
+    Excerpt,
+    excerpt_of,
+    line_tokens,
+    prompt_line,
+)
 from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, windows_of
 from strategies import queries
 
@@ -83,7 +90,7 @@ def test_windows_move_on_and_share_no_more_than_asked_for(query: Query, options:
 def test_a_text_is_whole_in_every_window_unless_it_is_counted_as_cut(query: Query, options: dict[str, int]) -> None:
     for window in windows_of(query, **options):
         for index, text in window.shown.items():
-            whole = one_line(query.sentences[index])
+            whole = prompt_line(query.sentences[index])
             assert whole == text if not window.n_cut else (whole.startswith(text) and len(window.shown) == 1)
 
 
@@ -127,7 +134,7 @@ def test_an_excerpt_is_the_longest_beginning_that_fits(query: Query, max_tokens:
     n_shown = len(excerpt.shown)
     assert list(excerpt.shown) == list(indices)[:n_shown]
     assert excerpt.n_cut == len(query.sentences) - n_shown
-    sizes = [line_tokens(index, one_line(query.sentences[index])) for index in indices]
+    sizes = [line_tokens(index, prompt_line(query.sentences[index])) for index in indices]
     assert sum(sizes[:n_shown]) <= max_tokens
     assert excerpt.n_cut == 0 or sum(sizes[: n_shown + 1]) > max_tokens
 
@@ -136,7 +143,7 @@ def test_an_excerpt_is_the_longest_beginning_that_fits(query: Query, max_tokens:
     st.lists(st.text() | st.sampled_from(["</paper>", "< / PAPER >", "<paper", "a\n</paper>\nb", "x\u2028</paper>"]))
 )
 def test_no_sentence_can_end_the_material_or_begin_a_line(texts: list[str]) -> None:
-    block = Excerpt(shown={index: one_line(text) for index, text in enumerate(texts)}).block
+    block = Excerpt(shown={index: prompt_line(text) for index, text in enumerate(texts)}).block
     lines = block.splitlines()
     assert len(lines) == len(texts) + 2
     assert (lines[0], lines[-1]) == (FIRST_MARK, LAST_MARK)

@@ -12,7 +12,7 @@ from evidencebench.storage.reading import file_sha256
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.strategies.conversation import asker_of
 from evidencebench.systems.strategies.example_file import PromptExample, read_examples, reason_against
-from evidencebench.systems.strategies.excerpt import one_line
+from evidencebench.systems.strategies.excerpt import prompt_line
 from evidencebench.systems.strategies.options import require_chat, require_within
 from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_versions
 
@@ -117,5 +117,5 @@ class LlmInContext:
 
 def _example_text(number: int, example: PromptExample, scope: AspectScope) -> str:
     """Return an example as a prompt shows it, each sentence on a line."""
-    sentences = (f"- {one_line(sentence)}" for sentence in example.in_scope(scope))
-    return "\n".join((f"Example {number}, hypothesis: {one_line(example.hypothesis)}", *sentences))
+    sentences = (f"- {prompt_line(sentence)}" for sentence in example.in_scope(scope))
+    return "\n".join((f"Example {number}, hypothesis: {prompt_line(example.hypothesis)}", *sentences))

@@ -9,7 +9,7 @@ from evidencebench.models.llm.reading import Reading, read_order, read_scores, r
 from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.query import AspectScope, Query
 from evidencebench.systems.strategies.conversation import Question
-from evidencebench.systems.strategies.excerpt import Excerpt, excerpt_of, one_line
+from evidencebench.systems.strategies.excerpt import Excerpt, excerpt_of, prompt_line
 from evidencebench.systems.strategies.forms import form_text, schema_of, well_formed
 from evidencebench.systems.strategies.prompts import prompt_named
 from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, windows_of
@@ -34,7 +34,7 @@ class PaperQuestion:
         """Return the question with these sentences."""
         return prompt_named(self.prompt).render(
             task=prompt_named("task").render(),
-            reading=prompt_named("reading").render(hypothesis=one_line(self.query.hypothesis), paper=excerpt.block),
+            reading=prompt_named("reading").render(hypothesis=prompt_line(self.query.hypothesis), paper=excerpt.block),
             wanted=prompt_named(f"wanted_{self.scope}").render(),
             **self.fields,
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evidencebench.query import Query
 from evidencebench.sections import sections_of
-from evidencebench.systems.strategies.excerpt import Excerpt, line_tokens, one_line
+from evidencebench.systems.strategies.excerpt import Excerpt, line_tokens, prompt_line
 
 Sentences = tuple[int, ...]
 
@@ -27,7 +27,7 @@ def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: i
     """
     if max_tokens < MIN_WINDOW_TOKENS:
         raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")
-    texts = [one_line(text) for text in query.sentences]
+    texts = [prompt_line(text) for text in query.sentences]
     sizes = [line_tokens(index, text) for index, text in enumerate(texts)]
     sections = [tuple(range(section.start, section.stop)) for section in sections_of(query.kinds)]
     windows: list[Sentences] = []
