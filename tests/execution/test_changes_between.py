@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +15,8 @@ from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
 from evidencebench.execution.execute import execute
-from evidencebench.query import Query
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.system import Brief, Ranking
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.plan import CrossValidation
 from runs.test_runs import wait_until
@@ -37,18 +35,6 @@ class Own:
     def rank(self, query, brief):
         return Ranking(sentences=(WORD,))
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """Answers two, and the others once a file is there."""
-
-    go_on: str
-
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        if query.instance_id not in SAMPLE.ids[:2]:
-            wait_until(Path(self.go_on).exists)
-        return Ranking(sentences=(0,))
 
 
 @pytest.fixture
@@ -217,7 +203,7 @@ def has_answers(path: Path, n: int) -> bool:
 def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on(jobs: int, tmp_path: Path) -> None:
     data, run = tmp_path / "data.json", tmp_path / "run.jsonl"
     dataset = many(data, 64)
-    spec = f"runs.test_runs:Counting:log={tmp_path / 'asked'},seconds=0.05"
+    spec = f"hand_made:Counting:log={tmp_path / 'asked'},seconds=0.05"
     kept = data.read_bytes()
     with started(spec, "--data", str(data), "-o", str(run), "--jobs", str(jobs)) as process:
         wait_until(lambda: has_answers(run, 3))
@@ -230,7 +216,7 @@ def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on
     data.write_bytes(kept)
     report = execute(spec, open_dataset(data), run)
     assert (report.n_resumed, report.n_unanswered) == (n_kept, 0)
-    execute(f"runs.test_runs:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
+    execute(f"hand_made:Counting:log={tmp_path / 'whole'}", again := open_dataset(data), tmp_path / "whole.jsonl")
     whole, mended = read_run(tmp_path / "whole.jsonl"), read_run(run)
     assert all(whole.answer(name, None) == mended.answer(name, None) for name in again.ids)
     assert dataset.ids == again.ids
@@ -240,7 +226,7 @@ def test_a_data_file_that_is_replaced_during_a_run_stops_it_and_its_copy_goes_on
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_the_same_run_at_once_is_written_by_one_and_refused_to_the_other(overwrite: bool, tmp_path: Path) -> None:  # noqa: FBT001 - as a user says it
     run, go_on = tmp_path / "run.jsonl", tmp_path / "go_on"
-    spec = f"execution.test_changes_between:Held:go_on={go_on}"
+    spec = f"hand_made:Held:go_on={go_on}"
     with started(spec, "--data", "sample", "-o", str(run), *(["--overwrite"] if overwrite else [])) as first:
         wait_until(lambda: has_answers(run, 2))  # all that it gives before it is let go on
         before = run.read_bytes()

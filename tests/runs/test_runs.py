@@ -1,7 +1,6 @@
 """Runs survive being killed at any byte, are continued by none but their own, and hold three kinds of no answer."""
 
 import json
-import os
 import random
 import re
 import signal
@@ -34,39 +33,14 @@ from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.storage.journal import open_journal
 from evidencebench.system import Brief, Ranking, Traits
 from examples import IS_THOROUGH
+from hand_made import first_words, note
 
 AT_10, UNCONSTRAINED = TASKS["er_at_10"], TASKS["result_er_unconstrained"]
 SAMPLE = load_sample()
 A, B, C = SAMPLE.ids[:3]
 
 
-# Own code, as users name it: test_runs and Counting joined by a colon.
-
-
-def note(log: str, line: str) -> None:
-    with Path(log).open("a") as file:
-        file.write(f"{line}\n")
-
-
-def first_words(query: Query) -> Ranking:
-    """Answer by something that depends on the hypothesis and the paper."""
-    return Ranking(sentences=(len(query.hypothesis) % len(query.sentences), 3), scores=(0.5, 0.25))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counting:
-    """Notes what it is asked, and fails while a file stands beside its log."""
-
-    log: str
-    fails_on: str = ""
-    seconds: float = 0.0
-
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        note(self.log, query.instance_id)
-        time.sleep(self.seconds)
-        if query.instance_id == self.fails_on and Path(f"{self.log}.down").exists():
-            raise ConnectionError("the server is down")
-        return first_words(query)
+# Own code, as users name it: test_runs and CountingByTask joined by a colon.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,14 +121,6 @@ class Listed:
         return first_words(query)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dying:
-    """Takes its process with it."""
-
-    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        os._exit(3)
-
-
 def raises(error: Exception) -> Callable[[], Any]:
     def answer() -> Any:
         raise error
@@ -207,14 +173,14 @@ def many(path: Path, n: int) -> Dataset:
 
 @pytest.mark.parametrize(
     ("system", "tasks", "first_byte"),
-    [("Counting", (), 0), ("CountingByTask", (TASKS["result_er_at_5"], UNCONSTRAINED), 500)],
+    [("hand_made:Counting", (), 0), ("runs.test_runs:CountingByTask", (TASKS["result_er_at_5"], UNCONSTRAINED), 500)],
     ids=["an answer an instance", "an answer a task"],
 )
 def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
     system: str, tasks: tuple[Task, ...], first_byte: int, tmp_path: Path
 ) -> None:
     log, path, whole_path = tmp_path / "asked", tmp_path / "run.jsonl", tmp_path / "whole.jsonl"
-    spec = f"runs.test_runs:{system}:log={log}"
+    spec = f"{system}:log={log}"
     execute(spec, SAMPLE, whole_path, limit=2, tasks=tasks)
     whole, all_asked = whole_path.read_bytes(), asked(log)
     ends = [at for at, byte in enumerate(whole) if byte == ord("\n")]
@@ -232,10 +198,10 @@ def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
 
 def test_a_whole_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
-    execute(f"runs.test_runs:Counting:log={log}", SAMPLE, path, limit=2)
+    execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2)
     path.write_bytes(path.read_bytes().removesuffix(b"\n"))
     assert read_run(path).ids == {A, B}
-    report = execute(f"runs.test_runs:Counting:log={log}", SAMPLE, path, limit=2)
+    report = execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2)
     assert (report.n_instances, report.n_resumed) == (2, 2)
     assert asked(log) == [A, B]
 
@@ -272,7 +238,7 @@ def wait_until(is_so: Callable[[], bool], seconds: float = 30.0) -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json", 96)
-    spec = f"runs.test_runs:Counting:log={tmp_path / 'asked'},seconds=0.01"
+    spec = f"hand_made:Counting:log={tmp_path / 'asked'},seconds=0.01"
     execute(spec, dataset, tmp_path / "whole.jsonl")
     path = tmp_path / "run.jsonl"
     moments = random.Random(jobs)
@@ -318,7 +284,7 @@ def test_one_process_and_two_write_the_same_lines(tmp_path: Path) -> None:
 def test_a_worker_that_dies_is_a_clear_error(tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json", 40)
     with pytest.raises(WorkerError, match="a worker process died"):
-        execute("runs.test_runs:Dying", dataset, tmp_path / "run.jsonl", jobs=2)
+        execute("hand_made:Dying", dataset, tmp_path / "run.jsonl", jobs=2)
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
@@ -373,7 +339,7 @@ def test_overwrite_starts_over(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     execute("lead", SAMPLE, path)
     for _ in range(2):
-        execute(f"runs.test_runs:Counting:log={log}", SAMPLE, path, limit=2, overwrite=True)
+        execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2, overwrite=True)
     assert asked(log) == [A, B, A, B]
     assert len(path.read_bytes().splitlines()) == 3
 
@@ -429,7 +395,7 @@ def test_rubbish_is_a_failure_and_the_others_are_still_answered(what: str, tmp_p
 def test_failures_are_recorded_and_only_they_are_asked_again(tmp_path: Path) -> None:
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     down = tmp_path / "asked.down"
-    spec = f"runs.test_runs:Counting:log={log},fails_on={B}"
+    spec = f"hand_made:Counting:log={log},fails_on={B}"
     down.touch()
     assert execute(spec, SAMPLE, path, limit=3).first_error == f"{B}: ConnectionError: the server is down"
     assert read_run(path).answer(B, None) == Failure(error="ConnectionError: the server is down")
@@ -704,7 +670,7 @@ def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> N
     many(tmp_path / "data.json", 40)
     log, path = tmp_path / "asked", tmp_path / "run.jsonl"
     log.touch()
-    spec = f"runs.test_runs:Counting:log={log},seconds=0.05"
+    spec = f"hand_made:Counting:log={log},seconds=0.05"
     data = str(tmp_path / "data.json")
     program = [sys.executable, "-m", "evidencebench", "run", spec, "--data", data, "-o", str(path)]
     process = subprocess.Popen(

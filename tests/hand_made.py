@@ -1,0 +1,56 @@
+"""Own code as users name it, hand_made and Counting joined by a colon: apart, so that a process imports little else."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidencebench import Brief, Query, Ranking, load_sample
+
+
+def note(log: str, line: str) -> None:
+    with Path(log).open("a") as file:
+        file.write(f"{line}\n")
+
+
+def first_words(query: Query) -> Ranking:
+    """Answer by something that depends on the hypothesis and the paper."""
+    return Ranking(sentences=(len(query.hypothesis) % len(query.sentences), 3), scores=(0.5, 0.25))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """Notes what it is asked, and fails while a file stands beside its log."""
+
+    log: str
+    fails_on: str = ""
+    seconds: float = 0.0
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        note(self.log, query.instance_id)
+        time.sleep(self.seconds)
+        if query.instance_id == self.fails_on and Path(f"{self.log}.down").exists():
+            raise ConnectionError("the server is down")
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dying:
+    """Takes its process with it."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        os._exit(3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Answers two instances of the sample, and the others once a file is there."""
+
+    go_on: str
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        ends_at = time.monotonic() + 30
+        while query.instance_id not in load_sample().ids[:2] and not Path(self.go_on).exists():
+            assert time.monotonic() < ends_at, "waited in vain"
+            time.sleep(0.002)
+        return Ranking(sentences=(0,))
