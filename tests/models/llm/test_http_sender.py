@@ -315,6 +315,7 @@ def test_a_proxy_that_cannot_be_used_stops_everything_and_is_not_shown(
     with served() as (_, sender, _time):
         (found,) = sent(sender, request_to("https://example.org/v1", key_env=""))
     assert isinstance(found, FailingServerError)
+    assert str(found).startswith("servers of models: the environment: ")
     assert "ALL_PROXY" in str(found)
     assert "secret" not in f"{found!r} {found.__context__!r} {found.__cause__!r}"
 

@@ -197,4 +197,4 @@ def _make_from_environment(make: Callable[[], T]) -> T:
         failure = "the proxy's address cannot be used; correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
     except OSError:  # includes ssl.SSLError
         failure = "the certificates cannot be loaded; correct SSL_CERT_FILE and SSL_CERT_DIR"
-    raise FailingServerError(f"language models: the environment: {failure}")  # here, so that it holds no other error
+    raise FailingServerError(f"servers of models: the environment: {failure}")  # here, so that it holds no other error
