@@ -208,7 +208,7 @@ def many(folder: Path, n_copies: int, *, n_instances: int = 10) -> Dataset:
 def test_requests_at_thirty_percent_faults_are_answered_or_counted_and_none_is_paid_twice(
     tmp_path: Path,
 ) -> None:
-    n_copies = 100 if IS_THOROUGH else 25
+    n_copies = 100 if IS_THOROUGH else 10
     dataset = many(tmp_path, n_copies)
     task, n = "er_at_optimal", 10 * n_copies
     with running_fake_server(dataset, personality="oracle", fault_rate=0.3, seed=1) as server:
@@ -220,7 +220,7 @@ def test_requests_at_thirty_percent_faults_are_answered_or_counted_and_none_is_p
     assert sum(totals["faults"].values()) > 0.3 * n
     answers = read_run(tmp_path / "run.jsonl")
     assert len(answers.done) == len(dataset) == n
-    assert report.n_failed < 20
+    assert report.n_failed < n / 50
     assert set(paid.values()) == {1}
     assert len(paid) == n - report.n_failed
     scores = evaluate({"run": answers_of(answers)}, dataset, [TASKS[task]])["run"][task]
