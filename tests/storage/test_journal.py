@@ -1,5 +1,6 @@
 """A journal is never without its lock, begins anew where it holds nothing, and is written nowhere else."""
 
+import errno
 import os
 import random
 import stat
@@ -59,6 +60,24 @@ def test_a_header_alone_is_begun_anew_and_lines_are_not(tmp_path: Path) -> None:
         journal.append(b"{}")
         journal.begin(HEADER)
     assert path.read_bytes() == other + b"\n{}\n"
+
+
+@pytest.mark.parametrize(("number", "raised"), [(errno.EBADF, KeyboardInterrupt), (errno.ENOSPC, RunError)])
+def test_an_interrupt_that_cuts_a_clean_up_short_stays_an_interrupt(
+    number: int, raised: type[BaseException], tmp_path: Path
+) -> None:
+    def work() -> None:
+        with open_journal(tmp_path / "j.jsonl", b'{"j":') as journal:
+            journal.begin(b'{"j":1}')
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise OSError(number, os.strerror(number))
+
+    with pytest.raises(raised):
+        work()
+    with open_journal(tmp_path / "j.jsonl", b'{"j":') as journal:
+        journal.append(b"{}")
 
 
 def test_who_reads_a_journal_keeps_it_where_it_starts_over(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Every line is written with one system call, so that a process which dies leaves 
 Opening the journal again repairs it: a whole last line gets its line end, a torn one is cut off.
 """
 
+import errno
 import os
 import secrets
 import stat
@@ -113,6 +114,9 @@ def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterat
         finally:
             journal.sync()
     except OSError as error:
+        if error.errno == errno.EBADF and isinstance(error.__context__, KeyboardInterrupt):
+            # Not of this file: where Ctrl-C cuts `shutil.rmtree` short, it closes the descriptor of a folder twice.
+            raise error.__context__ from None
         raise RunError(f"{path}: cannot be written: {error.strerror}") from error
     finally:
         journal.close()
