@@ -6,6 +6,9 @@ from typing import Literal
 
 from evidencebench.wording import counted, one_line
 
+Wish = Literal["answer", "study"]
+"""Which sentences are wanted: those that answer the hypothesis, or all that a reviewer would note of the study."""
+
 AspectScope = Literal["all", "results"]
 """Which aspects count: all of them, or those labelled Results. A system is told the scope, never the aspects."""
 
@@ -46,6 +49,10 @@ class Query:
         The paper in reading order, headings included. A sentence is named by its 0-based index.
     kinds
         One `Kind` a sentence, in the same order.
+    wish
+        Which sentences the data set's makers marked: those that answer the hypothesis (``"answer"``), or all that a
+        reviewer would note of the study (``"study"``); None where the data set does not say, as in the published files,
+        which are of the second sort.
 
     Examples
     --------
@@ -65,6 +72,7 @@ class Query:
     hypothesis: str
     sentences: tuple[str, ...]
     kinds: tuple[Kind, ...]
+    wish: Wish | None = None
 
     def __repr__(self) -> str:
         sentences = counted(len(self.sentences), "sentence")

@@ -1,5 +1,6 @@
-"""Users' own papers, read into sentences with their kinds.
+"""Users' own papers, read into sentences with their kinds, places and offsets.
 
-Read `paper` (the result), then `read` (the table of readers, one file each), `plain` (text, one sentence a line) and
-`refusal` (errors for files that are no plain text).
+Read `paper` (the result) and `read` (the table of readers, one file each). Readers return `blocks` of `sourced_text`;
+`blocks` makes the paper of them, with `sentences` to split. `markup_tree` is what XML and HTML are parsed into, `plain`
+reads text of one sentence a line, and `refusal` words the errors for what no reader takes.
 """

@@ -1,8 +1,10 @@
 """A paper as plain text: one sentence a line, headings marked as in Markdown."""
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.refusal import text_of
+from evidencebench.papers.sourced_text import TextWriter
 from evidencebench.query import Kind
 
 _ABSTRACT_TITLES = frozenset({"abstract", "summary"})
@@ -18,19 +20,27 @@ def read_plain(content: bytes, name: str) -> Paper:
     >>> [kind.value for kind in paper.kinds]
     ['section_name', 'abstract', 'section_name', 'normal_paragraph']
     """
-    sentences: list[str] = []
-    kinds: list[Kind] = []
-    current = Kind.BODY
-    for line in filter(None, map(str.strip, text_of(content, name=name).splitlines())):
-        if line.startswith("#"):
-            title = line.lstrip("#").strip()
-            current = Kind.ABSTRACT if title.lower().rstrip(".:") in _ABSTRACT_TITLES else Kind.BODY
-            if title:
-                sentences.append(title)
-                kinds.append(Kind.HEADING)
-        else:
-            sentences.append(line)
-            kinds.append(current)
-    if not any(kind is not Kind.HEADING for kind in kinds):
+    blocks: list[Block] = []
+    kind, section = Kind.BODY, tuple[str, ...]()
+    position = 0
+    for line in text_of(content, name=name).splitlines(keepends=True):
+        writer = TextWriter()
+        marks = len(line) - len(line.lstrip().lstrip("#")) if line.lstrip().startswith("#") else 0
+        writer.add(line[marks:], start=position + marks)
+        position += len(line)
+        text = writer.finish()
+        if marks:
+            kind = Kind.ABSTRACT if text.text.lower().rstrip(".:") in _ABSTRACT_TITLES else Kind.BODY
+            section = (text.text,)
+        if text.text:
+            blocks.append(
+                Block(
+                    text=text,
+                    kind=Kind.HEADING if marks else kind,
+                    section=() if marks else section,
+                    is_sentence=True,
+                )
+            )
+    if not any(block.kind is not Kind.HEADING for block in blocks):
         raise UnreadableError(f"{name}: expected one sentence a line, headings marked with #; got no sentence")
-    return Paper(name=name, sentences=tuple(sentences), kinds=tuple(kinds))
+    return paper_of(blocks, name=name, file_format="text, one sentence a line")

@@ -8,7 +8,7 @@ import msgspec
 
 from evidencebench.data.instance import Evaluation, Instance, Labels, Origin
 from evidencebench.errors import FormatError
-from evidencebench.query import Kind, Query
+from evidencebench.query import Kind, Query, Wish
 from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.wording import counted
 
@@ -43,6 +43,7 @@ class _PublishedInstance(msgspec.Struct):
     results_evidence_retrieval_at_5_evaluation: _PublishedEvaluation | None = None
     aspect_id2aspect: dict[str, str] | None = None
     systematic_review_id: str | int | None = None
+    wish: Wish | None = None
 
 
 _decoder = msgspec.json.Decoder(_PublishedInstance)
@@ -65,6 +66,7 @@ def decode_instance(instance_id: str, origin: Origin) -> Instance:
         hypothesis=record.hypothesis,
         sentences=record.paper_as_candidate_pool,
         kinds=record.sentence_types_in_candidate_pool,
+        wish=record.wish,
     )
     review_id = record.systematic_review_id
     labels = Labels(
@@ -161,6 +163,8 @@ def _fields(instance: Instance) -> dict[str, Any]:
         fields["aspect_id2aspect"] = labels.texts
     if labels.review_id is not None:
         fields["systematic_review_id"] = labels.review_id
+    if query.wish is not None:
+        fields["wish"] = query.wish
     return fields
 
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from evidencebench.data.formats.json_instance import EVALUATION_KEYS, decode_instance, spells_with_spaces
 from evidencebench.data.instance import Origin
 from evidencebench.data.optima import derive_optima
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError
-from evidencebench.query import Kind
+from evidencebench.query import Kind, Wish
 from evidencebench.wording import counted
 
 _MAX_SHOWN_CHARACTERS = 80
@@ -142,6 +142,9 @@ def _check_extras(checked: _Checked) -> None:
     review = checked.record.get("systematic_review_id")
     if not (review is None or isinstance(review, str) or _has_type(int, review)):
         checked.note("$.systematic_review_id", "type", "a string or a whole number", _show(review))
+    wish = checked.record.get("wish")
+    if wish is not None and wish not in get_args(Wish):
+        checked.note("$.wish", "type", "'answer', 'study' or null", _show(wish))
 
 
 def _check_kinds(checked: _Checked) -> None:

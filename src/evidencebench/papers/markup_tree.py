@@ -1,0 +1,55 @@
+"""A tree of elements and text, as the readers of XML and HTML share it; text knows where it stands in the file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """Text of an element; one by one in the file from ``start`` on, or as a whole in start..stop-1, as ``&lt;`` is."""
+
+    text: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element: its name without a namespace, in lower case; its attributes, likewise; what it holds, in order."""
+
+    tag: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    children: list["Element | Characters"] = field(default_factory=list)
+
+    @property
+    def elements(self) -> Iterator["Element"]:
+        """The elements directly in it."""
+        return (child for child in self.children if isinstance(child, Element))
+
+    def all(self, *tags: str) -> Iterator["Element"]:
+        """Return the elements of these names at any depth, in order, itself apart."""
+        waiting = list(self.elements)[::-1]
+        while waiting:
+            element = waiting.pop()
+            if element.tag in tags:
+                yield element
+            waiting.extend(list(element.elements)[::-1])
+
+    def first(self, *tags: str) -> "Element | None":
+        """Return the first of `all`; None if there is none."""
+        return next(self.all(*tags), None)
+
+    def characters(self) -> Iterator[Characters]:
+        """Return all text in it, in order."""
+        waiting: list[Element | Characters] = self.children[::-1]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Characters):
+                yield node
+            else:
+                waiting.extend(node.children[::-1])
+
+    @property
+    def text(self) -> str:
+        """All its text, white space collapsed."""
+        return " ".join("".join(one.text for one in self.characters()).split())

@@ -1,0 +1,78 @@
+"""Text whose characters know where they stand in the file that they come from."""
+
+import re
+from array import array
+from dataclasses import dataclass
+from itertools import repeat
+
+from evidencebench.papers.paper import SourceSpan
+
+# Soft hyphens and other characters of no width go; white space becomes one space.
+_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+_PIECE = re.compile(rf"(?P<word>[^\s{_INVISIBLE}]+)|[\s{_INVISIBLE}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedText:
+    """A text; character ``i`` of it stands at ``starts[i]..stops[i]-1`` of the source."""
+
+    text: str
+    starts: "array[int]"  # array is not subscriptable before Python 3.12
+    stops: "array[int]"
+
+    def span(self, start: int, stop: int) -> SourceSpan:
+        """Return where the characters start..stop-1 of the text, at least one, stand in the source."""
+        return SourceSpan(start=min(self.starts[start:stop]), stop=max(self.stops[start:stop]))
+
+    def __getitem__(self, part: slice) -> "SourcedText":
+        return SourcedText(self.text[part], self.starts[part], self.stops[part])
+
+
+class TextWriter:
+    """Puts a `SourcedText` together from pieces of a source, in order.
+
+    >>> writer = TextWriter()
+    >>> writer.add("It  was ", start=10)
+    >>> writer.add_replaced("<", start=18, stop=22)  # &lt; in the file
+    >>> writer.add(" 5.", start=22)
+    >>> text = writer.finish()
+    >>> text.text, text.span(7, 8)
+    ('It was < 5.', SourceSpan(start=18, stop=22))
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._starts, self._stops = array("q"), array("q")
+
+    def add(self, text: str, *, start: int) -> None:
+        """Add characters that stand one by one in the source, from ``start`` on."""
+        self._pieces.append(text)
+        self._starts.extend(range(start, start + len(text)))
+        self._stops.extend(range(start + 1, start + 1 + len(text)))
+
+    def add_replaced(self, text: str, *, start: int, stop: int) -> None:
+        """Add characters that stand for start..stop-1 of the source, such as one for a character reference."""
+        self._pieces.append(text)
+        self._starts.extend(repeat(start, len(text)))
+        self._stops.extend(repeat(stop, len(text)))
+
+    def add_mark(self, text: str) -> None:
+        """Add characters that the source lacks, such as ``^`` before a superscript."""
+        at = self._stops[-1] if self._stops else 0
+        self.add_replaced(text, start=at, stop=at)
+
+    def finish(self) -> SourcedText:
+        """Return the text without invisible characters, its white space collapsed, none at its ends."""
+        text, starts, stops = "".join(self._pieces), array("q"), array("q")
+        parts: list[str] = []
+        for found in _PIECE.finditer(text):
+            start, stop = found.span()
+            if found["word"]:
+                parts.append(found["word"])
+                starts.extend(self._starts[start:stop])
+                stops.extend(self._stops[start:stop])
+            elif parts and stop < len(text) and any(map(str.isspace, found[0])):
+                parts.append(" ")
+                starts.append(self._starts[start])
+                stops.append(self._stops[stop - 1])
+        return SourcedText("".join(parts), starts, stops)
