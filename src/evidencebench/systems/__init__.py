@@ -2,5 +2,6 @@
 
 Read `controls` (systems to beat), then the folders `retrievers` (they rank sentences), `selectors` (they choose
 sentences together) and `strategies` (they ask a language model). Then read `stored_answers` (a system that answers from
-a run file) and `derangement` (each paper gets another paper's hypothesis).
+a run file), `derangement` (each query gets another paper's hypothesis, or another paper) and `changed_queries` (two
+papers in one query, and other queries changed on purpose).
 """

@@ -1,0 +1,90 @@
+"""Queries changed on purpose: what is asked, and how answers map back."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.data.sample import load_sample
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.query import Query
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.changed_queries import draw_strangers, shuffle_words, with_stranger
+from evidencebench.systems.controls import Lead
+from evidencebench.systems.retrievers.bm25 import BM25
+from strategies import queries
+
+SAMPLE = load_sample()
+
+
+@given(queries(), queries(), st.booleans())
+def test_a_stranger_stands_before_or_behind_and_every_sentence_maps_back(
+    query: Query,
+    stranger: Query,
+    is_before: bool,  # noqa: FBT001 - a drawn value
+) -> None:
+    mixed = with_stranger(query, stranger, is_before=is_before)
+    own = slice(mixed.offset, mixed.offset + mixed.n_own)
+    assert (mixed.query.sentences[own], mixed.query.kinds[own]) == (query.sentences, query.kinds)
+    assert replace(mixed.query, sentences=query.sentences, kinds=query.kinds) == query
+    order = range(len(mixed.query.sentences))
+    back = mixed.own_answer(Ranking(sentences=tuple(order)))
+    assert sorted(back.sentences) == list(order)
+    behind = with_stranger(query, stranger, is_before=False).query
+    assert [behind.sentences[index] for index in back.sentences] == list(mixed.query.sentences)
+    assert [behind.kinds[index] for index in back.sentences] == list(mixed.query.kinds)
+
+
+def test_scores_order_and_notes_of_an_answer_stay_when_it_is_mapped_back() -> None:
+    mixed = with_stranger(SAMPLE[0].query, SAMPLE[1].query, is_before=True)
+    answer = Ranking(sentences=(0, mixed.offset), scores=(2.0, 1.0), ordered=False, notes={"requests": 1})
+    found = mixed.own_answer(answer)
+    assert found == replace(answer, sentences=(mixed.n_own, 0))
+    assert found.notes == answer.notes
+
+
+def test_half_of_the_strangers_stand_before_and_each_paper_is_a_stranger_once() -> None:
+    asked = [instance.query for instance in SAMPLE]
+    strangers = draw_strangers(asked, np.random.default_rng(3))
+    assert (
+        strangers == draw_strangers(asked, np.random.default_rng(3)) != draw_strangers(asked, np.random.default_rng(4))
+    )
+    assert set(Counter(one.instance_id for one in strangers.values()).values()) == {1}
+    assert sum(one.is_before for one in strangers.values()) == len(asked) // 2
+    for instance_id, stranger in strangers.items():
+        other = SAMPLE[stranger.instance_id].query
+        assert other.paper_id != SAMPLE[instance_id].query.paper_id
+        assert stranger.n_sentences == len(other.sentences)
+    with pytest.raises(UndefinedScoreError, match="papers cannot be mixed: 1 of 1 instances share one paper"):
+        draw_strangers(asked[:1], np.random.default_rng(0))
+
+
+def test_lead_takes_the_stranger_where_it_stands_before_and_none_of_it_behind() -> None:
+    query, stranger = SAMPLE[0].query, SAMPLE[1].query
+    brief = Brief(budget=10)
+    before, behind = (with_stranger(query, stranger, is_before=flag) for flag in (True, False))
+    assert min(before.own_answer(Lead().rank(before.query, brief)).sentences[:10]) == len(query.sentences)
+    assert behind.own_answer(Lead().rank(behind.query, brief)).sentences[:10] == tuple(range(10))
+
+
+@given(st.lists(queries(), max_size=5), st.integers(0, 9))
+def test_shuffled_words_are_the_same_words_in_another_order(asked: list[Query], seed: int) -> None:
+    asked = [replace(query, instance_id=str(place)) for place, query in enumerate(asked)]
+    shuffled = shuffle_words(asked, np.random.default_rng(seed))
+    assert shuffled == shuffle_words(asked, np.random.default_rng(seed))
+    for query in asked:
+        words, found = query.hypothesis.split(), shuffled[query.instance_id].split()
+        assert Counter(found) == Counter(words)
+        assert (found != words) == (len(set(words)) > 1)
+
+
+def test_shuffled_words_leave_the_scores_of_bm25_exactly_as_they_were() -> None:
+    asked = [instance.query for instance in SAMPLE]
+    for seed in range(5):
+        shuffled = shuffle_words(asked, np.random.default_rng(seed))
+        for query in asked:
+            changed = replace(query, hypothesis=shuffled[query.instance_id])
+            assert BM25().scores(changed) == BM25().scores(query)
