@@ -4,5 +4,5 @@ Read `main` (the entry point), `groups` and `ending`; then what commands share: 
 (how language models are asked), `output`, `streams`, `progress`, `plotting`, `comparison_tables`,
 `exchange` and `listening`; then the commands, one a file: `demo`, `find`, `systems`, `tasks`, `run`, `score`,
 `leaderboard`, `compare`, `wrong_hypothesis`, `train`, `crossval`, `report` and `view`; last the folders of commands:
-`data`, `llm` and `cache`.
+`data`, `papers`, `llm` and `cache`.
 """

@@ -19,6 +19,7 @@ COMMANDS = {
     "systems": "List the systems with their options and defaults.",
     "tasks": "List the tasks: how many sentences and aspects count.",
     "data": "Validate, describe, show, solve, convert, download data.",
+    "papers": "Fetch the files of papers.",
     "llm": "List providers, show prompts and replies, serve a fake model.",
     "cache": "List, prune and export what is kept between runs.",
     "find": "Find the evidence in a paper of your own.",

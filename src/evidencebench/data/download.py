@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from http.client import HTTPResponse
 from pathlib import Path
@@ -32,19 +33,14 @@ from evidencebench.errors import DataError, DownloadError
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import put_in_place
 from evidencebench.web.fetch import ask, blocks_of, require_web_address, transient_errors, wrong_file
-from evidencebench.web.transient import TransientError
+from evidencebench.web.transient import TransientError, attempt_often, require_lasting, said_status
 from evidencebench.wording import counted
 
 Progress = Callable[[int, int], None]
 """Called after each block with (bytes so far, bytes of the whole file, or bytes so far where that is not known)."""
 
-LONGEST_PAUSE_SECONDS = 60.0
-"""The longest pause between two attempts, also where a server's Retry-After asks for more."""
-
 # The most bytes an instance of a file of unknown size; published ones have some 40 KB on average.
 _MOST_BYTES_AN_INSTANCE = 256 << 10
-
-_TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,19 +131,13 @@ def fetch(
 
 def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> None:
     """Complete the part file, in at most ``attempts`` requests."""
-    for attempt in range(1, attempts + 1):
-        try:
-            _advance(job)
-        except TransientError as error:
-            if attempt == attempts:
-                size = job.entry.size_bytes
-                expected = "the whole file" if size is None else f"{size:,} bytes"
-                got = f"{held_bytes(job.part):,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
-                raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
-            pause = min(2.0 ** (attempt - 1), LONGEST_PAUSE_SECONDS)
-            sleep(max(pause, error.wait_seconds or 0))
-        else:
-            return
+    try:
+        attempt_often(partial(_advance, job), attempts, sleep)
+    except TransientError as error:
+        size = job.entry.size_bytes
+        expected = "the whole file" if size is None else f"{size:,} bytes"
+        got = f"{held_bytes(job.part):,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
+        raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
 
 
 def _check(entry: CatalogEntry, path: Path) -> Fetched:
@@ -205,7 +195,8 @@ def _advance(job: _Job) -> None:
         elif response.status == HTTPStatus.OK:  # also from a server without ranges, or for a changed file
             start, total = 0, response.length
         else:
-            raise _refusal(job, response)
+            require_lasting(response)
+            raise wrong_file(job.address, "the file", f"the answer {said_status(response)}")
         _require_data(job, response, start=start, total=total)
         if start == 0:
             discard(job.part)
@@ -259,16 +250,6 @@ def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: PartOr
 def _start_again(job: _Job, reason: str) -> TransientError:
     discard(job.part)
     return TransientError(f"{reason}, so it starts again from the first byte")
-
-
-def _refusal(job: _Job, response: HTTPResponse) -> Exception:
-    """Return the error for an answer without the file: a busy server is transient, everything else final."""
-    got = f"{response.status} {response.reason}".strip()
-    if response.status in _TRANSIENT_STATUSES:
-        asked = response.headers["Retry-After"] or ""  # a date instead of seconds: our own pause will do
-        wait = min(float(asked), LONGEST_PAUSE_SECONDS) if re.fullmatch(r"\d{1,9}", asked) else 0.0
-        return TransientError(f"the server answered {got}", wait_seconds=wait)
-    return wrong_file(job.address, "the file", f"the answer {got}")
 
 
 def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:

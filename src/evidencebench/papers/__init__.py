@@ -3,4 +3,6 @@
 Read `paper` (the result) and `read` (the table of readers, one file each). Readers return `blocks` of `sourced_text`;
 `blocks` makes the paper of them, with `sentences` to split. `markup_tree` is what XML and HTML are parsed into, `plain`
 reads text of one sentence a line, and `refusal` words the errors for what no reader takes.
+
+Papers are fetched by `fetching`: `paper_ids` (how papers are named) and `europe_pmc` (the service that has them).
 """

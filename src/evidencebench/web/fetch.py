@@ -23,8 +23,11 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
 
 
-def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPResponse:
-    """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout."""
+def ask(address: str, headers: dict[str, str], timeout_seconds: float, *, may_leave_host: bool = True) -> HTTPResponse:
+    """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout.
+
+    Without ``may_leave_host``, a redirect to another host is refused: that host is not asked.
+    """
     opener = OpenerDirector()  # with these two only: no file:, ftp: or data:, and redirects are followed here
     for handler in (ProxyHandler(), PacedHandler()):
         opener.add_handler(handler)
@@ -35,6 +38,8 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float) -> HTTPRe
             return response
         with response:
             there = _redirect_target(there, response.headers["Location"])
+        if not may_leave_host and urlsplit(there).hostname != urlsplit(address).hostname:
+            raise wrong_file(address, "an answer, or a redirect on the same host", f"one to {there}")
     raise wrong_file(address, f"at most {_MOST_REDIRECTS} redirects", "more")
 
 

@@ -1,0 +1,17 @@
+"""``evidencebench papers``: files of papers, one command a file.
+
+The commands: `fetch`.
+"""
+
+import click
+
+from evidencebench.cli.groups import LazyGroup
+
+_COMMANDS = {
+    "fetch": "Fetch open-access papers from Europe PMC, by their ids.",
+}
+
+
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
+def command() -> None:
+    """Fetch the files of papers."""

@@ -1,0 +1,150 @@
+"""``evidencebench papers fetch``."""
+
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.output import print_json, prose_width
+from evidencebench.errors import DataError
+from evidencebench.papers.europe_pmc import BASE_URL, EuropePmc
+from evidencebench.papers.fetching import INDEX_NAME, PaperFolder, PaperRecord
+from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id, public_ids
+from evidencebench.storage.reading import read_stream, read_whole
+from evidencebench.tables import printable
+from evidencebench.web.fetch import require_web_address
+from evidencebench.wording import counted
+
+_LONG_SECONDS = 1.0
+_MOST_IDS_BYTES = 4 << 20
+_N_SHOWN = 8
+
+
+class _IdType(click.ParamType[PublicId]):
+    name = "id"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PublicId:
+        if isinstance(value, PublicId):
+            return value
+        try:
+            return public_id(value)
+        except DataError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command(name="fetch")
+@click.argument("ids", nargs=-1, type=_IdType(), metavar="[ID]...")
+@click.option(
+    "--from-file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="More ids, one a line; - is standard input.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=".",
+    show_default=True,
+    metavar="FOLDER",
+    help="Where the files go.",
+)
+@click.option("--overwrite", is_flag=True, help="Fetch papers that are here too, and replace them.")
+@click.option("--dry-run", is_flag=True, help="Print the addresses that would be asked; send nothing.")
+@click.option("--base-url", default=BASE_URL, metavar="URL", help="Address of the service; default: Europe PMC's.")
+@options.as_json
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    ids: tuple[PublicId, ...],
+    from_file: Path | None,
+    folder: Path,
+    overwrite: bool,
+    dry_run: bool,
+    base_url: str,
+    as_json: bool,
+) -> None:
+    """Fetch open-access papers from Europe PMC, by their ids.
+
+    ID is a PMCID (PMC1280405), a DOI or a PMID (digits). Each paper is written to
+    FOLDER as its PMCID with .xml, and papers.csv there names its ids, licence and
+    checksum, or the reason why there is no file. A paper that is here is not
+    asked for again, so the same command goes on after a stop. Exit code 1: some
+    papers could not be fetched.
+
+    The ids are sent to the service, and nothing else.
+
+    \b
+    Examples:
+      evidencebench papers fetch PMC1280405 10.1186/1471-2458-5-99 -o papers
+      evidencebench papers fetch --from-file ids.txt -o papers
+      evidencebench papers fetch 9000312 --dry-run
+    """
+    wanted = list(dict.fromkeys([*ids, *(_ids_of(from_file) if from_file else ())]))
+    if not wanted:
+        raise click.UsageError("expected at least one ID, or a file of them with --from-file")
+    service = EuropePmc(base_url=require_web_address(base_url), sleep=_wait)
+    papers = PaperFolder(folder)
+    missing = [one for one in wanted if overwrite or papers.held(one) is None]
+    if dry_run:
+        _print_addresses(service, missing)
+        return
+    if missing:
+        _tell_asked(service, missing)
+    records = []
+    for record in papers.fetch(service, wanted, overwrite=overwrite):
+        records.append(record)
+        if not as_json:
+            _print_record(record)
+    n_held = sum(bool(record.file) for record in records)
+    if as_json:
+        print_json({"folder": str(folder), "papers": list(map(asdict, records))})
+    else:
+        click.echo(f"{n_held} of {counted(len(records), 'paper')} in {printable(str(folder))}, listed in {INDEX_NAME}")
+    ctx.exit(0 if n_held == len(records) else 1)
+
+
+def _ids_of(path: Path) -> list[PublicId]:
+    name = "standard input" if str(path) == "-" else str(path)
+    try:
+        if str(path) == "-":
+            content = read_stream(sys.stdin.buffer, at_most=_MOST_IDS_BYTES, name=name)
+        else:
+            content = read_whole(path, at_most=_MOST_IDS_BYTES)
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read: {error.strerror}") from error
+    return public_ids(content.decode("utf-8-sig", errors="replace").splitlines(), name=name)
+
+
+def _wait(seconds: float) -> None:
+    if seconds >= _LONG_SECONDS:
+        click.echo(f"the service is busy or cannot be reached; next attempt in {seconds:.0f} s", err=True)
+    time.sleep(seconds)
+
+
+def _tell_asked(service: EuropePmc, missing: Sequence[PublicId]) -> None:
+    shown = ", ".join(map(str, missing[:_N_SHOWN]))
+    rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
+    host = urlsplit(service.base_url).netloc
+    line = f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"
+    click.echo(textwrap.fill(printable(line), prose_width(), break_on_hyphens=False), err=True)
+
+
+def _print_addresses(service: EuropePmc, missing: Sequence[PublicId]) -> None:
+    for one in missing:
+        click.echo(service.search_address(one))
+        click.echo(service.full_text_address(one.value if one.scheme is IdScheme.PMCID else "{PMCID}"))
+
+
+def _print_record(record: PaperRecord) -> None:
+    said = f"{record.file}  {record.licence}  {record.title}" if record.file else f"not fetched: {record.reason}"
+    click.echo(textwrap.fill(printable(said), prose_width(), subsequent_indent="  ", break_on_hyphens=False))

@@ -1,0 +1,149 @@
+"""Ask Europe PMC's service about papers, and for the full text of those that are open access.
+
+Source: the service's documentation, https://europepmc.org/RestfulWebService: the queries ``search`` and
+``fullTextXML``.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+import msgspec
+
+from evidencebench.errors import DownloadError
+from evidencebench.papers.paper_ids import IdScheme, PublicId
+from evidencebench.storage.reading import MOST_BYTES
+from evidencebench.version import __version__
+from evidencebench.web.fetch import ask, blocks_of, wrong_file
+from evidencebench.web.served_json import decode_served
+from evidencebench.web.transient import TransientError, attempt_often, require_lasting, said_status
+
+BASE_URL = "https://www.ebi.ac.uk/europepmc/webservices/rest"
+
+_MOST_SEARCH_BYTES = 4 << 20
+# Before every request: one at a time and at most five a second burden nobody.
+_PAUSE_SECONDS = 0.2
+_PMCID = re.compile(r"PMC[1-9][0-9]{0,9}")
+
+
+class FoundPaper(msgspec.Struct, frozen=True, kw_only=True):
+    """What the service knows of a paper, by the service's own names of the fields."""
+
+    pmcid: str | None = None
+    doi: str | None = None
+    pmid: str | None = None
+    title: str = ""
+    license: str | None = None
+    is_open_access: str = msgspec.field(default="N", name="isOpenAccess")
+
+    def has(self, wanted: PublicId) -> bool:
+        """Say whether the paper has an id; the service may find others too."""
+        own = {IdScheme.PMCID: self.pmcid, IdScheme.DOI: self.doi, IdScheme.PMID: self.pmid}[wanted.scheme]
+        return own is not None and own.lower() == wanted.value.lower()
+
+
+class _Results(msgspec.Struct):
+    result: list[FoundPaper]
+
+
+class _Search(msgspec.Struct):
+    results: _Results = msgspec.field(name="resultList")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EuropePmc:
+    """The service at an address; ``attempts`` at each request, and between them waits as in `attempt_often`."""
+
+    base_url: str = BASE_URL
+    timeout_seconds: float = 60.0
+    attempts: int = 5
+    sleep: Callable[[float], object] = time.sleep
+
+    def search_address(self, wanted: PublicId) -> str:
+        """Return the address that is asked about a paper."""
+        query = {
+            IdScheme.PMCID: f"PMCID:{wanted.value}",
+            IdScheme.DOI: f'DOI:"{wanted.value}"',
+            IdScheme.PMID: f"EXT_ID:{wanted.value} AND SRC:MED",
+        }[wanted.scheme]
+        return f"{self._base}/search?{urlencode({'query': query, 'resultType': 'core', 'format': 'json'})}"
+
+    def full_text_address(self, pmcid: str) -> str:
+        """Return the address of a paper's full text."""
+        return f"{self._base}/{pmcid}/fullTextXML"
+
+    def open_paper(self, wanted: PublicId) -> FoundPaper:
+        """Return the open-access paper of an id, which has a PMCID.
+
+        Raises `DownloadError` where there is none, and `TransientError` where the service failed at all attempts.
+        """
+        address = self.search_address(wanted)
+        content = self._content(address, _MOST_SEARCH_BYTES, "the result of a search")
+        try:
+            found = decode_served(content, _Search).results.result
+        except msgspec.DecodeError as error:
+            raise wrong_file(address, "the JSON of a search", f"something else ({error})", _CHECK_URL) from error
+        papers = [paper for paper in found if paper.has(wanted)]
+        if not papers:
+            raise DownloadError(f"{wanted}: Europe PMC knows no such paper; check the id")
+        in_pmc = [paper for paper in papers if _PMCID.fullmatch(paper.pmcid or "")]
+        if not in_pmc:
+            raise DownloadError(f"{wanted}: is not in PubMed Central, so that Europe PMC has no full text of it")
+        for paper in in_pmc:
+            if paper.is_open_access == "Y":
+                return paper
+        raise DownloadError(
+            f"{wanted}: is not open access; Europe PMC hands out the full text of open-access papers only"
+        )
+
+    def full_text(self, pmcid: str) -> bytes:
+        """Return the XML of a paper's full text; raises as `open_paper`."""
+        address = self.full_text_address(pmcid)
+        content = self._content(address, MOST_BYTES, "the full text")
+        head = content.lstrip()[:_HEAD_BYTES]
+        if b"<article" not in content or head[:1] != b"<" or _PAGE.search(head):
+            raise wrong_file(address, "the XML of an article", "something else", _CHECK_URL)
+        if b"<body" not in content:
+            raise DownloadError(f"{pmcid}: metadata only: the reply has no body, and so no full text")
+        return content
+
+    @property
+    def _base(self) -> str:
+        return self.base_url.rstrip("/")
+
+    def _content(self, address: str, most_bytes: int, what: str) -> bytes:
+        return attempt_often(partial(self._content_once, address, most_bytes, what), self.attempts, self.sleep)
+
+    def _content_once(self, address: str, most_bytes: int, what: str) -> bytes:
+        """Return the whole body of one answer."""
+        self.sleep(_PAUSE_SECONDS)
+        headers = {"User-Agent": f"evidencebench/{__version__}", "Accept-Encoding": "identity"}
+        with ask(address, headers, self.timeout_seconds, may_leave_host=False) as response:
+            require_lasting(response)
+            if response.status == HTTPStatus.NOT_FOUND:
+                raise wrong_file(address, what, "the answer 404: there is none", "check the id")
+            if response.status != HTTPStatus.OK:
+                raise wrong_file(address, what, f"the answer {said_status(response)}", _CHECK_URL)
+            total, content = response.length, bytearray()
+            if total is not None and total > most_bytes:
+                raise _too_long(address, most_bytes)
+            for block in blocks_of(response):
+                content += block
+                if len(content) > most_bytes:
+                    raise _too_long(address, most_bytes)
+        if total is not None and len(content) < total:
+            raise TransientError(f"the connection ended after {len(content):,} of {total:,} bytes")
+        return bytes(content)
+
+
+_CHECK_URL = "check --base-url, or try later"
+_HEAD_BYTES = 1024
+_PAGE = re.compile(rb"<!doctype\s+html|<html\b", re.IGNORECASE)
+
+
+def _too_long(address: str, most_bytes: int) -> DownloadError:
+    return wrong_file(address, f"at most {most_bytes:,} bytes", "more", _CHECK_URL)

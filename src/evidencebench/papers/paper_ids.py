@@ -1,0 +1,82 @@
+"""The ids by which papers are asked for: a PMCID, a DOI or a PMID, in any usual spelling."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from urllib.parse import unquote
+
+from evidencebench.errors import DataError
+from evidencebench.tables import shortened
+
+
+class IdScheme(Enum):
+    """Whose id it is: PubMed Central's, the publisher's, or PubMed's."""
+
+    PMCID = "PMCID"
+    DOI = "DOI"
+    PMID = "PMID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicId:
+    """An id in its normal spelling: ``PMC1280405``, ``10.1186/1471-2458-5-99`` in small letters, or ``9000312``."""
+
+    scheme: IdScheme
+    value: str
+
+    def __str__(self) -> str:
+        """Return the id as it is shown, and as `public_id` reads it again."""
+        return f"PMID:{self.value}" if self.scheme is IdScheme.PMID else self.value
+
+
+_PMCID = re.compile(r"pmc_?([0-9]{1,10})", re.IGNORECASE)
+_PMID = re.compile(r"(?:pmid:?\s*|pubmed_)?([0-9]{1,10})", re.IGNORECASE)
+_DOI = re.compile(r"(https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/.+)", re.IGNORECASE)
+# What no DOI holds, and what could end the query that a DOI is quoted in.
+_NOT_IN_DOI = re.compile(r"[\s\"\\\x00-\x20\x7f-\x9f]")
+
+
+def public_id(text: str) -> PublicId:
+    """Return the id that a text spells; raises `DataError` for any other text.
+
+    >>> print(public_id("pmc_1280405"), public_id("https://doi.org/10.1186/1471-2458-5-99"), public_id("9000312"))
+    PMC1280405 10.1186/1471-2458-5-99 PMID:9000312
+    """
+    given = text.strip()
+    if found := _PMCID.fullmatch(given):
+        return PublicId(scheme=IdScheme.PMCID, value=f"PMC{_digits(found[1], text)}")
+    if found := _PMID.fullmatch(given):
+        return PublicId(scheme=IdScheme.PMID, value=_digits(found[1], text))
+    if found := _DOI.fullmatch(given):
+        is_address = (found[1] or "").lower().startswith("http")
+        doi = unquote(found[2]) if is_address else found[2]
+        if not _NOT_IN_DOI.search(doi):
+            return PublicId(scheme=IdScheme.DOI, value=doi.lower())
+    raise _refusal(text)
+
+
+def public_ids(lines: Iterable[str], *, name: str) -> list[PublicId]:
+    """Return the ids of a text, one a line; lines that are empty or begin with ``#`` are left out."""
+    ids = []
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            try:
+                ids.append(public_id(line))
+            except DataError as error:
+                raise DataError(f"{name}: line {number}: {error}") from error
+    return ids
+
+
+def _digits(digits: str, text: str) -> str:
+    """Return a number without zeros before it; there is no paper 0."""
+    if not (number := digits.lstrip("0")):
+        raise _refusal(text)
+    return number
+
+
+def _refusal(text: str) -> DataError:
+    return DataError(
+        f"'{shortened(text.strip(), 60)}': expected the id of a paper, got another text; write a PMCID (PMC1280405), "
+        "a DOI (10.1186/1471-2458-5-99) or a PMID (9000312)"
+    )
