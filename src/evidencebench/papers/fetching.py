@@ -24,7 +24,7 @@ MOST_FAILURES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PaperRecord:
+class FetchedPaper:
     """A row of ``papers.csv``: a paper that was asked for by ``id``, its file in the folder, or why there is none."""
 
     id: str
@@ -38,7 +38,7 @@ class PaperRecord:
     reason: str = ""
 
 
-_COLUMNS = [field.name for field in fields(PaperRecord)]
+_COLUMNS = [field.name for field in fields(FetchedPaper)]
 
 
 class PaperFolder:
@@ -49,12 +49,14 @@ class PaperFolder:
         self.path = path
         self._records = _read_index(path / INDEX_NAME)
 
-    def held(self, wanted: PublicId) -> PaperRecord | None:
+    def held(self, wanted: PublicId) -> FetchedPaper | None:
         """Return the record of a paper whose file is here; None: it is not here, as far as the folder knows."""
         if wanted.scheme is IdScheme.PMCID and (self.path / f"{wanted.value}.xml").is_file():
             known = self._records.get(str(wanted))
             return (
-                known if known and known.file else PaperRecord(id=str(wanted), pmcid=wanted.value, file=f"{wanted}.xml")
+                known
+                if known and known.file
+                else FetchedPaper(id=str(wanted), pmcid=wanted.value, file=f"{wanted}.xml")
             )
         for record in self._records.values():
             own = {IdScheme.PMCID: record.pmcid, IdScheme.DOI: record.doi, IdScheme.PMID: record.pmid}[wanted.scheme]
@@ -62,7 +64,7 @@ class PaperFolder:
                 return replace(record, id=str(wanted))
         return None
 
-    def fetch(self, service: EuropePmc, wanted: Sequence[PublicId], *, overwrite: bool) -> Iterator[PaperRecord]:
+    def fetch(self, service: EuropePmc, wanted: Sequence[PublicId], *, overwrite: bool) -> Iterator[FetchedPaper]:
         """Yield a record for each id; ask for one paper after the other, and write the index in the end.
 
         Papers that are here are not asked for, unless ``overwrite``. Raises `FailingServerError` after `MOST_FAILURES`
@@ -76,15 +78,18 @@ class PaperFolder:
                     record = held or self._fetch_one(service, one, overwrite=overwrite)
                     n_failures = 0
                 except DownloadError as error:
-                    record, n_failures = PaperRecord(id=str(one), reason=str(error)), 0
+                    record, n_failures = FetchedPaper(id=str(one), reason=str(error)), 0
                 except TransientError as error:
-                    record, n_failures = PaperRecord(id=str(one), reason=f"{service.base_url}: {error}"), n_failures + 1
+                    record, n_failures = (
+                        FetchedPaper(id=str(one), reason=f"{service.base_url}: {error}"),
+                        n_failures + 1,
+                    )
                 self._records[record.id] = record
                 yield record
                 if n_failures == MOST_FAILURES:
                     raise FailingServerError(f"{record.reason}, at {MOST_FAILURES} papers in a row; try later")
 
-    def _fetch_one(self, service: EuropePmc, wanted: PublicId, *, overwrite: bool) -> PaperRecord:
+    def _fetch_one(self, service: EuropePmc, wanted: PublicId, *, overwrite: bool) -> FetchedPaper:
         found = service.open_paper(wanted)
         pmcid = str(found.pmcid)
         file = self.path / f"{pmcid}.xml"
@@ -93,7 +98,7 @@ class PaperFolder:
         else:
             content = service.full_text(pmcid)
             write_whole(file, content)
-        return PaperRecord(
+        return FetchedPaper(
             id=str(wanted),
             pmcid=pmcid,
             doi=found.doi or "",
@@ -119,11 +124,11 @@ class PaperFolder:
                 write_whole(self.path / INDEX_NAME, f"{as_csv(_table(merged.values()))}\n")
 
 
-def _table(records: Iterable[PaperRecord]) -> Table:
+def _table(records: Iterable[FetchedPaper]) -> Table:
     return Table(columns=_COLUMNS, rows=[list(asdict(record).values()) for record in records])
 
 
-def _read_index(path: Path) -> dict[str, PaperRecord]:
+def _read_index(path: Path) -> dict[str, FetchedPaper]:
     if not path.exists():
         return {}
     rows = list(csv.reader(io.StringIO(_bytes_of(path).decode("utf-8", errors="replace"))))
@@ -132,7 +137,7 @@ def _read_index(path: Path) -> dict[str, PaperRecord]:
             f"{path}: expected the columns {','.join(_COLUMNS)}, as 'papers fetch' writes them, got another table; "
             "rename that file, or choose another folder"
         )
-    return {row[0]: PaperRecord(**dict(zip(_COLUMNS, row, strict=True))) for row in rows[1:]}
+    return {row[0]: FetchedPaper(**dict(zip(_COLUMNS, row, strict=True))) for row in rows[1:]}
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -15,7 +15,7 @@ from evidencebench.cli import options
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.errors import DataError
 from evidencebench.papers.europe_pmc import BASE_URL, EuropePmc
-from evidencebench.papers.fetching import INDEX_NAME, PaperFolder, PaperRecord
+from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, PaperFolder
 from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id, public_ids
 from evidencebench.storage.reading import read_stream, read_whole
 from evidencebench.tables import printable
@@ -145,6 +145,6 @@ def _print_addresses(service: EuropePmc, missing: Sequence[PublicId]) -> None:
         click.echo(service.full_text_address(one.value if one.scheme is IdScheme.PMCID else "{PMCID}"))
 
 
-def _print_record(record: PaperRecord) -> None:
+def _print_record(record: FetchedPaper) -> None:
     said = f"{record.file}  {record.licence}  {record.title}" if record.file else f"not fetched: {record.reason}"
     click.echo(textwrap.fill(printable(said), prose_width(), subsequent_indent="  ", break_on_hyphens=False))
