@@ -1,10 +1,13 @@
 """``evidencebench find``."""
 
+import csv
+import io
 import json
 import os
 from pathlib import Path
 
 import pytest
+import rispy
 from click.testing import CliRunner
 
 from command_line import Command
@@ -27,9 +30,11 @@ def _found(*arguments: str, text: str = _TEXT) -> tuple[int, str]:
 def test_the_finding_comes_first() -> None:
     exit_code, output = _found("-", "--budget", "1", "--json")
     assert exit_code == 0
-    assert json.loads(output)["evidence"] == [
-        {"sentence": 2, "kind": "abstract", "text": _TEXT.splitlines()[2]},
-    ]
+    (finding,) = json.loads(output)["findings"]
+    (found,) = finding["evidence"]
+    assert (found["sentence"], found["kind"], found["text"]) == (2, "abstract", _TEXT.splitlines()[2])
+    assert found["section"] == ["Abstract"]
+    assert _TEXT[found["start"] : found["stop"]] == found["text"], "offsets lead back into the file"
 
 
 def test_text_output_numbers_the_sentences_and_fits_80_columns(tmp_path: Path) -> None:
@@ -43,7 +48,9 @@ def test_text_output_numbers_the_sentences_and_fits_80_columns(tmp_path: Path) -
 def test_any_system_finds() -> None:
     exit_code, output = _found("-", "--system", "lead", "--budget", "2", "--json")
     assert exit_code == 0
-    assert [row["sentence"] for row in json.loads(output)["evidence"]] == [1, 2], "a heading is no evidence"
+    assert [row["sentence"] for row in json.loads(output)["findings"][0]["evidence"]] == [1, 2], (
+        "a heading is no evidence"
+    )
 
 
 def test_a_set_without_order_has_no_best_sentences() -> None:
@@ -69,7 +76,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     ("paper", "message"),
     [
         ("absent.txt", "error: absent.txt: cannot be read: No such file or directory"),
-        ("folder", "error: folder: cannot be read: Is a directory"),
+        ("folder", "error: folder: expected papers, got a folder without files"),
         ("pipe", "error: pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it"),
         ("page.html", "error: page.html: expected plain text, one sentence a line; it is markup"),
         ("long.txt", "error: long.txt: expected at most 50,000 sentences, got 50,001"),
@@ -91,3 +98,97 @@ def test_control_characters_in_a_paper_do_not_reach_the_terminal() -> None:
     exit_code, output = _found("-", text="Tea \x1b[31mlowers pressure.\n")
     assert exit_code == 0
     assert "\x1b" not in output
+
+
+def test_a_sentence_says_where_it_stands() -> None:
+    _, output = _found("-", "-k", "1")
+    assert "[Abstract, paragraph 2]" in output
+
+
+def test_what_the_paper_never_mentions_is_said() -> None:
+    result = CliRunner().invoke(cli, ["find", "Tea lowers blood pressure of cats.", "-"], input=_TEXT)
+    assert "The paper never mentions 'cats'." in result.output
+    assert "tea lowered systolic pressure" in result.output
+
+
+def test_no_sentence_is_named_where_nothing_of_the_hypothesis_is_mentioned() -> None:
+    result = CliRunner().invoke(cli, ["find", "Xyzzy harms unrelated cats.", "-", "--json"], input=_TEXT)
+    assert result.exit_code == 0
+    (finding,) = json.loads(result.output)["findings"]
+    assert finding["evidence"] == []
+    assert finding["told"] == "Nothing in this paper mentions 'xyzzy', 'harms', 'unrelated' or 'cats'."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Nine papers and a bad one, some in a folder within, one hidden."""
+    papers = tmp_path / "papers"
+    (papers / "more").mkdir(parents=True)
+    for number in range(9):
+        (papers / ("more" if number % 2 else "") / f"{number}.txt").write_text(_TEXT, encoding="utf-8")
+    (papers / "bad.txt").write_bytes(b"\x00\x01\x02" * 99)
+    (papers / ".hidden").write_bytes(b"\x00")
+    return papers
+
+
+def test_of_ten_papers_nine_are_answered_and_the_bad_one_is_told(folder: Path) -> None:
+    result = CliRunner().invoke(cli, ["find", "Tea lowers blood pressure.", str(folder), "--json"])
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert [Path(finding["paper"]).name for finding in found["findings"]] == [
+        *(f"{number}.txt" for number in (0, 2, 4, 6, 8)),
+        *(f"{number}.txt" for number in (1, 3, 5, 7)),
+    ]
+    assert len(found["failed"]) == 1
+    assert "bad.txt: " in found["failed"][0]
+    assert "bad.txt: " in result.stderr
+
+
+def test_papers_and_hypotheses_make_a_table(folder: Path, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.txt"
+    questions.write_text("Tea lowers blood pressure.\n\nTea tires nurses.\nTea lowers blood pressure.\n")
+    arguments = ["find", "--hypotheses", str(questions), str(folder / "0.txt"), str(folder / "2.txt"), "-k", "1"]
+    result = CliRunner().invoke(cli, [*arguments, "--format", "csv"])
+    assert result.exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [(Path(row["paper"]).name, row["hypothesis"]) for row in rows] == [
+        (paper, hypothesis)
+        for paper in ("0.txt", "2.txt")
+        for hypothesis in ("Tea lowers blood pressure.", "Tea tires nurses.")
+    ]
+    text = CliRunner().invoke(cli, arguments).stdout
+    assert text.count("hypothesis: Tea tires nurses.") == 2
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_notes_for_managers_of_references_can_be_read_back(folder: Path) -> None:
+    arguments = ["find", "Tea lowers blood pressure.", str(folder / "0.txt"), "-k", "1", "--format", "ris"]
+    (record,) = rispy.loads(CliRunner().invoke(cli, arguments).stdout)
+    assert record["title"].endswith("0.txt")
+    assert "tea lowered systolic pressure by 3.1 mmHg" in record["notes"][0]
+
+
+def test_a_page_marks_the_evidence_and_hostile_text_stays_text(tmp_path: Path) -> None:
+    paper, page = tmp_path / "tea.txt", tmp_path / "tea.html"
+    paper.write_text(_TEXT + "<script>alert(1)</script> tea lowered pressure (p < 0.01).\n", encoding="utf-8")
+    arguments = ["find", "Tea <b>lowers</b> pressure.", str(paper), "-k", "3", "--html", str(page)]
+    assert CliRunner().invoke(cli, arguments).exit_code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert text.count("<mark ") == 3
+    assert CliRunner().invoke(cli, arguments).exit_code != 0, "an existing page is not replaced"
+    assert CliRunner().invoke(cli, [*arguments, "--overwrite"]).exit_code == 0
+
+
+@pytest.mark.parametrize("arguments", [["Tea helps."], [" ", "paper.txt"]])
+def test_a_hypothesis_and_a_paper_are_needed(arguments: list[str]) -> None:
+    result = CliRunner().invoke(cli, ["find", *arguments])
+    assert result.exit_code == 2
+    assert "expected" in result.output
+
+
+def test_a_file_without_hypotheses_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n")
+    result = CliRunner().invoke(cli, ["find", "--hypotheses", str(tmp_path / "empty.txt"), "-"], input=_TEXT)
+    assert "expected 1 to 1,000 hypotheses, one a line, got 0" in str(result.exception)

@@ -183,9 +183,14 @@ def _refuse_both(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
 
 _FORMS = f"{__name__}.forms"
 as_json = click.option("--json", "as_json", is_flag=True, callback=_refuse_both, help="Print one JSON object.")
-table_format = choice(
-    "--format", "table_format", choices=RENDERERS, callback=_refuse_both, help="How tables are printed."
-)
+
+
+def output_format(*words: str) -> Callable[[Command], Command]:
+    """Return the option ``--format`` with these choices; not with ``--json``."""
+    return choice("--format", "table_format", choices=words, callback=_refuse_both, help="How tables are printed.")
+
+
+table_format = output_format(*RENDERERS)
 require_complete = click.option(
     "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
 )

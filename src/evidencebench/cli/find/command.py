@@ -1,0 +1,219 @@
+"""``evidencebench find``."""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_paper
+from evidencebench.cli.output import OutputFile, print_json, print_table, prose_width, refuse_existing, tell_written
+from evidencebench.cli.progress import ProgressReporter
+from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
+from evidencebench.execution.asking import Rehearsal
+from evidencebench.execution.finding import Finding, find_evidence
+from evidencebench.execution.making import asks_model, make_system
+from evidencebench.pages.findings.exports import findings_ris, findings_table
+from evidencebench.pages.findings.page import findings_page
+from evidencebench.pages.findings.records import finding_record
+from evidencebench.pages.findings.words import CHANCE_MEANING, chance_text, paper_text, place_text, told
+from evidencebench.query import AspectScope, Wish
+from evidencebench.scoring.score_texts import notes_line
+from evidencebench.storage.whole_file import write_whole
+from evidencebench.system import Brief, NamedSystem
+from evidencebench.tables import WIDTH, printable
+from evidencebench.wording import counted
+
+
+@click.command
+@click.argument("hypothesis_and_papers", nargs=-1, required=True, metavar="[HYPOTHESIS] PAPER...")
+@options.number("-k", "--budget", default=10, metavar="K", help="How many sentences.")
+@click.option(
+    "--hypotheses",
+    "hypotheses_file",
+    type=click.Path(path_type=Path),
+    help="A file of hypotheses, one a line, in place of HYPOTHESIS.",
+)
+@options.choice(
+    "--wish",
+    choices=("answer", "study"),
+    help="What answers the hypothesis, or all that a reviewer would note of the study.",
+)
+@options.choice("--scope", choices=("all", "results"), help="All evidence, or outcomes and analyses only.")
+@click.option(
+    "--system",
+    "spec",
+    default="cues",
+    show_default=True,
+    metavar="SYSTEM",
+    shell_complete=options.complete_systems,
+    help="What finds the evidence.",
+)
+@options.seed
+@asking_options(
+    options.output_format("text", "markdown", "csv", "ris"),
+    click.option("--html", type=OutputFile(), help="Write the papers with their evidence marked into a page."),
+    click.option("--overwrite", is_flag=True, help="Replace the page where it exists."),
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    hypothesis_and_papers: tuple[str, ...],
+    hypotheses_file: Path | None,
+    budget: int,
+    wish: Wish,
+    scope: AspectScope,
+    spec: str,
+    seed: int,
+    asking: Asking,
+    table_format: str,
+    html: Path | None,
+    overwrite: bool,
+) -> None:
+    """Find the evidence in papers of your own.
+
+    Shown are the sentences of each PAPER that are evidence for or against
+    HYPOTHESIS, best first, or in paper order where the system names a set.
+    PAPER is a file, a folder of them, or - for standard input; see docs/papers.md
+    for the formats. Sentences are numbered from 0, headings included.
+    A paper that cannot be read is told, and the others are answered.
+
+    With the systems that need no server, such as the default, nothing leaves this
+    machine. An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider
+    that its model names; dense_api sends them to its base_url.
+
+    \b
+    Examples:
+      evidencebench find "Tea lowers blood pressure." paper.pdf
+      evidencebench find "Tea lowers blood pressure." - --json < paper.txt
+      evidencebench find --hypotheses questions.txt papers/ --format csv
+      evidencebench find "Tea lowers blood pressure." paper.xml --html tea.html
+      evidencebench find "Tea lowers blood pressure." paper.txt \\
+        --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
+    """
+    hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
+    if html is not None:
+        refuse_existing(html, overwrite=overwrite)
+    brief = Brief(budget=budget, scope=scope)
+    asks = asks_model(spec)
+    require_model(asking, asks=asks)
+    work = partial(_find_all, names=names, hypotheses=hypotheses, brief=brief, wish=wish)
+    if asking.estimate:
+        n_failed = print_estimate(
+            asking, lambda client, shown: _rehearse(partial(work, make_system(spec, seed=seed, client=client)), shown)
+        )
+        ctx.exit(1 if n_failed else 0)
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
+        system = make_system(spec, seed=seed, client=client)
+        findings, failed = work(system, settle=waiting.settle, on_progress=shown)
+    tell_asked(client)
+    for error in failed:
+        click.echo(f"error: {printable(str(error))}", err=True)
+    for finding in findings:
+        _tell_about(finding, system, budget)
+    if html is not None and findings:
+        write_whole(html, findings_page(findings).encode())
+        tell_written(html, f"{html}: {counted(len(findings), 'answer')}")
+    if asking.as_json:
+        spent = {} if client is None else {"asked": client.totals.fields()}
+        given: dict[str, Any] = {"system": spec, "budget": budget, "scope": scope, "wish": wish}
+        found = [finding_record(finding) for finding in findings]
+        print_json({**given, "findings": found, "failed": [str(error) for error in failed], **spent})
+    elif table_format == "text":
+        _print_text(findings)
+    elif table_format == "ris":
+        click.echo(findings_ris(findings), nl=False)
+    else:
+        print_table(findings_table(findings), table_format)
+    ctx.exit(0 if not failed else 1 if findings else 2)
+
+
+def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:
+    """Return the hypotheses and the names of the papers' files."""
+    if hypotheses_file is not None:
+        return read_hypotheses(hypotheses_file), list(paper_names(given))
+    hypothesis, *papers = given
+    if not papers:
+        raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
+    if not hypothesis.strip():
+        raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
+    return (hypothesis,), list(paper_names(papers))
+
+
+def _find_all(
+    system: NamedSystem,
+    *,
+    names: Sequence[str],
+    hypotheses: Sequence[str],
+    brief: Brief,
+    wish: Wish,
+    settle: Callable[[], bool] | None = None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[list[Finding], list[EvidenceBenchError]]:
+    """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
+    findings: list[Finding] = []
+    failed: list[EvidenceBenchError] = []
+    for number, name in enumerate(names):
+        if len(names) * len(hypotheses) > 1:
+            on_progress(number, len(names))
+        try:
+            paper = read_paper(name)
+        except DataError as error:
+            failed.append(error)
+            continue
+        for hypothesis in hypotheses:
+            try:
+                found = find_evidence(system, paper, hypothesis, brief=brief, wish=wish, settle=settle)
+            except ReplyError as error:
+                failed.append(ReplyError(f"{name}: {error}"))
+            else:
+                findings.append(found)
+    return findings, failed
+
+
+def _rehearse(
+    work: Callable[..., tuple[list[Finding], list[EvidenceBenchError]]], on_progress: ProgressReporter
+) -> Rehearsal:
+    findings, failed = work(on_progress=on_progress)
+    first_error = str(failed[0]) if failed else ""
+    return Rehearsal(n_instances=len(findings) + len(failed), n_failed=len(failed), first_error=first_error)
+
+
+def _tell_about(finding: Finding, system: NamedSystem, budget: int) -> None:
+    """Print on standard error what the counts of an answer say, and where more sentences are named than asked for."""
+    if finding.notes:
+        click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
+    n_found = len(finding.evidence)
+    if n_found > budget:
+        named = f"{system.name} names {counted(n_found, 'sentence')}, in no order; all are shown"
+        click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def _print_text(findings: Sequence[Finding]) -> None:
+    """Print the sentences with their places; above each answer what was asked, where there are several."""
+    several = len(findings) > 1
+    has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
+    for number, finding in enumerate(findings):
+        if several:
+            click.echo("\n" * (number > 0) + _filled(paper_text(finding.paper)))
+        if has_several_hypotheses:
+            click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
+        width = len(str(len(finding.paper.sentences)))
+        for found in finding.evidence:
+            click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
+            chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
+            click.echo(_filled(f"[{place_text(found.place)}{chance}]", " " * (width + 2)))
+        if words := told(finding):
+            click.echo(_filled(words))
+    if any(found.chance is not None for finding in findings for found in finding.evidence):
+        click.echo("\n" + _filled(CHANCE_MEANING))
+
+
+def _filled(text: str, lead: str = "") -> str:
+    body = printable(text)
+    return textwrap.fill(body, prose_width(), initial_indent=lead, subsequent_indent=" " * len(lead))

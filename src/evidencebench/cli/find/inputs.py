@@ -1,0 +1,58 @@
+"""What `find` is asked about: papers from files, folders and standard input; hypotheses from a file."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read, read_content
+from evidencebench.storage.reading import read_stream, read_whole
+
+STANDARD_INPUT = "-"
+MOST_HYPOTHESES = 1_000
+
+
+def paper_names(given: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the papers' files; a folder stands for all files in it and below, in order of their names.
+
+    Hidden files and folders, whose names begin with a dot, are left out. Raises `UnreadableError` for an empty folder.
+    """
+    for name in given:
+        folder = Path(name)
+        if name == STANDARD_INPUT or not folder.is_dir():
+            yield name
+            continue
+        inside = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
+        if not inside:
+            raise UnreadableError(f"{folder}: expected papers, got a folder without files")
+        yield from map(str, inside)
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def read_paper(name: str) -> Paper:
+    """Return the paper of a file, or of standard input; raises `UnreadableError`."""
+    if name != STANDARD_INPUT:
+        return read(Path(name))
+    try:
+        content = read_stream(sys.stdin.buffer)
+    except OSError as error:
+        raise UnreadableError(f"standard input: cannot be read: {error.strerror}") from error
+    return read_content(content, name="standard input")
+
+
+def read_hypotheses(path: Path) -> tuple[str, ...]:
+    """Return the hypotheses of a text file, one a line, each once; raises `UnreadableError` where it has none."""
+    try:
+        text = read_whole(path).decode("utf-8-sig")
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"{path}: expected UTF-8 text, one hypothesis a line; {error.reason}") from error
+    found = tuple(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+    if not 0 < len(found) <= MOST_HYPOTHESES:
+        raise UnreadableError(f"{path}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {len(found):,}")
+    return found

@@ -1,0 +1,130 @@
+"""Find the evidence for one hypothesis in one paper of the user's own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from evidencebench.errors import EvidenceBenchError, PendingError
+from evidencebench.papers.paper import Paper, Place, SourceSpan
+from evidencebench.query import Kind, Query, Wish
+from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems.topic_words import topic_words, unmentioned_words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSentence:
+    """A sentence that a system named as evidence.
+
+    Attributes
+    ----------
+    sentence
+        Its 0-based index in the paper.
+    text, kind, place, span
+        As in `Paper`.
+    chance
+        The share of sentences with such a score that were evidence, in papers that the model had not seen, in 0..1;
+        None where the system is not calibrated.
+    """
+
+    sentence: int
+    text: str
+    kind: Kind
+    place: Place
+    span: SourceSpan
+    chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a system found for a hypothesis in a paper.
+
+    Attributes
+    ----------
+    paper, hypothesis
+        What was asked.
+    evidence
+        Best first, headings left out; in paper order where the system names a set (``ordered`` is False).
+    unmentioned
+        Words of the hypothesis that the paper never mentions.
+    is_mentioned
+        Whether the paper mentions any of them. Where it does not, no sentence is named, and the system is not asked.
+    notes
+        As in `Ranking`.
+    """
+
+    paper: Paper
+    hypothesis: str
+    evidence: tuple[FoundSentence, ...]
+    ordered: bool
+    unmentioned: tuple[str, ...]
+    is_mentioned: bool
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+def find_evidence(
+    system: NamedSystem,
+    paper: Paper,
+    hypothesis: str,
+    *,
+    brief: Brief,
+    wish: Wish | None = None,
+    settle: Callable[[], bool] | None = None,
+) -> Finding:
+    """Return what a system finds in a paper.
+
+    ``settle`` is called where the system has to wait for a batch of a language model; it says whether to ask again.
+    Raises `EvidenceBenchError` where the system fails, is given the labels, or neither orders nor selects sentences.
+    """
+    query = paper.query_for(hypothesis, wish=wish)
+    unmentioned = unmentioned_words(hypothesis, paper.sentences)
+    topic = topic_words(hypothesis)
+    is_mentioned = not topic or len(unmentioned) < len(topic)
+    answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
+    indices = answer.sentences if answer.ordered else sorted(answer.sentences)
+    found = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
+    found = found[: brief.budget] if answer.ordered else found
+    chances = _chances(system, query, brief) if found else None
+    return Finding(
+        paper=paper,
+        hypothesis=hypothesis,
+        evidence=tuple(
+            FoundSentence(
+                sentence=index,
+                text=paper.sentences[index],
+                kind=paper.kinds[index],
+                place=paper.places[index],
+                span=paper.spans[index],
+                chance=None if chances is None else chances[index],
+            )
+            for index in found
+        ),
+        ordered=answer.ordered,
+        unmentioned=unmentioned,
+        is_mentioned=is_mentioned,
+        notes=answer.notes,
+    )
+
+
+def _chances(system: NamedSystem, query: Query, brief: Brief) -> Sequence[float] | None:
+    """Return one chance a sentence, where the system is calibrated."""
+    give = getattr(system.system, "chances", None)
+    return None if give is None else give(query, brief)
+
+
+def _answer(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:
+    """Return the system's answer; ask again after each batch that it has to wait for."""
+    if system.knows_labels:
+        raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
+    while True:
+        try:
+            answer = system.rank(query, brief)
+            break
+        except PendingError:
+            if settle is None or not settle():
+                raise
+        except EvidenceBenchError:
+            raise
+        except Exception as error:  # own code can fail in any way
+            raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
+    if not answer.ordered and not system.selects:
+        raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
+    return answer

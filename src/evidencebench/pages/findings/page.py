@@ -1,0 +1,100 @@
+"""Findings as one HTML page without scripts or requests: each paper with its evidence marked."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import groupby
+
+from evidencebench.execution.finding import Finding
+from evidencebench.pages.findings.words import CHANCE_MEANING, chance_text, place_text, told
+from evidencebench.pages.markup import Node, as_html, node, replace_forbidden
+from evidencebench.pages.viewer.page_parts import security_policy, style
+from evidencebench.papers.paper import Paper
+from evidencebench.query import Kind
+
+_STYLES = ("tokens", "findings")
+
+# (number of the hypothesis from 1, rank from 1) of each finding that names a sentence.
+_Marks = Mapping[int, Sequence[tuple[int, int]]]
+
+
+def findings_page(findings: Sequence[Finding]) -> str:
+    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked.
+
+    Findings of one paper stand side by side in ``findings``.
+    """
+    papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
+    sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
+    is_calibrated = any(found.chance is not None for finding in findings for found in finding.evidence)
+    meaning = node("p", {"class": "note"}, CHANCE_MEANING) if is_calibrated else None
+    title = findings[0].hypothesis if len({one.hypothesis for one in findings}) == 1 else "Evidence by hypothesis"
+    body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, meaning)
+    style_text = style(_STYLES)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{security_policy("", style_text)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n"
+        f"<body>{as_html(body)}</body>\n</html>\n"
+    )
+
+
+def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
+    paper = findings[0].paper
+    marks: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for place, finding in enumerate(findings, 1):
+        for rank, found in enumerate(finding.evidence, 1):
+            marks[found.sentence].append((place, rank))
+    lists = [part for finding in findings for part in _finding_parts(number, finding, several=len(findings) > 1)]
+    return node(
+        "section",
+        None,
+        node("h2", {"dir": "auto"}, paper.title or paper.name),
+        node("p", {"class": "note"}, f"{paper.name} ({paper.format})") if paper.title else None,
+        *lists,
+        node("article", {"dir": "auto"}, *_text(number, paper, marks, several=len(findings) > 1)),
+    )
+
+
+def _finding_parts(number: int, finding: Finding, *, several: bool) -> Iterator[Node]:
+    if several:
+        yield node("h3", {"dir": "auto"}, finding.hypothesis)
+    if words := told(finding):
+        yield node("p", {"class": "told"}, words)
+    items = []
+    for found in finding.evidence:
+        chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
+        link = node("a", {"href": f"#{_anchor(number, found.sentence)}"}, found.text)
+        items.append(node("li", None, link, node("small", None, f" {place_text(found.place)}{chance}")))
+    if items:
+        yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
+
+
+def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterator[Node]:
+    """Yield the paper's headings and paragraphs; the title, which is the first heading, stands above."""
+    rows = [row for row in enumerate(zip(paper.kinds, paper.places, strict=True)) if row[0] or not paper.title]
+    for (_, kind), of_block in groupby(rows, key=lambda row: (row[1][1].paragraph, row[1][0] is Kind.HEADING)):
+        indices = [index for index, _ in of_block]
+        if kind:
+            for index in indices:
+                level = min(6, 3 + len(paper.places[index].section))
+                yield node(f"h{level}", None, paper.sentences[index])
+        else:
+            sentences = [
+                child
+                for index in indices
+                for child in (_sentence(number, index, paper, marks.get(index, ()), several=several), " ")
+            ]
+            is_abstract = paper.kinds[indices[0]] is Kind.ABSTRACT
+            yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
+
+
+def _sentence(number: int, index: int, paper: Paper, marks: Sequence[tuple[int, int]], *, several: bool) -> Node | str:
+    if not marks:
+        return paper.sentences[index]
+    labels = [f"{hypothesis}.{rank}" if several else str(rank) for hypothesis, rank in marks]
+    return node("mark", {"id": _anchor(number, index)}, paper.sentences[index], node("sup", None, ", ".join(labels)))
+
+
+def _anchor(number: int, index: int) -> str:
+    return f"paper-{number}-sentence-{index}"

@@ -1,0 +1,37 @@
+"""Findings as plain JSON values."""
+
+from typing import Any
+
+from evidencebench.execution.finding import Finding, FoundSentence
+from evidencebench.pages.findings.words import told
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON values; ``told`` is what a reader should know besides the sentences."""
+    paper = finding.paper
+    return {
+        "paper": paper.name,
+        "title": paper.title,
+        "format": paper.format,
+        "ids": dict(paper.ids),
+        "hypothesis": finding.hypothesis,
+        "n_sentences": len(paper.sentences),
+        "unmentioned": finding.unmentioned,
+        "told": told(finding),
+        "evidence": [_sentence_record(found) for found in finding.evidence],
+        "notes": dict(finding.notes),
+    }
+
+
+def _sentence_record(found: FoundSentence) -> dict[str, Any]:
+    return {
+        "sentence": found.sentence,
+        "kind": found.kind.value,
+        "text": found.text,
+        "section": found.place.section,
+        "paragraph": found.place.paragraph,
+        "page": found.place.page,
+        "start": found.span.start,
+        "stop": found.span.stop,
+        "chance": found.chance,
+    }

@@ -1,0 +1,58 @@
+"""Findings in words: where a sentence stands, how likely it is evidence, what the paper does not mention."""
+
+from evidencebench.execution.finding import Finding
+from evidencebench.papers.paper import Paper, Place
+
+_RARE, _MOST = 0.02, 0.95
+
+CHANCE_MEANING = (
+    "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen, people had "
+    "marked 7 in 10 as evidence."
+)
+
+
+def place_text(place: Place) -> str:
+    """Return where a sentence stands.
+
+    >>> place_text(Place(section=("Results", "Primary outcome"), paragraph=11, page=4))
+    'Results > Primary outcome, paragraph 12, page 4'
+    """
+    section = " > ".join(place.section)
+    page = "" if place.page is None else f"page {place.page}"
+    return ", ".join(filter(None, (section, f"paragraph {place.paragraph + 1}", page)))
+
+
+def chance_text(chance: float) -> str:
+    """Return a chance in words.
+
+    >>> [chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
+    ['under 1 in 50', 'about 1 in 25', 'about 7 in 10', 'over 9 in 10']
+    """
+    if chance < _RARE:
+        return "under 1 in 50"
+    if chance < 0.1:  # noqa: PLR2004 - below one in ten, as one in so many
+        return f"about 1 in {round(1 / chance)}"
+    return "over 9 in 10" if chance > _MOST else f"about {round(10 * chance)} in 10"
+
+
+def paper_text(paper: Paper) -> str:
+    """Return a paper's file name, with its title where it has one."""
+    return f"{paper.name}: {paper.title}" if paper.title else paper.name
+
+
+def told(finding: Finding) -> str:
+    """Return what a reader should know of a finding besides its sentences; empty where there is nothing.
+
+    It says which words of the hypothesis the paper never mentions, and where no sentence was found.
+    """
+    words = _either([f"'{word}'" for word in finding.unmentioned])
+    if not finding.is_mentioned:
+        return f"Nothing in this paper mentions {words}."
+    parts = [f"The paper never mentions {words}."] if words else []
+    if not finding.evidence:
+        parts.append("No sentence was named as evidence.")
+    return " ".join(parts)
+
+
+def _either(words: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
