@@ -2,6 +2,6 @@
 
 Read `system_table` (the names), `options` and `own_code`, then `making` (a system from its specification), `answering`
 (one instance for one task) and `asking` (many instances). `execute` writes the answers to a run file. `exchanges` shows
-prompts and replies again; `fitting` checks that a run belongs to the data and the tasks. `finding` asks a system about a
-paper of the user's own.
+prompts and replies again; `fitting` checks that a run belongs to the data and the tasks. `finding` asks a system about
+a paper of the user's own.
 """
