@@ -22,7 +22,7 @@ COMMANDS = {
     "papers": "Fetch the files of papers.",
     "llm": "List providers, show prompts and replies, serve a fake model.",
     "cache": "List, prune and export what is kept between runs.",
-    "find": "Find the evidence in a paper of your own.",
+    "find": "Find the evidence in papers of your own.",
     "run": "Run SYSTEM over a data set into a run file.",
     "train": "Fit a model to labelled data and write it into a folder.",
     "crossval": "Cross-validate SYSTEM, trained anew for every fold of papers.",

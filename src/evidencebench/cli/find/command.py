@@ -30,7 +30,13 @@ from evidencebench.wording import counted
 
 
 @click.command
-@click.argument("hypothesis_and_papers", nargs=-1, required=True, metavar="[HYPOTHESIS] PAPER...")
+@click.argument(
+    "hypothesis_and_papers",
+    nargs=-1,
+    required=True,
+    type=click.Path(allow_dash=True),  # for completion
+    metavar="[HYPOTHESIS] PAPER...",
+)
 @options.number("-k", "--budget", default=10, metavar="K", help="How many sentences.")
 @click.option(
     "--hypotheses",
