@@ -1,7 +1,10 @@
 """``evidencebench papers fetch``, asked of a server on loopback that answers as Europe PMC does."""
 
 import csv
+import re
 from pathlib import Path
+
+import pytest
 
 from command_line import Command
 from europe_pmc import OPEN, article, base_url, europe_pmc
@@ -30,7 +33,69 @@ def test_papers_that_cannot_be_fetched_are_told_with_the_reason_and_the_others_g
     assert said.out.splitlines()[-1] == "1 of 4 papers in papers, listed in papers.csv"
     reasons = {name: row["reason"] for name, row in _rows().items()}
     assert reasons["PMC22"] == ""
-    assert "is not open access" in reasons["PMC33"]
-    assert "knows no such paper" in reasons["PMC4444"]
-    assert "is not in PubMed Central" in reasons["PMID:4"]
+    assert reasons["PMC33"].startswith("is not open access")
+    assert "PMC4444: not fetched: Europe PMC knows no such paper; check the id" in said.out
+    assert reasons["PMID:4"].startswith("is not in PubMed Central")
     assert sorted(path.name for path in Path("papers").iterdir()) == ["PMC22.xml", "papers.csv"]
+
+
+def test_it_says_what_it_asks_before_it_asks_and_a_dry_run_asks_nothing(command: Command) -> None:
+    with europe_pmc() as server:
+        given = f"papers fetch PMC22 4 --base-url {base_url(server)}"
+        dry = command(f"{given} --dry-run")
+        assert (dry.code, server.log, list(Path().glob("*.csv"))) == (0, [], [])
+        said = command(given)
+        assert said.err.splitlines()[0] == f"asking 127.0.0.1:{server.port} about 2 papers: PMC22, PMID:4"
+        addresses = {server.address(asked.path.lstrip("/")) for asked in server.log}
+        assert addresses < set(dry.out.splitlines())
+        assert "asking" not in command(f"papers fetch PMC22 --base-url {base_url(server)}").err
+
+
+def test_ids_come_from_a_file_too_and_one_that_is_none_stops_it_before_anything_is_asked(command: Command) -> None:
+    Path("ids.txt").write_text("# of my review\nPMC22\n\n10.1000/two\n")
+    with europe_pmc() as server:
+        said = command(f"papers fetch PMC1280405 PMC22 --from-file ids.txt --json --base-url {base_url(server)}")
+        assert [(one["id"], one["file"]) for one in said.json["papers"]] == [
+            *(("PMC1280405", "PMC1280405.xml"), ("PMC22", "PMC22.xml"), ("10.1000/two", "PMC22.xml"))
+        ]
+        n_asked = len(server.log)
+        Path("ids.txt").write_text("PMC1\nTea and pressure\n")
+        refused = command(f"papers fetch --from-file ids.txt --base-url {base_url(server)}")
+        assert (refused.code, len(server.log)) == (2, n_asked)
+    assert "ids.txt: line 2: 'Tea and pressure': expected the id of a paper, got another text" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("papers fetch", "expected at least one ID, or a file of them with --from-file"),
+        ("papers fetch paper.xml", "'paper.xml': expected the id of a paper, got another text; write a PMCID"),
+        ("papers fetch --from-file absent.txt", "absent.txt: cannot be read: No such file or directory"),
+        ("papers fetch PMC1 --base-url ftp://x", "ftp://x: expected an http or https address, got another"),
+        ("papers fetch PMC1 -o own.py", "own.py"),
+        ("papers fetch PMC1 -o own.py/x --base-url http://127.0.0.1:9", "own.py/x"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(command: Command, arguments: str, message: str) -> None:
+    said = command(arguments)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_service_that_only_fails_stops_it_and_says_how_to_go_on(command: Command) -> None:
+    gone = "http://127.0.0.1:9"  # nobody listens there
+    said = command(f"papers fetch PMC1 PMC2 --attempts 1 --base-url {gone}")
+    assert said.code == 1
+    assert f"PMC1: not fetched: {gone}: no answer in 1 attempt, the last failed: " in " ".join(said.out.split())
+    stopped = command(f"papers fetch PMC1 PMC2 PMC3 PMC4 --attempts 1 --base-url {gone}")
+    assert stopped.code == 3
+    assert re.search(r"stopped: .*3 papers in a row; what was finished is kept, and the next start goes", stopped.err)
+    assert "next attempt in 1 s" in command(f"papers fetch PMC1 --attempts 2 --base-url {gone}").err
+
+
+def test_all_that_is_printed_fits_80_columns(command: Command) -> None:
+    with europe_pmc() as server:
+        said = command(f"papers fetch {' '.join(f'PMC{n}' for n in range(14, 24))} --base-url {base_url(server)}")
+    assert said.err.splitlines()[1].endswith("2 more (--dry-run names all)")
+    assert max(map(len, (said.out + said.err).splitlines())) <= 80

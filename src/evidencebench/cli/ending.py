@@ -104,7 +104,7 @@ def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> st
 def _is_resumable(arguments: Sequence[str]) -> bool:
     """Say whether the command keeps its finished work, and goes on from there when it is called again."""
     match arguments:
-        case ["run", *_] | ["data", "solve", *_]:
+        case ["run", *_] | ["data", "solve", *_] | ["papers", "fetch", *_]:
             return True
         case ["crossval", *options]:
             return any(option.startswith(("-o", "--output")) for option in options)

@@ -56,11 +56,12 @@ class _Search(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EuropePmc:
-    """The service at an address; ``attempts`` at each request, and between them waits as in `attempt_often`."""
+    """The service at an address: ``attempts`` at each request, waits between them, ``most_bytes`` of a full text."""
 
     base_url: str = BASE_URL
-    timeout_seconds: float = 60.0
-    attempts: int = 5
+    timeout_seconds: float = 30.0
+    attempts: int = 4
+    most_bytes: int = MOST_BYTES
     sleep: Callable[[float], object] = time.sleep
 
     def search_address(self, wanted: PublicId) -> str:
@@ -103,9 +104,9 @@ class EuropePmc:
     def full_text(self, pmcid: str) -> bytes:
         """Return the XML of a paper's full text; raises as `open_paper`."""
         address = self.full_text_address(pmcid)
-        content = self._content(address, MOST_BYTES, "the full text")
+        content = self._content(address, self.most_bytes, "the full text")
         head = content.lstrip()[:_HEAD_BYTES]
-        if b"<article" not in content or head[:1] != b"<" or _PAGE.search(head):
+        if head[:1] != b"<" or _PAGE.search(head) or b"<article" not in content or b"</article>" not in content:
             raise wrong_file(address, "the XML of an article", "something else", _CHECK_URL)
         if b"<body" not in content:
             raise DownloadError(f"{pmcid}: metadata only: the reply has no body, and so no full text")
@@ -124,8 +125,6 @@ class EuropePmc:
         headers = {"User-Agent": f"evidencebench/{__version__}", "Accept-Encoding": "identity"}
         with ask(address, headers, self.timeout_seconds, may_leave_host=False) as response:
             require_lasting(response)
-            if response.status == HTTPStatus.NOT_FOUND:
-                raise wrong_file(address, what, "the answer 404: there is none", "check the id")
             if response.status != HTTPStatus.OK:
                 raise wrong_file(address, what, f"the answer {said_status(response)}", _CHECK_URL)
             total, content = response.length, bytearray()

@@ -1,10 +1,8 @@
 """Fetch papers into a folder: ``PMC1280405.xml`` for each, and ``papers.csv``, which says of each what became of it."""
 
 import csv
-import hashlib
 import io
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -12,15 +10,18 @@ from evidencebench.errors import DataError, DownloadError, FailingServerError
 from evidencebench.papers.europe_pmc import EuropePmc
 from evidencebench.papers.paper_ids import IdScheme, PublicId
 from evidencebench.storage.locks import locked_folder
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.reading import file_sha256, read_whole
 from evidencebench.storage.whole_file import write_whole
-from evidencebench.tables import Table, as_csv
+from evidencebench.tables import Table, as_csv, shortened
 from evidencebench.web.transient import TransientError
+from evidencebench.wording import counted
 
 INDEX_NAME = "papers.csv"
 
 MOST_FAILURES = 3
 """After so many papers in a row of which the service said nothing at any attempt, no more are asked for."""
+
+_MOST_CHARACTERS = 300  # of what the service says of a paper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,110 +39,131 @@ class FetchedPaper:
     reason: str = ""
 
 
+def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
+    """Return those papers whose file is not in a folder; raises `DataError` where its index is another table."""
+    held = _by_each_id(_read_index(folder))
+    return [one for one in wanted if _held(one, folder, held) is None]
+
+
+def fetch_papers(
+    service: EuropePmc,
+    wanted: Sequence[PublicId],
+    folder: Path,
+    *,
+    overwrite: bool = False,
+    on_paper: Callable[[FetchedPaper], object] = lambda _: None,
+) -> list[FetchedPaper]:
+    """Return what became of each paper; ask for one after the other, and write the index in the end.
+
+    Papers that are in the folder are not asked for, unless ``overwrite``. ``on_paper`` is called after each. Raises
+    `FailingServerError` after `MOST_FAILURES` papers in a row of which the service said nothing, and `DataError` where
+    the folder cannot be written.
+    """
+    held = _by_each_id(_read_index(folder))
+    done: list[FetchedPaper] = []
+    n_failures = 0
+    _make(folder)
+    try:
+        for one in wanted:
+            is_silent, here = False, _held(one, folder, held)
+            try:
+                paper = here if here and not overwrite else _fetch(service, one, folder, overwrite=overwrite)
+            except (DownloadError, TransientError) as error:
+                is_silent = isinstance(error, TransientError)
+                paper = replace(here or FetchedPaper(id=str(one)), reason=_reason(error, one, service))
+            done.append(paper)
+            on_paper(paper)
+            n_failures = n_failures + 1 if is_silent else 0
+            if n_failures == MOST_FAILURES:
+                raise FailingServerError(f"{paper.reason}; so it was for {MOST_FAILURES} papers in a row")
+    finally:
+        with locked_folder(folder):
+            _write_index(_read_index(folder) | {paper.id: paper for paper in done}, folder)
+    return done
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror}") from error
+
+
+def _fetch(service: EuropePmc, wanted: PublicId, folder: Path, *, overwrite: bool) -> FetchedPaper:
+    found = service.open_paper(wanted)
+    file = folder / f"{found.pmcid}.xml"
+    if overwrite or not file.is_file():  # it may be here under another id
+        write_whole(file, service.full_text(str(found.pmcid)))
+    return FetchedPaper(
+        id=str(wanted),
+        pmcid=_said(found.pmcid),
+        doi=_said(found.doi),
+        pmid=_said(found.pmid),
+        licence=_said(found.license),
+        title=_said(found.title),
+        file=file.name,
+        sha256=file_sha256(file),
+    )
+
+
+def _said(text: str | None) -> str:
+    """Return what the service said, cut where it is long, without what would make it a formula in a spreadsheet."""
+    return shortened((text or "").lstrip("=+-@ \t\r\n"), _MOST_CHARACTERS)
+
+
+def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
+    if isinstance(error, TransientError):
+        return f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
+    return str(error).removeprefix(f"{wanted}: ")
+
+
+# What is here.
+
+
+def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> FetchedPaper | None:
+    """Return a paper whose file is in the folder; None: it is not there, as far as is known."""
+    paper = held.get(str(wanted))
+    if paper is None and wanted.scheme is IdScheme.PMCID:
+        paper = FetchedPaper(id=str(wanted), pmcid=wanted.value, file=f"{wanted}.xml")
+    if paper is None or not (folder / paper.file).is_file():
+        return None
+    return replace(paper, id=str(wanted), sha256=paper.sha256 or file_sha256(folder / paper.file), reason="")
+
+
+def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:
+    """Return the papers that have a file by each of their ids."""
+    return {
+        one: paper
+        for paper in papers.values()
+        for one in (paper.id, paper.pmcid, paper.doi.lower(), f"PMID:{paper.pmid}")
+        if paper.file
+    }
+
+
 _COLUMNS = [field.name for field in fields(FetchedPaper)]
 
 
-class PaperFolder:
-    """A folder of fetched papers, and its records by the ids that were asked for."""
-
-    def __init__(self, path: Path) -> None:
-        """Read what the folder holds; raises `DataError` where its ``papers.csv`` is another file."""
-        self.path = path
-        self._records = _read_index(path / INDEX_NAME)
-
-    def held(self, wanted: PublicId) -> FetchedPaper | None:
-        """Return the record of a paper whose file is here; None: it is not here, as far as the folder knows."""
-        if wanted.scheme is IdScheme.PMCID and (self.path / f"{wanted.value}.xml").is_file():
-            known = self._records.get(str(wanted))
-            return (
-                known
-                if known and known.file
-                else FetchedPaper(id=str(wanted), pmcid=wanted.value, file=f"{wanted}.xml")
-            )
-        for record in self._records.values():
-            own = {IdScheme.PMCID: record.pmcid, IdScheme.DOI: record.doi, IdScheme.PMID: record.pmid}[wanted.scheme]
-            if own.lower() == wanted.value and record.file and (self.path / record.file).is_file():
-                return replace(record, id=str(wanted))
-        return None
-
-    def fetch(self, service: EuropePmc, wanted: Sequence[PublicId], *, overwrite: bool) -> Iterator[FetchedPaper]:
-        """Yield a record for each id; ask for one paper after the other, and write the index in the end.
-
-        Papers that are here are not asked for, unless ``overwrite``. Raises `FailingServerError` after `MOST_FAILURES`
-        papers in a row of which the service said nothing, and `DataError` where the folder cannot be written.
-        """
-        n_failures = 0
-        with self._indexed():
-            for one in wanted:
-                held = None if overwrite else self.held(one)
-                try:
-                    record = held or self._fetch_one(service, one, overwrite=overwrite)
-                    n_failures = 0
-                except DownloadError as error:
-                    record, n_failures = FetchedPaper(id=str(one), reason=str(error)), 0
-                except TransientError as error:
-                    record, n_failures = (
-                        FetchedPaper(id=str(one), reason=f"{service.base_url}: {error}"),
-                        n_failures + 1,
-                    )
-                self._records[record.id] = record
-                yield record
-                if n_failures == MOST_FAILURES:
-                    raise FailingServerError(f"{record.reason}, at {MOST_FAILURES} papers in a row; try later")
-
-    def _fetch_one(self, service: EuropePmc, wanted: PublicId, *, overwrite: bool) -> FetchedPaper:
-        found = service.open_paper(wanted)
-        pmcid = str(found.pmcid)
-        file = self.path / f"{pmcid}.xml"
-        if file.is_file() and not overwrite:
-            content = _bytes_of(file)
-        else:
-            content = service.full_text(pmcid)
-            write_whole(file, content)
-        return FetchedPaper(
-            id=str(wanted),
-            pmcid=pmcid,
-            doi=found.doi or "",
-            pmid=found.pmid or "",
-            licence=found.license or "",
-            title=found.title,
-            file=file.name,
-            sha256=hashlib.sha256(content).hexdigest(),
-        )
-
-    @contextmanager
-    def _indexed(self) -> Iterator[None]:
-        """Make the folder, and write its index when the block ends, also after an error."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be made: {error.strerror}") from error
-        try:
-            yield
-        finally:
-            with locked_folder(self.path):
-                merged = _read_index(self.path / INDEX_NAME) | self._records
-                write_whole(self.path / INDEX_NAME, f"{as_csv(_table(merged.values()))}\n")
+def _write_index(papers: Mapping[str, FetchedPaper], folder: Path) -> None:
+    rows = [list(asdict(paper).values()) for paper in papers.values()]
+    write_whole(folder / INDEX_NAME, f"{as_csv(Table(columns=_COLUMNS, rows=rows))}\n")
 
 
-def _table(records: Iterable[FetchedPaper]) -> Table:
-    return Table(columns=_COLUMNS, rows=[list(asdict(record).values()) for record in records])
-
-
-def _read_index(path: Path) -> dict[str, FetchedPaper]:
-    if not path.exists():
+def _read_index(folder: Path) -> dict[str, FetchedPaper]:
+    """Return the papers of a folder's index by the ids that were asked for; of none, there are none."""
+    path = folder / INDEX_NAME
+    try:
+        content = read_whole(path)
+    except FileNotFoundError:
         return {}
-    rows = list(csv.reader(io.StringIO(_bytes_of(path).decode("utf-8", errors="replace"))))
-    if not rows or rows[0] != _COLUMNS or any(len(row) != len(_COLUMNS) for row in rows):
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    try:
+        columns, *rows = csv.reader(io.StringIO(content.decode()))
+        if columns != _COLUMNS:
+            raise ValueError(columns)  # noqa: TRY301 - one message for all that may be wrong
+        return {row[0]: FetchedPaper(**dict(zip(_COLUMNS, row, strict=True))) for row in rows}
+    except (ValueError, csv.Error) as error:
         raise DataError(
             f"{path}: expected the columns {','.join(_COLUMNS)}, as 'papers fetch' writes them, got another table; "
             "rename that file, or choose another folder"
-        )
-    return {row[0]: FetchedPaper(**dict(zip(_COLUMNS, row, strict=True))) for row in rows[1:]}
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return read_whole(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+        ) from error

@@ -32,7 +32,8 @@ class PublicId:
 
 _PMCID = re.compile(r"pmc_?([0-9]{1,10})", re.IGNORECASE)
 _PMID = re.compile(r"(?:pmid:?\s*|pubmed_)?([0-9]{1,10})", re.IGNORECASE)
-_DOI = re.compile(r"(https?://(?:dx\.)?doi\.org/|doi:\s*)?(10\.[0-9]{4,9}/.+)", re.IGNORECASE)
+_DOI_ADDRESS = re.compile(r"https?://(?:dx\.|www\.)?doi\.org/(?=10)", re.IGNORECASE)
+_DOI = re.compile(r"(?:doi:\s*)?(10\.[0-9]{4,9}/.+)", re.IGNORECASE)
 # What no DOI holds, and what could end the query that a DOI is quoted in.
 _NOT_IN_DOI = re.compile(r"[\s\"\\\x00-\x20\x7f-\x9f]")
 
@@ -48,11 +49,10 @@ def public_id(text: str) -> PublicId:
         return PublicId(scheme=IdScheme.PMCID, value=f"PMC{_digits(found[1], text)}")
     if found := _PMID.fullmatch(given):
         return PublicId(scheme=IdScheme.PMID, value=_digits(found[1], text))
-    if found := _DOI.fullmatch(given):
-        is_address = (found[1] or "").lower().startswith("http")
-        doi = unquote(found[2]) if is_address else found[2]
-        if not _NOT_IN_DOI.search(doi):
-            return PublicId(scheme=IdScheme.DOI, value=doi.lower())
+    if address := _DOI_ADDRESS.match(given):
+        given = unquote(given[address.end() :])
+    if (found := _DOI.fullmatch(given)) and not _NOT_IN_DOI.search(found[1]):
+        return PublicId(scheme=IdScheme.DOI, value=found[1].lower())
     raise _refusal(text)
 
 

@@ -15,7 +15,7 @@ from evidencebench.cli import options
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.errors import DataError
 from evidencebench.papers.europe_pmc import BASE_URL, EuropePmc
-from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, PaperFolder
+from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, fetch_papers, missing_papers
 from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id, public_ids
 from evidencebench.storage.reading import read_stream, read_whole
 from evidencebench.tables import printable
@@ -60,6 +60,7 @@ class _IdType(click.ParamType[PublicId]):
 @click.option("--overwrite", is_flag=True, help="Fetch papers that are here too, and replace them.")
 @click.option("--dry-run", is_flag=True, help="Print the addresses that would be asked; send nothing.")
 @click.option("--base-url", default=BASE_URL, metavar="URL", help="Address of the service; default: Europe PMC's.")
+@options.number("--attempts", most=100, default=4, help="Tries of each request.")
 @options.as_json
 @click.pass_context
 def command(
@@ -71,6 +72,7 @@ def command(
     overwrite: bool,
     dry_run: bool,
     base_url: str,
+    attempts: int,
     as_json: bool,
 ) -> None:
     """Fetch open-access papers from Europe PMC, by their ids.
@@ -92,25 +94,22 @@ def command(
     wanted = list(dict.fromkeys([*ids, *(_ids_of(from_file) if from_file else ())]))
     if not wanted:
         raise click.UsageError("expected at least one ID, or a file of them with --from-file")
-    service = EuropePmc(base_url=require_web_address(base_url), sleep=_wait)
-    papers = PaperFolder(folder)
-    missing = [one for one in wanted if overwrite or papers.held(one) is None]
+    service = EuropePmc(base_url=require_web_address(base_url), attempts=attempts, sleep=_wait)
+    missing = wanted if overwrite else missing_papers(wanted, folder)
     if dry_run:
         _print_addresses(service, missing)
         return
     if missing:
         _tell_asked(service, missing)
-    records = []
-    for record in papers.fetch(service, wanted, overwrite=overwrite):
-        records.append(record)
-        if not as_json:
-            _print_record(record)
-    n_held = sum(bool(record.file) for record in records)
+    show = (lambda _: None) if as_json else _print_paper
+    papers = fetch_papers(service, wanted, folder, overwrite=overwrite, on_paper=show)
+    n_failed = sum(bool(paper.reason) for paper in papers)
     if as_json:
-        print_json({"folder": str(folder), "papers": list(map(asdict, records))})
+        print_json({"folder": str(folder), "papers": list(map(asdict, papers))})
     else:
-        click.echo(f"{n_held} of {counted(len(records), 'paper')} in {printable(str(folder))}, listed in {INDEX_NAME}")
-    ctx.exit(0 if n_held == len(records) else 1)
+        said = f"{len(papers) - n_failed} of {counted(len(papers), 'paper')} in {folder}, listed in {INDEX_NAME}"
+        click.echo(printable(said))
+    ctx.exit(1 if n_failed else 0)
 
 
 def _ids_of(path: Path) -> list[PublicId]:
@@ -134,7 +133,7 @@ def _wait(seconds: float) -> None:
 def _tell_asked(service: EuropePmc, missing: Sequence[PublicId]) -> None:
     shown = ", ".join(map(str, missing[:_N_SHOWN]))
     rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
-    host = urlsplit(service.base_url).netloc
+    host = urlsplit(service.base_url).netloc.rpartition("@")[2]
     line = f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"
     click.echo(textwrap.fill(printable(line), prose_width(), break_on_hyphens=False), err=True)
 
@@ -145,6 +144,7 @@ def _print_addresses(service: EuropePmc, missing: Sequence[PublicId]) -> None:
         click.echo(service.full_text_address(one.value if one.scheme is IdScheme.PMCID else "{PMCID}"))
 
 
-def _print_record(record: FetchedPaper) -> None:
-    said = f"{record.file}  {record.licence}  {record.title}" if record.file else f"not fetched: {record.reason}"
+def _print_paper(paper: FetchedPaper) -> None:
+    fetched = "  ".join(filter(None, (paper.file, paper.licence, paper.title)))
+    said = f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched
     click.echo(textwrap.fill(printable(said), prose_width(), subsequent_indent="  ", break_on_hyphens=False))

@@ -1,0 +1,258 @@
+"""Papers fetched from a service that lies, hangs and errs: a file is whole or absent, and each failure says why."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from europe_pmc import KNOWN, OPEN, OTHER, article, base_url, europe_pmc, search
+from evidencebench.errors import DataError, FailingServerError
+from evidencebench.papers.europe_pmc import EuropePmc
+from evidencebench.papers.fetching import FetchedPaper, fetch_papers, missing_papers
+from evidencebench.papers.paper_ids import public_id
+from hostile_server import Behaviour, Exchange, HostileServer, answer, chunked, hang, redirect, reset_at_once
+
+ONE = article(OPEN["title"])
+SEARCH, FILE = "/search", "/PMC1280405/fullTextXML"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+
+
+def get(
+    server: HostileServer,
+    folder: Path,
+    *ids: str,
+    slept: list[float] | None = None,
+    overwrite: bool = False,
+    **changes: Any,
+) -> list[FetchedPaper]:
+    """Fetch from the server, without waiting between attempts."""
+    waits: list[float] = [] if slept is None else slept
+    service = EuropePmc(base_url=base_url(server), timeout_seconds=10.0, sleep=waits.append)
+    wanted = [public_id(one) for one in ids or ("PMC1280405",)]
+    return fetch_papers(replace(service, **changes), wanted, folder, overwrite=overwrite)
+
+
+def refusal(folder: Path, *script: tuple[str, Behaviour], asked: str = "PMC1280405", **changes: Any) -> str:
+    """Return why a paper was not fetched, having checked that it left no file."""
+    with europe_pmc(*script) as server:
+        (paper,) = get(server, folder, asked, **changes)
+    assert (paper.file, paper.sha256) == ("", "")
+    assert [path.name for path in folder.iterdir()] == ["papers.csv"]
+    return paper.reason
+
+
+# What goes on after a failure of the moment.
+
+
+@pytest.mark.parametrize("place", [SEARCH, FILE])
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        answer(500),
+        answer(503, b"<html>busy</html>", Content_Type="text/html"),
+        reset_at_once,
+        answer(200, ONE[:100], Content_Length=len(ONE)),
+        chunked(b"<article>", is_ended=False),
+    ],
+    ids=["500", "503", "reset", "short", "chunk"],
+)
+def test_what_fails_for_a_moment_is_asked_again(tmp_path: Path, place: str, trouble: Behaviour) -> None:
+    slept: list[float] = []
+    with europe_pmc((place, trouble), (place, trouble)) as server:
+        (paper,) = get(server, tmp_path, slept=slept)
+    assert paper.reason == ""
+    assert (tmp_path / paper.file).read_bytes() == ONE
+    assert [seconds for seconds in slept if seconds >= 1] == [1, 2]
+
+
+def test_a_busy_service_is_given_the_time_that_it_asks_for_up_to_a_minute(tmp_path: Path) -> None:
+    slept: list[float] = []
+    busy = [(FILE, answer(429, Retry_After=wait)) for wait in ("7", "99999", "Wed, 21 Oct 2026 07:28:00 GMT")]
+    with europe_pmc(*busy) as server:
+        (paper,) = get(server, tmp_path, slept=slept)
+    assert paper.reason == ""
+    assert [seconds for seconds in slept if seconds >= 1] == [7, 60, 4]
+
+
+def test_requests_come_one_by_one_after_a_pause_and_name_the_tool(tmp_path: Path) -> None:
+    slept: list[float] = []
+    with europe_pmc() as server:
+        get(server, tmp_path, "PMC1280405", "PMC22", slept=slept)
+    assert len(slept) == len(server.log) == 4
+    assert min(slept) >= 0.1
+    assert all(asked.headers["User-Agent"].startswith("evidencebench/") for asked in server.log)
+
+
+# What is final.
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [
+        ("PMC4444", "Europe PMC knows no such paper; check the id"),
+        ("10.1000/none", "Europe PMC knows no such paper; check the id"),
+        ("PMC33", "is not open access; Europe PMC hands out the full text of open-access papers only"),
+        ("10.1000/THREE", "is not open access; Europe PMC hands out the full text of open-access papers only"),
+        ("PMID:4", "is not in PubMed Central, so that Europe PMC has no full text of it"),
+    ],
+)
+def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path, asked: str, reason: str) -> None:
+    assert refusal(tmp_path, asked=asked) == reason
+
+
+@pytest.mark.parametrize(
+    ("place", "trouble", "words"),
+    [
+        (SEARCH, answer(404), "expected the result of a search, got the answer 404 Not Found; check --base-url"),
+        (SEARCH, answer(200, b"<html>Log in</html>"), "expected the JSON of a search, got something else"),
+        (SEARCH, answer(200, b'{"hitCount": 1}'), "expected the JSON of a search, got something else"),
+        (SEARCH, answer(200, b"{" * 5_000_000), "expected at most 4,194,304 bytes, got more"),
+        (FILE, answer(404), "expected the full text, got the answer 404 Not Found; check --base-url, or try later"),
+        (FILE, answer(403), "got the answer 403 Forbidden"),
+        (FILE, answer(200, b"<!DOCTYPE html><html><article><body>Log in"), "expected the XML of an article"),
+        (FILE, answer(200, b"%PDF-1.7 <article><body>"), "expected the XML of an article"),
+        (FILE, answer(200), "expected the XML of an article"),
+        (FILE, answer(200, b"<article><front/></article>"), "metadata only"),
+        (FILE, answer(200, ONE[:-20]), "expected the XML of an article"),
+        (FILE, answer(200, ONE, Content_Length=99_999_999), "expected at most 67,108,864 bytes, got more"),
+        (
+            FILE,
+            redirect("http://localhost:1/elsewhere.xml"),
+            "redirect on the same host, got one to http://localhost:1",
+        ),
+        (FILE, redirect("file:///etc/hostname"), "expected a redirect to an http or https address"),
+    ],
+)
+def test_a_wrong_answer_is_final_and_said(tmp_path: Path, place: str, trouble: Behaviour, words: str) -> None:
+    assert words in refusal(tmp_path, (place, trouble))
+
+
+def test_an_answer_without_a_length_is_cut_off_at_the_limit(tmp_path: Path) -> None:
+    endless = chunked(*[b"<article>" * 100] * 100)
+    assert "expected at most 2,000 bytes, got more" in refusal(tmp_path, (FILE, endless), most_bytes=2000)
+
+
+def test_a_redirect_on_the_same_host_is_followed(tmp_path: Path) -> None:
+    with europe_pmc((FILE, redirect("fullTextXML?again"))) as server:
+        (paper,) = get(server, tmp_path)
+    assert paper.reason == ""
+    assert server.log[-1].path.endswith("/PMC1280405/fullTextXML?again")
+
+
+@pytest.mark.parametrize("pmcid", ["../../PMC1", "/etc/passwd", "PMC1/../../x", "PMC1\n", "pmc 1", "", None])
+def test_no_name_of_a_file_comes_from_the_service(tmp_path: Path, pmcid: str | None) -> None:
+    lie = search([OPEN | {"pmcid": pmcid}])
+    assert "is not in PubMed Central" in refusal(tmp_path, (SEARCH, lie), asked=OPEN["doi"])
+
+
+def test_other_papers_among_the_results_are_passed_over(tmp_path: Path) -> None:
+    with europe_pmc((SEARCH, search([OTHER, OPEN | {"isOpenAccess": "N"}, OPEN]))) as server:
+        (paper,) = get(server, tmp_path, OPEN["doi"])
+    assert (paper.pmcid, paper.reason) == ("PMC1280405", "")
+    assert "knows no such paper" in refusal(tmp_path / "other", (SEARCH, search([OTHER])))
+
+
+# A service that is down.
+
+
+def test_after_three_silent_papers_no_more_are_asked_for_and_the_others_are_kept(tmp_path: Path) -> None:
+    down = [(SEARCH, answer(503))] * 12
+    with europe_pmc(*[(FILE, answer(200, ONE)), *down]) as server:
+        with pytest.raises(FailingServerError, match=r"no answer in 4 attempts.*503.*3 papers in a row"):
+            get(server, tmp_path, "PMC1", "PMC2", "PMC3", "PMC4")
+        assert len(server.log) == 12
+        assert len((tmp_path / "papers.csv").read_text().splitlines()) == 1 + 3
+
+
+def stall(exchange: Exchange) -> None:
+    """Begin an answer, and send no more of it."""
+    exchange.head(200, {"Content-Length": 500})
+    exchange.send(b"{")
+    exchange.handler.wfile.flush()
+    hang(exchange)
+
+
+@pytest.mark.parametrize("trouble", [hang, stall])
+def test_a_service_that_hangs_is_left_after_the_timeout(tmp_path: Path, trouble: Behaviour) -> None:
+    words = refusal(tmp_path, (SEARCH, trouble), (SEARCH, trouble), timeout_seconds=0.2, attempts=2)
+    assert "no answer in 2 attempts, the last failed: timed out" in words
+
+
+# What is in the folder.
+
+
+def test_papers_that_are_here_are_not_asked_for_and_a_folder_knows_them_by_each_id(tmp_path: Path) -> None:
+    ids = ["PMC1280405", OPEN["doi"], "16162290"]
+    with europe_pmc() as server:
+        first = get(server, tmp_path, ids[1])
+        again = get(server, tmp_path, *ids)
+        assert len(server.log) == 2
+    assert [(one.pmcid, one.sha256) for one in again] == [(first[0].pmcid, first[0].sha256)] * 3
+    assert missing_papers([public_id(one) for one in [*ids, "PMC22"]], tmp_path) == [public_id("PMC22")]
+    (tmp_path / "PMC1280405.xml").unlink()
+    assert len(missing_papers([public_id(one) for one in ids], tmp_path)) == 3
+
+
+def test_a_file_that_was_here_is_kept_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "PMC1280405.xml"
+    file.write_bytes(b"mine")
+    with europe_pmc() as server:
+        get(server, tmp_path, "PMC1280405", OPEN["doi"])
+        assert file.read_bytes() == b"mine"
+        (paper,) = get(server, tmp_path, overwrite=True)
+        assert (paper.reason, file.read_bytes()) == ("", ONE)
+
+
+def test_a_replacement_that_fails_leaves_the_file_and_says_why(tmp_path: Path) -> None:
+    with europe_pmc() as server:
+        get(server, tmp_path)
+    with europe_pmc((FILE, answer(404))) as server:
+        (paper,) = get(server, tmp_path, overwrite=True)
+        assert "404" in paper.reason
+        assert (tmp_path / paper.file).read_bytes() == ONE
+        assert get(server, tmp_path)[0].reason == ""
+
+
+def test_what_the_service_says_neither_breaks_the_index_nor_makes_a_formula_of_it(tmp_path: Path) -> None:
+    lie = OPEN | {"title": '=HYPERLINK("http://x")\n"a",b\x1b[2J' + "x" * 200_000, "license": None}
+    with europe_pmc((SEARCH, search([lie]))) as server:
+        get(server, tmp_path)
+        assert get(server, tmp_path)[0].title.startswith('HYPERLINK("http://x") "a",b\ufffd[2Jx')
+    assert len((tmp_path / "papers.csv").read_bytes()) < 1000
+
+
+def test_another_table_of_the_same_name_is_not_touched_and_nothing_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "papers.csv").write_text("title,year\nTea,2020\n")
+    with europe_pmc() as server:
+        with pytest.raises(DataError, match=r"papers\.csv: expected the columns id,pmcid,.*got another table; rename"):
+            get(server, tmp_path)
+        assert server.log == []
+    assert (tmp_path / "papers.csv").read_text() == "title,year\nTea,2020\n"
+
+
+def test_papers_asked_for_one_after_the_other_are_all_in_the_index(tmp_path: Path) -> None:
+    with europe_pmc() as server:
+        for one in KNOWN:
+            get(server, tmp_path, f"PMID:{one['pmid']}")
+    lines = (tmp_path / "papers.csv").read_text().splitlines()
+    assert lines[0] == "id,pmcid,doi,pmid,licence,title,file,sha256,reason"
+    assert [line.split(",")[0] for line in lines[1:]] == [f"PMID:{one['pmid']}" for one in KNOWN]
+
+
+def test_an_interrupt_keeps_what_was_fetched(tmp_path: Path) -> None:
+    def interrupt(paper: FetchedPaper) -> None:
+        if paper.pmcid == "PMC22":
+            raise KeyboardInterrupt
+
+    with europe_pmc() as server:
+        service = EuropePmc(base_url=base_url(server), sleep=lambda _: None)
+        with pytest.raises(KeyboardInterrupt):
+            fetch_papers(
+                service, [public_id(one) for one in ("PMC1280405", "PMC22", "PMC1")], tmp_path, on_paper=interrupt
+            )
+    assert missing_papers([public_id(OPEN["doi"]), public_id(OTHER["doi"])], tmp_path) == []
