@@ -242,7 +242,7 @@ def test_a_paragraph_that_lines_break_is_one_paragraph() -> None:
         "Sleep did not change in any week.",
     ]
     found = read_trial_text("\n".join(lines), "tea.txt")
-    assert found.paper.sentences == ("Pressure fell here by three with tea at noon and rose again.", lines[3])
+    assert found.paper.sentences == ("In this trial the pressure fell by three with tea and rose with water.", lines[3])
     assert [found.text[span.start : span.stop] for span in found.paper.spans] == [f"{lines[1]}\n{lines[2]}", lines[3]]
 
 
