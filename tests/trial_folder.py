@@ -1,6 +1,7 @@
 """A small folder of Evidence Inference, in own words, with an annotation for each thing that can happen."""
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 TEA = """\
@@ -135,6 +136,6 @@ def _annotation_row(one: tuple[str, str, bool, bool, str, str, int | None]) -> t
     return (annotator, prompt, pmcid, *valid, label, text, "0", "UNK", str(start), str(stop))
 
 
-def _write_table(path: Path, rows: list[tuple[str, ...]]) -> None:
+def _write_table(path: Path, rows: Sequence[tuple[str, ...]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
