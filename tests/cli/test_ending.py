@@ -107,7 +107,7 @@ def test_an_argument_that_is_no_unicode_is_refused_in_words(arguments: str, comm
 def test_find_without_standard_input_says_that_it_got_no_sentence() -> None:
     ended = redirected("find Tea. -", "<&-")
     assert ended.returncode == 2
-    assert ended.stderr.startswith("error: standard input: expected one sentence a line")
+    assert ended.stderr.startswith("error: standard input: expected a paper as text, got no")
 
 
 def test_a_command_that_asks_no_model_imports_nothing_that_does() -> None:

@@ -1,22 +1,60 @@
 """A paper as plain text."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidencebench.data.dataset import open_dataset
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.decoding import MOST_CHARACTERS
+from evidencebench.papers.layout import Layout, layout_of
+from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.plain import read_plain
 from evidencebench.papers.read import read, read_content
 from evidencebench.query import Kind
 
+_SHARED = Path(__file__).parents[3] / "shared" / "data"
+_PARAGRAPH = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The trial was small and short."
+
+
+def read_text(text: str) -> Paper:
+    paper = read_plain(text.encode(), name="tea.txt")
+    for sentence, span in zip(paper.sentences, paper.spans, strict=True):
+        assert text[span.start : span.stop].replace("-\n", "").split() == sentence.split() or "-\n" in text
+    return paper
+
+
+def outline(paper: Paper) -> list[tuple[str, str, str]]:
+    """Return section path, kind and text of each sentence."""
+    rows = zip(paper.places, paper.kinds, paper.sentences, strict=True)
+    return [("/".join(place.section), kind.value.split("_")[0], text) for place, kind, text in rows]
+
 
 def test_lines_are_sentences_and_marked_ones_are_headings() -> None:
     text = "# Tea\n\nIt is drunk.\n## Summary:\n Tea lowered pressure. \n### Methods\nWe asked.\n"
-    query = read_content(text.encode(), name="tea.txt").query_for("Tea helps.")
-    assert query.sentences == ("Tea", "It is drunk.", "Summary:", "Tea lowered pressure.", "Methods", "We asked.")
-    assert query.kinds == (Kind.HEADING, Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.HEADING, Kind.BODY)
+    paper = read_content(text.encode(), name="tea.txt")
+    assert (paper.format, paper.title) == ("text, one sentence a line", "Tea")
+    assert paper.sentences == ("Tea", "It is drunk.", "Summary:", "Tea lowered pressure.", "Methods", "We asked.")
+    assert paper.kinds == (Kind.HEADING, Kind.BODY, Kind.HEADING, Kind.ABSTRACT, Kind.HEADING, Kind.BODY)
+    assert [place.section for place in paper.places] == [(), (), (), ("Summary:",), (), ("Methods",)]
+
+
+def test_titled_parts_of_an_abstract_belong_to_it() -> None:
+    text = "# Abstract\n# Methods\nWe asked.\n# Results\nIt fell.\n# Methods\nWe asked adults.\n# Notes\nNone.\n"
+    assert outline(read_text(text)) == [
+        ("", "section", "Abstract"),
+        ("Abstract", "section", "Methods"),
+        ("Abstract/Methods", "abstract", "We asked."),
+        ("Abstract", "section", "Results"),
+        ("Abstract/Results", "abstract", "It fell."),
+        ("", "section", "Methods"),
+        ("Methods", "normal", "We asked adults."),
+        ("", "section", "Notes"),
+        ("Notes", "normal", "None."),
+    ]
 
 
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["C", "Z"]), min_size=1), min_size=1))
@@ -27,9 +65,9 @@ def test_every_line_is_one_sentence_in_order(words: list[str]) -> None:
     assert set(query.kinds) == {Kind.BODY}
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "# Only a heading\n"])
+@pytest.mark.parametrize("text", ["", "\n \n", "\u200b\n", "# Only a heading\n", "TITLE:\nTea\n"])
 def test_a_text_without_sentences_is_refused(text: str) -> None:
-    with pytest.raises(UnreadableError, match=r"tea\.txt: expected one sentence a line.*got no sentence"):
+    with pytest.raises(UnreadableError, match=r"tea\.txt: expected a paper as text, got no sentence"):
         read_plain(text.encode(), name="tea.txt")
 
 
@@ -45,3 +83,187 @@ def test_a_file_is_read_by_its_path_and_named_by_it(tmp_path: Path) -> None:
     assert (paper.name, paper.sentences) == (str(path), ("Tea", "It fell."))
     with pytest.raises(UnreadableError, match=r"none\.txt: cannot be read: No such file"):
         read(tmp_path / "none.txt")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_text_is_decoded_by_its_mark(encoding: str) -> None:
+    paper = read_plain("It was 5 µg.\nIt fell.".encode(encoding), name="tea.txt")
+    assert paper.sentences == ("It was 5 µg.", "It fell.")
+    assert (paper.spans[1].start, paper.spans[1].stop) == (13, 21)
+
+
+def test_a_file_longer_than_any_book_is_refused() -> None:
+    with pytest.raises(UnreadableError, match="expected at most 20,000,000 characters, got 20,000,001; a paper has"):
+        read_plain(b"x" * (MOST_CHARACTERS + 1), name="tea.txt")
+
+
+def test_a_pasted_abstract_is_split_into_sentences() -> None:
+    paper = read_text(_PARAGRAPH)
+    assert paper.format == "text with paragraphs"
+    assert len(paper.sentences) == 4
+
+
+def test_paragraphs_have_headings_in_lines_of_their_own() -> None:
+    text = "\n".join(
+        [
+            *("Tea and pressure", "Abstract", _PARAGRAPH, "1. Introduction", _PARAGRAPH),
+            *("2. Methods", "", "2.1 Who was asked", "", _PARAGRAPH, _PARAGRAPH),
+            *(
+                "",
+                "Dose",
+                "",
+                "3 Cups a day were drunk.",
+                "",
+                "References",
+                "",
+                "1. A tea paper. J Tea. 2001.",
+                "2. Other.",
+            ),
+        ]
+    )
+    paper = read_text(text)
+    assert paper.title == "Tea and pressure"
+    assert [row for row in outline(paper) if row[1] == "section"] == [
+        ("", "section", "Tea and pressure"),
+        ("", "section", "Abstract"),
+        ("", "section", "1. Introduction"),
+        ("", "section", "2. Methods"),
+        ("2. Methods", "section", "2.1 Who was asked"),
+        ("2. Methods", "section", "Dose"),
+    ]
+    assert {kind for kind, place in zip(paper.kinds, paper.places, strict=True) if place.section == ("Abstract",)} == {
+        Kind.ABSTRACT
+    }
+    assert [place.paragraph for place in paper.places if place.section[-1:] == ("2.1 Who was asked",)] == 4 * [
+        2
+    ] + 4 * [3]
+    assert paper.loss.left_out == {"references": LeftOut(n_elements=3, n_characters=40)}
+    assert paper.loss.share_kept == 1
+
+
+def test_cells_of_tables_are_no_headings() -> None:
+    lines = [_PARAGRAPH, "Placebo", "3.1 Tea", "12", "Placebo (n = 9)", "OR", _PARAGRAPH]
+    assert Kind.HEADING not in read_text("\n".join(lines)).kinds
+
+
+_WRAPPED = """Tea and blood pressure in
+a long trial
+
+ABSTRACT
+We asked six adults about tea and
+asked no one else, in a double-blind
+trial. Their treat-
+ment was tea, given double-
+blind. The sys-
+tolic pressure fell by 3 mmHg, pre-
+and post-dose, in COX-
+2 carriers.
+
+Methods
+The treatment of each adult was
+open for a year.
+"""
+
+
+def test_broken_lines_are_joined_and_their_hyphens_undone() -> None:
+    paper = read_text(_WRAPPED)
+    assert paper.title == "Tea and blood pressure in a long trial"
+    assert outline(paper)[1:] == [
+        ("", "section", "ABSTRACT"),
+        ("ABSTRACT", "abstract", "We asked six adults about tea and asked no one else, in a double-blind trial."),
+        ("ABSTRACT", "abstract", "Their treatment was tea, given double-blind."),
+        ("ABSTRACT", "abstract", "The systolic pressure fell by 3 mmHg, pre- and post-dose, in COX-2 carriers."),
+        ("", "section", "Methods"),
+        ("Methods", "normal", "The treatment of each adult was open for a year."),
+    ]
+    assert _WRAPPED[paper.spans[3].start : paper.spans[3].stop] == "Their treat-\nment was tea, given double-\nblind."
+    assert paper.loss.left_out == {"hyphen at a line's end": LeftOut(n_elements=2, n_characters=2)}
+
+
+def test_pages_are_counted_and_their_heads_and_numbers_left_out() -> None:
+    pages = [
+        f"J Tea {number}, 1-9\n\n{first}We asked six adults\nabout tea {dose}\n\n{number}\n"
+        for number, (first, dose) in enumerate(
+            [("Methods\n", "once"), ("a day.\n", "often"), ("a day.\n", "late")], start=1
+        )
+    ]
+    paper = read_plain("\f".join([*pages, "a day. That was\nin the end."]).encode(), name="tea.txt")
+    assert paper.sentences == (
+        "Methods",
+        *(f"We asked six adults about tea {dose} a day." for dose in ["once", "often", "late"]),
+        "That was in the end.",
+    )
+    assert [place.page for place in paper.places] == [1, 1, 1, 1, 1]
+    assert paper.loss.left_out["page number or running head"].n_elements == 6
+
+
+def test_the_texts_of_evidence_inference_name_their_parts() -> None:
+    text = (
+        "TITLE: \nTea lowers pressure.\n\n\nABSTRACT.RESULTS:\nIt fell. No harm was seen.\n\n"
+        "BODY.METHODS:\nBODY.WHO WAS ASKED:\nWe asked 9.\nGroup\n\nBODY.2. DATA:\nNone.\n"
+    )
+    paper = read_text(text)
+    assert (paper.title, paper.format) == ("Tea lowers pressure.", "text with labelled parts")
+    assert outline(paper)[1:] == [
+        ("", "section", "RESULTS"),
+        ("RESULTS", "abstract", "It fell."),
+        ("RESULTS", "abstract", "No harm was seen."),
+        ("", "section", "METHODS"),
+        ("METHODS", "section", "WHO WAS ASKED"),
+        ("METHODS/WHO WAS ASKED", "normal", "We asked 9."),
+        ("METHODS/WHO WAS ASKED", "normal", "Group"),
+        ("", "section", "2. DATA"),
+        ("2. DATA", "normal", "None."),
+    ]
+    without_parts = read_text("TITLE:\nTea\n\nIt fell.\nBODY.METHODS:\nWe asked.\n")
+    assert without_parts.kinds == (Kind.HEADING, Kind.ABSTRACT, Kind.HEADING, Kind.BODY)
+
+
+_WORDS = st.sampled_from(
+    ["tea", "lowered-\npressure", "Fig. 2", "in", "adults.", "We", "\n", "\n\nMethods", "\f", "\u200b", "#", "TITLE:"]
+)
+
+
+@given(st.lists(_WORDS, max_size=60))
+def test_any_text_keeps_its_characters_or_is_refused_in_words(words: list[str]) -> None:
+    text = " ".join(words)
+    try:
+        paper = read_plain(text.encode(), name="p")
+    except UnreadableError:
+        return
+    assert paper.loss.share_kept == 1
+    starts = [span.start for span in paper.spans]
+    assert starts == sorted(starts)
+    for sentence, span in zip(paper.sentences, paper.spans, strict=True):
+        source = iter(text[span.start : span.stop])
+        assert all(character in source for character in sentence if character != " "), "they stand there in this order"
+
+
+@pytest.mark.data
+def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines() -> None:
+    path = _SHARED / "evidencebench_train_set.json"
+    if not path.exists():
+        pytest.skip("needs the real files of ../shared/data")
+    for query in open_dataset(path).queries():
+        sentences = [" ".join(text.split()) for text in query.sentences]
+        paragraphs = [" ".join(sentences[start : start + 6]) for start in range(0, len(sentences), 6)]
+        assert layout_of(sentences) is Layout.SENTENCES
+        assert layout_of(paragraphs) is Layout.PARAGRAPHS
+        wrapped = "\n".join(textwrap.fill(text, 80, break_on_hyphens=False) for text in paragraphs)
+        assert layout_of(wrapped.splitlines()) is Layout.WRAPPED
+        paper = read_plain(wrapped.encode(), name=query.instance_id)
+        words = [word for text in sentences for word in text.replace("-", "").split()]
+        read_words = [word for text in paper.sentences for word in text.replace("-", "").split()]
+        assert len(set(words) - set(read_words)) <= 0.02 * len(set(words))
+        assert paper.loss.share_kept == 1
+
+
+@pytest.mark.data
+def test_the_real_texts_of_evidence_inference_are_read() -> None:
+    articles = sorted((_SHARED / "evidence_inference" / "txt").glob("*.txt"))[:80]
+    if not articles:
+        pytest.skip("needs the real files of ../shared/data")
+    papers = [read(path) for path in articles]
+    assert {paper.format for paper in papers} == {"text with labelled parts"}
+    assert all(paper.title for paper in papers)
+    assert sum(Kind.ABSTRACT in paper.kinds for paper in papers) > 0.9 * len(papers)

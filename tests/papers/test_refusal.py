@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-import textwrap
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,6 @@ from evidencebench.papers.read import MOST_SENTENCES, read_content
 from evidencebench.papers.refusal import text_of
 
 _SENTENCES = "Tea lowered it by 3 mmHg.\nNo harm was seen (p < 0.05).\nWe asked 120 adults.\n"
-_PARAGRAPHS = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The end.\n" * 3
 _SHARED = Path(__file__).parents[3] / "shared" / "data"
 _JATS = "<article><front><article-title>Tea</article-title></front>\n<body><p>It fell.</p></body></article>"
 
@@ -41,32 +39,23 @@ def zipped() -> bytes:
         (zipped(), r"it is a ZIP archive, as \.docx, \.odt and \.epub are; save its text as plain text first"),
         (gzip.compress(_SENTENCES.encode(), mtime=0), "it is packed by gzip; unpack it first with gunzip"),
         (b"{\\rtf1\\ansi Tea.}", "it is RTF"),
-        (_SENTENCES.encode("utf-16"), "it is UTF-16; save it as UTF-8"),
-        (_SENTENCES.encode("utf-16-le"), "it is UTF-16, or no text; save it as UTF-8"),
-        (_SENTENCES.encode("utf-32"), "it is UTF-32; save it as UTF-8"),
+        (_SENTENCES.encode("utf-16-le"), "it is UTF-16 without a mark, or no text; save it as UTF-8"),
+        (_SENTENCES.encode("utf-16")[:-1], "line [0-9]+: expected UTF-16-LE text, got the byte 0x0a; save it as UTF-8"),
         (b"Tea.\n\x00\x01\n" + _SENTENCES.encode(), "it is binary, with bytes of zero"),
         (
             "Tea.\nIt was naïve.\n".encode("cp1252"),
             "line 2: expected UTF-8 text, got the byte 0xef; save it as UTF-8",
         ),
-        (_JATS.encode(), "it is markup, as XML and HTML are; take its text out first, one sentence a line"),
+        (_JATS.encode(), "it is markup, as XML and HTML are; take its text out first"),
         (b"<?xml version='1.0'?>\n" + _JATS.encode(), "it is markup"),
         (b"<!DOCTYPE html>\n<p>Tea.", "it is markup"),
         (b"\n  <TEI xmlns='x'>\nTea.", "it is markup"),
         (b"Tea\n<p>It fell.</p>\n<p>It rose.</p>\nThe end.", "it is markup"),
-        (json.dumps({"sentences": ["It fell."]}).encode(), "it is JSON; write its sentences as plain text first"),
+        (json.dumps({"sentences": ["It fell."]}).encode(), "it is JSON; write its text as plain text first"),
         (json.dumps(["It fell."], indent=1).encode(), "it is JSON"),
         (b'{"text": "It fell."}\n{"text": "It rose."}\n', "it is JSON"),
         (b'{\n "id_0": {\n  "hypothesis": "It is cut he', "it is JSON"),
         (b"\\documentclass{article}\n\\begin{document}\nTea.", "it is LaTeX; take its text out first, as with detex"),
-        (
-            _PARAGRAPHS.encode(),
-            "expected one sentence a line, but several stand in 3 of 3 lines, as 'We .*'; break the lines behind",
-        ),
-        (
-            textwrap.fill(2 * _SENTENCES.replace(".", " in the whole of the long trial that we ran."), 40).encode(),
-            "expected one sentence a line, but [0-9]+ of [0-9]+ lines go on in the next one, as '.*'; join the lines",
-        ),
     ],
 )
 def test_what_is_no_plain_text_is_refused_with_what_to_do(content: bytes, message: str) -> None:
@@ -87,6 +76,7 @@ def test_what_is_no_plain_text_is_refused_with_what_to_do(content: bytes, messag
         "<sup>1</sup>H NMR was done.\nIt was found in <i>E. coli</i>\n<b>It fell.</b>\n",
         "Proc. Natl. Acad. Sci. U.S.A.\n",
         "mouse XPV cDNA\npolymerase\nIt fell.\n",
+        "We write it in LaTeX.\n\\documentclass[12pt]{minimal} \\begin{document}$$x$$\\end{document}\nIt fell.\n",
         "",
     ],
 )
@@ -115,26 +105,6 @@ def test_no_real_paper_is_refused() -> None:
         text_of("\n".join(query.sentences).encode(), name=query.instance_id)
         for first in range(0, len(query.sentences), 5):  # what is pasted is short, and any share of it a heading
             text_of("\n".join(query.sentences[first : first + 5]).encode(), name=query.instance_id)
-        with pytest.raises(UnreadableError, match="lines go on in the next one"):
-            text_of(textwrap.fill(" ".join(query.sentences), 80).encode(), name=query.instance_id)
-
-
-@pytest.mark.data
-def test_real_markup_and_real_paragraphs_are_refused() -> None:
-    found = sorted((_SHARED / "jats").glob("*.nxml"))
-    articles = sorted((_SHARED / "evidence_inference" / "txt").glob("*.txt"))[:80]
-    if not (found and articles):
-        pytest.skip("needs the real files of ../shared/data")
-    for path in found:
-        with pytest.raises(UnreadableError, match="it is markup"):
-            text_of(path.read_bytes(), name=path.name)
-    refused = 0
-    for path in articles:
-        try:
-            text_of(path.read_bytes(), name=path.name)
-        except UnreadableError as error:
-            refused += "several stand in" in str(error)
-    assert refused > 0.9 * len(articles), "but for files that are mostly tables"
 
 
 def test_more_sentences_than_a_paper_has_are_refused() -> None:

@@ -2,5 +2,5 @@
 
 Read `instance` (a query with its labels), `dataset` (many of them, from `formats/`), `tasks`, `optimum/` and `optima`
 (the exact answers, for an instance and for a file), `oracle`, `validation/`, `statistics`, `catalog`, `download` with
-`part_file`, `sample/`, and `evidence_inference/` (human judgments, made into a data set).
+`part_file`, and `sample/`.
 """

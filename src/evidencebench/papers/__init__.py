@@ -1,8 +1,11 @@
 """Users' own papers, read into sentences with their kinds, places and offsets.
 
 Read `paper` (the result) and `read` (the table of readers, one file each). Readers return `blocks` of `sourced_text`;
-`blocks` makes the paper of them, with `sentences` to split. `markup_tree` is what XML and HTML are parsed into, `plain`
-reads text of one sentence a line, and `refusal` words the errors for what no reader takes.
+`blocks` makes the paper of them, with `sentences` to split. `losses` counts what is kept and left out, `section_titles`
+knows titles and where the abstract ends, and `decoding` turns bytes into text.
+
+`markup_tree` is what XML and HTML are parsed into. `plain` reads plain text, with `text_lines`, `layout`, `line_ends`
+and `plain_headings`. `refusal` words the errors for what no reader takes.
 
 Papers are fetched by `fetching`: `paper_ids` (how papers are named) and `europe_pmc` (the service that has them).
 """

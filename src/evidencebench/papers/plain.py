@@ -1,46 +1,198 @@
-"""A paper as plain text: one sentence a line, headings marked as in Markdown."""
+"""A paper as plain text: one sentence a line, or paragraphs, whose lines may be broken."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
+from evidencebench.papers.layout import Layout, layout_of
+from evidencebench.papers.line_ends import joint, words_of
+from evidencebench.papers.losses import LossCount, Part
 from evidencebench.papers.paper import Paper
+from evidencebench.papers.plain_headings import HeadingFinder
 from evidencebench.papers.refusal import text_of
-from evidencebench.papers.sourced_text import TextWriter
+from evidencebench.papers.section_titles import Outline, is_known_title, level_of
+from evidencebench.papers.sourced_text import SourcedText, TextWriter
+from evidencebench.papers.text_lines import Line, lines_of, page_edges
 from evidencebench.query import Kind
 
-_ABSTRACT_TITLES = frozenset({"abstract", "summary"})
+# Evidence Inference writes a line before each part: "TITLE:", "ABSTRACT.RESULTS:", "BODY.1. METHODS:".
+_LABELLED = re.compile(r"^(?:TITLE|ABSTRACT\..+):\s*$", re.MULTILINE)
+_LABEL = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:?")
+
+_LONGEST_TITLE = 300
+_STOPPED = re.compile(r"[.!;:,]$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """The lines of a paragraph, or of a heading with its level, from 1; the paper's title has level 0.
+
+    ``kind`` is that of paragraphs here; None: as the outline says.
+    """
+
+    lines: Sequence[Line]
+    level: int | None = None
+    kind: Kind | None = None
 
 
 def read_plain(content: bytes, name: str) -> Paper:
     r"""Return the paper in a plain text.
 
-    Each line that is not empty is a sentence; a line that begins with ``#`` is a heading. The sentences between the
-    heading "Abstract" or "Summary" and the next heading are the abstract.
+    Its layout is told by `layout_of`. Where each line is a sentence, a line that begins with ``#`` is a heading. In
+    paragraphs, headings are told by `HeadingFinder`, words that a line's end breaks are joined, and a list of
+    references, page numbers and running heads are left out. The texts of Evidence Inference name their parts. What
+    stands below the heading "Abstract" or "Summary" is the abstract, see `Outline`.
 
     >>> paper = read_plain(b"# Abstract\nTea lowered pressure.\n# Results\nIt fell by 3 mmHg.", name="tea.txt")
     >>> [kind.value for kind in paper.kinds]
     ['section_name', 'abstract', 'section_name', 'normal_paragraph']
     """
-    blocks: list[Block] = []
-    kind, section = Kind.BODY, tuple[str, ...]()
-    position = 0
-    for line in text_of(content, name=name).splitlines(keepends=True):
-        writer = TextWriter()
-        marks = len(line) - len(line.lstrip().lstrip("#")) if line.lstrip().startswith("#") else 0
-        writer.add(line[marks:], start=position + marks)
-        position += len(line)
-        text = writer.finish()
-        if marks:
-            kind = Kind.ABSTRACT if text.text.lower().rstrip(".:") in _ABSTRACT_TITLES else Kind.BODY
-            section = (text.text,)
-        if text.text:
-            blocks.append(
-                Block(
-                    text=text,
-                    kind=Kind.HEADING if marks else kind,
-                    section=() if marks else section,
-                    is_sentence=True,
-                )
+    text = text_of(content, name=name)
+    lines, count = lines_of(text), LossCount()
+    if _LABELLED.search(text):
+        return _paper(_labelled(lines), count, name=name, file_format="text with labelled parts")
+    edges = page_edges(lines)
+    body = [line for number, line in enumerate(lines) if number not in edges]
+    layout = layout_of(line.text for line in body)
+    if layout is Layout.SENTENCES:
+        return _paper(_sentences(lines), count, name=name, file_format="text, one sentence a line", is_sentence=True)
+    for number in sorted(edges):
+        count.leave_out("page number or running head", lines[number].text)
+    units = _titled(_paragraphs(body, layout))
+    return _paper(units, count, name=name, file_format="text with paragraphs", words=words_of(text))
+
+
+def _sentences(lines: Iterable[Line]) -> Iterator[_Unit]:
+    for number, line in enumerate(lines):
+        title = line.text.lstrip("#").lstrip()
+        if title == line.text:
+            yield _Unit([line])
+        elif title:
+            is_paper_title = number == 0 and not is_known_title(title)
+            yield _Unit([_cut(line, len(line.text) - len(title))], level=0 if is_paper_title else 1)
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[_Unit]:
+    part = ""
+    for line in lines:
+        found = _LABEL.fullmatch(line.text)
+        if not found:
+            yield _Unit(
+                [line], level=0 if part == "TITLE" else None, kind=Kind.BODY if part == "BODY" else Kind.ABSTRACT
             )
-    if not any(block.kind is not Kind.HEADING for block in blocks):
-        raise UnreadableError(f"{name}: expected one sentence a line, headings marked with #; got no sentence")
-    return paper_of(blocks, name=name, file_format="text, one sentence a line")
+            part = "ABSTRACT" if part == "TITLE" else part  # an abstract without parts has no label
+            continue
+        part = found["part"]
+        if title := found["title"]:
+            kind = Kind.BODY if part == "BODY" else Kind.ABSTRACT
+            yield _Unit([_cut(line, *found.span("title"))], level=level_of(title), kind=kind)
+
+
+def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
+    finder = HeadingFinder()
+    waiting: list[Line] = []
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
+        is_last = layout is Layout.PARAGRAPHS or after is None or after.after_blank
+        is_first = layout is Layout.PARAGRAPHS or (line.after_blank and not (waiting and _goes_on(waiting[-1], line)))
+        level = finder.level(
+            line.text,
+            before="" if line.after_blank or not waiting else waiting[-1].text,
+            after=after.text if after else "",
+            alone=line.after_blank and is_last,
+        )
+        if waiting and (is_first or level):
+            yield _Unit(waiting)
+            waiting = []
+        if level:
+            yield _Unit([line], level=level)
+        else:
+            waiting.append(line)
+    if waiting:
+        yield _Unit(waiting)
+
+
+def _goes_on(line: Line, after: Line) -> bool:
+    """Say whether a paragraph goes on behind a page's end."""
+    return line.page != after.page and not _STOPPED.search(line.text) and after.text[0].islower()
+
+
+def _titled(units: Iterable[_Unit]) -> Iterator[_Unit]:
+    """Take the first paragraph for the title if it ends as no sentence does; a file with pages begins with anything."""
+    for number, unit in enumerate(units):
+        text = " ".join(line.text for line in unit.lines)
+        is_title = number == 0 and unit.lines[0].page is None and len(text) <= _LONGEST_TITLE
+        if is_title and not (_STOPPED.search(text) or is_known_title(text)):
+            yield replace(unit, level=0)
+        else:
+            yield unit
+
+
+def _cut(line: Line, start: int, stop: int | None = None) -> Line:
+    return replace(line, text=line.text[start:stop], start=line.start + start)
+
+
+def _paper(
+    units: Iterable[_Unit],
+    count: LossCount,
+    *,
+    name: str,
+    file_format: str,
+    words: frozenset[str] = frozenset(),
+    is_sentence: bool = False,
+) -> Paper:
+    outline, blocks, title = Outline(), list[Block](), ""
+    for unit in units:
+        pieces = list(_pieces(unit.lines, words))
+        text = _joined(pieces)
+        if not text.text:
+            continue
+        above = outline.path
+        if unit.level:
+            above = outline.above(text.text, level=unit.level)
+            outline.enter(text.text, level=unit.level)
+        elif unit.level is None:
+            outline.pass_paragraph()
+        if outline.is_in_references and not is_sentence:
+            count.leave_out("references", text.text)
+            continue
+        kind = unit.kind or outline.kind
+        part: Part = "abstract" if kind is Kind.ABSTRACT else "body"
+        if unit.level == 0 and not title:
+            part, title = "title", text.text
+        for piece in pieces:
+            count.read(part, piece.kept)
+            if piece.cut:
+                count.leave_out("hyphen at a line's end", piece.cut)
+        count.keep(part, text.text)
+        kind = kind if unit.level is None else Kind.HEADING
+        blocks.append(Block(text=text, kind=kind, section=above, page=unit.lines[0].page, is_sentence=is_sentence))
+    if all(block.kind is Kind.HEADING for block in blocks):
+        raise UnreadableError(f"{name}: expected a paper as text, got no sentence")
+    return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count.loss)
+
+
+class _Piece(NamedTuple):
+    kept: str
+    start: int
+    cut: str  # from the line's end
+    behind: str  # between this line and the next one
+
+
+def _pieces(lines: Sequence[Line], words: frozenset[str]) -> Iterator[_Piece]:
+    for line, after in pairwise(lines):
+        n_cut, between = joint(line.text, after.text, words)
+        stop = len(line.text) - n_cut
+        yield _Piece(line.text[:stop], line.start, line.text[stop:], between)
+    yield _Piece(lines[-1].text, lines[-1].start, "", "")
+
+
+def _joined(pieces: Iterable[_Piece]) -> SourcedText:
+    writer = TextWriter()
+    for piece in pieces:
+        writer.add(piece.kept, start=piece.start)
+        writer.add_mark(piece.behind)
+    return writer.finish()

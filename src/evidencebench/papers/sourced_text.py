@@ -7,9 +7,12 @@ from itertools import repeat
 
 from evidencebench.papers.paper import SourceSpan
 
-# Soft hyphens and other characters of no width go; white space becomes one space.
-_INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
-_PIECE = re.compile(rf"(?P<word>[^\s{_INVISIBLE}]+)|[\s{_INVISIBLE}]+")
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+"""Soft hyphens and other characters of no width."""
+
+# Those go; white space becomes one space. Words with single spaces between them stay as they are.
+_WORD = rf"[^\s{INVISIBLE}]+"
+_PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,8 @@ class TextWriter:
         parts: list[str] = []
         for found in _PIECE.finditer(text):
             start, stop = found.span()
-            if found["word"]:
-                parts.append(found["word"])
+            if found["words"]:
+                parts.append(found["words"])
                 starts.extend(self._starts[start:stop])
                 stops.extend(self._stops[start:stop])
             elif parts and stop < len(text) and any(map(str.isspace, found[0])):

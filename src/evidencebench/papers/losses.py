@@ -1,0 +1,60 @@
+"""Count what a reader keeps and what it leaves out."""
+
+import re
+from collections import Counter
+from typing import Literal
+
+from evidencebench.papers.paper import LeftOut, Loss
+from evidencebench.papers.sourced_text import INVISIBLE
+
+Part = Literal["title", "abstract", "body"]
+
+_UNSEEN = re.compile(rf"[\s{INVISIBLE}]+")
+
+
+def n_visible(text: str) -> int:
+    r"""Return the number of characters, without white space and characters of no width.
+
+    >>> n_visible("It was\u200b 5.")
+    7
+    """
+    return len(_UNSEEN.sub("", text))
+
+
+class LossCount:
+    """Counts the characters of a file while it is read.
+
+    >>> count = LossCount()
+    >>> count.read("body", "It was 5.")
+    >>> count.keep("body", "It was 5")
+    >>> count.leave_out("table", "1 2 3")
+    >>> count.loss
+    Loss(n_characters={'body': 7}, n_kept={'body': 6}, left_out={'table': LeftOut(n_elements=1, n_characters=3)})
+    """
+
+    def __init__(self) -> None:
+        self._read: Counter[str] = Counter()
+        self._kept: Counter[str] = Counter()
+        self._elements: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+
+    def read(self, part: Part, text: str) -> None:
+        """Count running text of the file."""
+        self._read[part] += n_visible(text)
+
+    def keep(self, part: Part, text: str) -> None:
+        """Count text of the blocks."""
+        self._kept[part] += n_visible(text)
+
+    def leave_out(self, sort: str, text: str) -> None:
+        """Count an element of a sort, such as ``table``, that does not belong into the sentences."""
+        self._elements[sort] += 1
+        self._left_out[sort] += n_visible(text)
+
+    @property
+    def loss(self) -> Loss:
+        """What was counted so far."""
+        left_out = {
+            sort: LeftOut(n_elements=n, n_characters=self._left_out[sort]) for sort, n in sorted(self._elements.items())
+        }
+        return Loss(n_characters=dict(self._read), n_kept=dict(self._kept), left_out=left_out)

@@ -1,0 +1,55 @@
+"""Headings of a plain text without marks, told by their wording and place, in doubt none."""
+
+import re
+
+from evidencebench.papers.section_titles import is_known_title, level_of, number_of
+
+_STOPPED = re.compile(r"[.!?,;:]$")
+_MOST_WORDS = 12
+_LEAST_LETTERS = 4
+# What follows a heading: a line that ends as text does, or a long one. Cells of tables are neither.
+_LEAST_TEXT = 40
+
+
+class HeadingFinder:
+    """Tells headings, line by line.
+
+    * A title that many papers have, such as Methods or 2. Results, in a line of its own.
+    * A short line alone, before a line of text, that begins with a capital or the next number, such as 2.1 behind 2.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[int, ...] = (0,)
+
+    def level(self, line: str, *, before: str, after: str, alone: bool) -> int | None:
+        """Return the level of a heading, as `level_of` gives it; None for any other line.
+
+        ``before`` is the line of text right before it, empty where it is apart from it; ``after`` is the next line that
+        is not empty; ``alone`` says whether it is apart from both.
+        """
+        number = number_of(line)
+        is_next = self._is_next(number)
+        if not (self._is_known(line, before) or (alone and self._is_title(line, after, is_next=is_next))):
+            return None
+        if number and is_next:
+            self._last = number
+        return level_of(line)
+
+    def _is_known(self, line: str, before: str) -> bool:
+        return is_known_title(line) and not line[0].islower() and (not before or bool(_STOPPED.search(before)))
+
+    def _is_title(self, line: str, after: str, *, is_next: bool) -> bool:
+        words = line.split()
+        is_titled = line[0].isupper() and sum(map(str.isalpha, line)) >= _LEAST_LETTERS
+        leads_on = len(after) >= _LEAST_TEXT or bool(_STOPPED.search(after)) or is_known_title(after)
+        return (is_titled or is_next) and len(words) <= _MOST_WORDS and not _STOPPED.search(line) and leads_on
+
+    def _is_next(self, number: tuple[int, ...]) -> bool:
+        if not number:
+            return False
+        *outer, last = number
+        return number == (*self._last, 1) or (
+            len(number) <= len(self._last)
+            and tuple(outer) == self._last[: len(outer)]
+            and last == self._last[len(outer)] + 1
+        )
