@@ -66,10 +66,10 @@ def test_a_system_that_needs_the_answers_is_refused() -> None:
 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "paper.pdf").write_bytes(b"%PDF\xff\xfe")
-    exit_code, output = _found(str(tmp_path / "paper.pdf"))
+    (tmp_path / "paper.rtf").write_bytes(b"{\\rtf1 Tea.}")
+    exit_code, output = _found(str(tmp_path / "paper.rtf"))
     assert exit_code != 0
-    assert "it is a PDF; take its text out first" in output
+    assert "it is RTF; save its text as plain text first" in output
 
 
 @pytest.mark.parametrize(

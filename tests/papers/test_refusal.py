@@ -32,10 +32,6 @@ def zipped() -> bytes:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (
-            b"%PDF-1.7\n%\xe2\xe3\xcf\xd3",
-            "it is a PDF; take its text out first, as with 'pdftotext paper.pdf paper.txt'",
-        ),
         (zipped(), r"it is a ZIP archive, as \.docx, \.odt and \.epub are; save its text as plain text first"),
         (gzip.compress(_SENTENCES.encode(), mtime=0), "it is packed by gzip; unpack it first with gunzip"),
         (b"{\\rtf1\\ansi Tea.}", "it is RTF"),

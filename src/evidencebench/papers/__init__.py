@@ -5,7 +5,7 @@ Read `paper` (the result) and `read` (the table of readers, one file each). Read
 knows titles and where the abstract ends, and `decoding` turns bytes into text.
 
 `markup_tree` is what XML and HTML are parsed into. `plain` reads plain text, with `text_lines`, `layout`, `line_ends`
-and `plain_headings`. `refusal` words the errors for what no reader takes.
+and `plain_headings`; the folder `pdf` reads PDFs. `refusal` words the errors for what no reader takes.
 
 Papers are fetched by `fetching`: `paper_ids` (how papers are named) and `europe_pmc` (the service that has them).
 """

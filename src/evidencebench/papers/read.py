@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
+from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
 from evidencebench.storage.reading import read_whole
 
@@ -25,7 +26,10 @@ class PaperReader:
 
 
 # The first reader that recognises a file reads it. Plain text comes last: it takes every file or refuses it.
-READERS = (PaperReader(recognises=lambda _: True, read=read_plain),)
+READERS = (
+    PaperReader(recognises=is_pdf, read=read_pdf),
+    PaperReader(recognises=lambda _: True, read=read_plain),
+)
 
 
 def read(path: Path) -> Paper:

@@ -12,7 +12,6 @@ from evidencebench.storage.reading import BROKEN_JSON
 
 # The first bytes of a file, what it is, and how to get its text.
 _BEGINNINGS = (
-    (b"%PDF", "a PDF", "take its text out first, as with 'pdftotext paper.pdf paper.txt'"),
     (b"PK\x03\x04", "a ZIP archive, as .docx, .odt and .epub are", "save its text as plain text first"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, as .doc is", "save its text as plain text first"),
     (b"{\\rtf", "RTF", "save its text as plain text first"),

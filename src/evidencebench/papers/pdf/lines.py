@@ -1,0 +1,190 @@
+"""Lines of a page: characters that stand beside each other, super- and subscripts among them."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from evidencebench.papers.pdf.characters import Font
+from evidencebench.papers.pdf.pages import Page
+
+# In sizes of type.
+_WIDEST_GAP = 1.5  # between the words of a line; columns and cells are further apart
+_LABEL_GAP = 2.5  # behind a short label, such as a heading's number or a bullet
+_NUMBER_GAP = 0.6  # behind a number that may be that of the line
+_SPACE = 0.22  # from here on a gap is a space, though the file has none
+_OVERLAP = 0.6
+_SAME_BASELINE = 0.1
+_SAME_ROW = 0.3
+_SCRIPT_SHIFT = 0.75
+_LONGEST_LABEL = 5
+
+_BOLD = re.compile(r"bold|black|heavy|demi|CMBX|CMSSBX|\.B(?![a-z])|-B(?![a-z])|AdvP?[A-Z]+-?b$", re.IGNORECASE)
+_ITALIC = re.compile(r"ital|obli|CMTI|CMSL|\.I(?![a-z])|-I(?![a-z])", re.IGNORECASE)
+_FORCE_BOLD = 1 << 18
+_SUBSET = re.compile(r"^[A-Z]{6}\+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How type looks: its font without the letters that mark a part of it, its size in points."""
+
+    name: str
+    size: float
+    is_bold: bool
+    is_italic: bool
+
+
+def styles_of(fonts: Sequence[Font]) -> tuple[Style, ...]:
+    """Return the styles of fonts, in the same order."""
+    return tuple(
+        Style(
+            name=_SUBSET.sub("", font.name),
+            size=round(font.size, 1),
+            is_bold=bool(font.flags & _FORCE_BOLD or _BOLD.search(font.name)),
+            is_italic=bool(_ITALIC.search(font.name)),
+        )
+        for font in fonts
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glyph:
+    """A character of a line: its place in the page; whether a space stands before it; 1 raised, -1 lowered, else 0."""
+
+    index: int
+    has_space: bool
+    script: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line, or a part of one that stands apart; places as in `PageArrays`.
+
+    Attributes
+    ----------
+    page, glyphs
+        Where its text comes from.
+    text
+        Its characters and spaces.
+    style
+        That of most of its characters.
+    column
+        The left and the right edge of the column that it stands in; at first its own.
+    """
+
+    page: Page
+    glyphs: tuple[Glyph, ...]
+    text: str
+    left: float
+    right: float
+    baseline: float
+    style: Style
+    column: tuple[float, float]
+
+    @property
+    def size(self) -> float:
+        """Size of its type, at least a point."""
+        return max(self.style.size, 1.0)
+
+    @property
+    def top(self) -> float:
+        """About where its capitals end."""
+        return self.baseline - 0.75 * self.size
+
+    @property
+    def bottom(self) -> float:
+        """About where its letters end below."""
+        return self.baseline + 0.2 * self.size
+
+
+def lines_of(page: Page, styles: Sequence[Style]) -> list[Line]:
+    """Return the lines of a page in the order of the file, without what cannot be seen or does not stand upright."""
+    found: list[Line] = []
+    for group in _groups(page, styles):
+        line = _line(page, styles, group)
+        before = found[-1] if found else None
+        if before and len(before.text) <= _LONGEST_LABEL and _continues(before, line, _LABEL_GAP):
+            found[-1] = joined(before, line)
+        else:
+            found.append(line)
+    return found
+
+
+def joined(first: Line, second: Line) -> Line:
+    """Return one line of two that stand beside each other."""
+    glyphs = (*first.glyphs, replace(second.glyphs[0], has_space=True), *second.glyphs[1:])
+    longer = first if len(first.glyphs) > len(second.glyphs) else second
+    return replace(
+        longer,
+        glyphs=glyphs,
+        text=f"{first.text} {second.text}",
+        left=min(first.left, second.left),
+        right=max(first.right, second.right),
+        column=(min(first.left, second.left), max(first.right, second.right)),
+    )
+
+
+def _continues(first: Line, second: Line, gap: float) -> bool:
+    size = max(first.size, second.size)
+    is_level = abs(first.baseline - second.baseline) < _SAME_ROW * size
+    return is_level and -_SAME_ROW < (second.left - first.right) / size < gap
+
+
+def _groups(page: Page, styles: Sequence[Style]) -> Iterator[list[Glyph]]:
+    """Yield the characters of each line."""
+    arrays = page.arrays
+    group: list[Glyph] = []
+    is_number = True
+    has_space = False
+    for index, character in enumerate(page.text):
+        if character.isspace():
+            has_space = True
+            continue
+        if arrays.directions[index] != page.direction or not page.is_shown(index) or character < " ":
+            continue
+        if group:
+            last = group[-1].index
+            size = max(styles[arrays.fonts[index]].size, styles[arrays.fonts[last]].size, 1.0)
+            gap = (arrays.lefts[index] - arrays.rights[last]) / size
+            shift = abs(arrays.baselines[index] - arrays.baselines[last]) / size
+            widest = _NUMBER_GAP if is_number or shift > _SAME_BASELINE else _WIDEST_GAP
+            if not (-_OVERLAP < gap < widest and shift < _SCRIPT_SHIFT):
+                yield group
+                group, is_number = [], True
+            has_space = bool(group) and (has_space or gap > _SPACE)
+        else:
+            has_space = False
+        group.append(Glyph(index=index, has_space=has_space))
+        is_number = is_number and character.isdigit()
+        has_space = False
+    if group:
+        yield group
+
+
+def _line(page: Page, styles: Sequence[Style], group: Sequence[Glyph]) -> Line:
+    arrays = page.arrays
+    style = styles[Counter(arrays.fonts[glyph.index] for glyph in group).most_common(1)[0][0]]
+    heights: defaultdict[float, float] = defaultdict(float)
+    for glyph in group:
+        heights[round(arrays.baselines[glyph.index], 1)] += styles[arrays.fonts[glyph.index]].size
+    baseline = max(heights, key=heights.__getitem__)
+    size = max(style.size, 1.0)
+    glyphs = tuple(
+        replace(glyph, script=1 if rise > 0 else -1)
+        if abs(rise := baseline - arrays.baselines[glyph.index]) > _SAME_BASELINE * size
+        else glyph
+        for glyph in group
+    )
+    left = min(arrays.lefts[glyph.index] for glyph in group)
+    right = max(arrays.rights[glyph.index] for glyph in group)
+    return Line(
+        page=page,
+        glyphs=glyphs,
+        text="".join(" " * glyph.has_space + page.text[glyph.index] for glyph in group),
+        left=left,
+        right=right,
+        baseline=baseline,
+        style=style,
+        column=(left, right),
+    )

@@ -1,0 +1,97 @@
+"""Running heads and feet, page numbers and line numbers: what stands on pages but is no part of the paper's text."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from evidencebench.papers.pdf.lines import Line
+
+_N_EDGE_ROWS = 3  # at the top and at the foot of a page
+_EDGE_GAP = 1.6  # between them and the text, in sizes of type
+_LEAST_REPEATED = 0.3  # the share of pages from which on a line runs
+_SAME_PLACE = 4.0  # points
+_NUMBER = re.compile(r"\d+")
+_PAGE_NUMBER = re.compile(
+    r"(?:page )?(?:[A-Za-z]{0,2}\d{1,6}|[ivxl]{1,6})(?: (?:of|/) \d+)?|[-\u2013\u2014] ?\d+ ?[-\u2013\u2014]",
+    re.IGNORECASE,
+)
+_LEAST_NUMBERED = 5  # lines of a page
+_LONGEST_NUMBER = 5
+
+
+def running_lines(pages: Sequence[Sequence[Line]]) -> set[int]:
+    """Return the identities of the lines that run over the pages: heads, feet and page numbers."""
+    edges = [_edge_lines(lines) for lines in pages]
+    heights: Mapping[str, list[tuple[int, float]]] = _heights(edges)
+    least = max(2, round(_LEAST_REPEATED * len(pages)))
+    found = set()
+    for number, lines in enumerate(edges):
+        for line in lines:
+            near = {
+                other for other, baseline in heights[_pattern(line.text)] if abs(baseline - line.baseline) < _SAME_PLACE
+            }
+            alone = _PAGE_NUMBER.fullmatch(line.text) is not None
+            if len(near) >= least or (alone and (len(pages) == 1 or _counts(edges, number, line))):
+                found.add(id(line))
+    return found
+
+
+def line_numbers(lines: Sequence[Line]) -> set[int]:
+    """Return the identities of the lines that only number the lines of a manuscript's page."""
+    numbers = [line for line in lines if line.text.isdecimal() and len(line.text) <= _LONGEST_NUMBER]
+    columns: dict[int, list[Line]] = defaultdict(list)
+    for line in sorted(numbers, key=lambda line: line.baseline):
+        columns[round(line.right / 6)].append(line)
+    found = set()
+    for column in columns.values():
+        steps = Counter(int(below.text) - int(above.text) for above, below in pairwise(column))
+        step, n = steps.most_common(1)[0] if steps else (0, 0)
+        if n + 1 >= _LEAST_NUMBERED and n >= 0.8 * (len(column) - 1) and step in (1, 5):
+            found |= {id(line) for line in column}
+    return found
+
+
+def _edge_lines(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines at the top and at the foot of a page that stand apart from its text."""
+    rows = sorted(lines, key=lambda line: line.baseline)
+    return [*_apart(rows), *_apart(rows[::-1])]
+
+
+def _apart(lines: Sequence[Line]) -> list[Line]:
+    """Return the lines before the last wide gap of the first rows."""
+    n_rows, n_apart = 1, 0
+    for place, (line, after) in enumerate(pairwise(lines), start=1):
+        step = abs(after.baseline - line.baseline)
+        if step > _EDGE_GAP * max(line.size, after.size):
+            n_apart = place
+        n_rows += step > 0.5 * line.size
+        if n_rows > _N_EDGE_ROWS:
+            break
+    return list(lines[:n_apart])
+
+
+def _heights(edges: Sequence[Sequence[Line]]) -> dict[str, list[tuple[int, float]]]:
+    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    for number, lines in enumerate(edges):
+        for line in lines:
+            found[_pattern(line.text)].append((number, line.baseline))
+    return found
+
+
+def _pattern(text: str) -> str:
+    return _NUMBER.sub("#", text.casefold())
+
+
+def _counts(edges: Sequence[Sequence[Line]], number: int, line: Line) -> bool:
+    """Whether the page before or behind has a page number that is one less or more."""
+    own = _NUMBER.search(line.text)
+    if own is None:
+        return False
+    for other in (number - 2, number - 1, number + 1, number + 2):
+        if 0 <= other < len(edges):
+            expected = int(own[0]) + other - number
+            for found in edges[other]:
+                if _PAGE_NUMBER.fullmatch(found.text) and (n := _NUMBER.search(found.text)) and int(n[0]) == expected:
+                    return True
+    return False

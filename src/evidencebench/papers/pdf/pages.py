@@ -1,0 +1,142 @@
+"""The pages of a PDF as characters with their places, taken out by a child process."""
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+
+import msgspec
+
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.pdf import characters
+from evidencebench.papers.pdf.characters import Font, Found, PageArrays, PageFound, turned
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_PROGRAM = "evidencebench.papers.pdf.extraction"
+_OCR = "recognise its text first, as with 'ocrmypdf scan.pdf paper.pdf'"
+_LEAST_CHARACTERS = 80  # of a page that holds text
+_FEW_PAGES = 0.5
+"""From this share of pages without text on, a PDF is scanned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page; the places of its characters are those on a page turned so that most of its text stands upright.
+
+    Attributes
+    ----------
+    number
+        From 1.
+    start
+        Where its text begins in the text of all pages.
+    text
+        One character an entry of ``arrays``.
+    box
+        Left, top, right, bottom of what is shown of it, downwards, in points.
+    direction
+        Which text stands upright, as in `PageArrays.directions`.
+    is_recognised
+        Whether its text lies invisibly over the picture of a scanned page.
+    is_broken
+        Whether PDFium could not read it.
+    """
+
+    number: int
+    start: int
+    text: str
+    arrays: PageArrays
+    box: tuple[float, float, float, float]
+    direction: int
+    is_recognised: bool
+    is_broken: bool
+
+    def is_shown(self, index: int) -> bool:
+        """Whether a character can be seen."""
+        flags = self.arrays.flags[index]
+        return not flags & characters.OFF_PAGE and (self.is_recognised or not flags & characters.HIDDEN)
+
+
+def pages_of(content: bytes, name: str) -> tuple[tuple[Page, ...], tuple[Font, ...]]:
+    """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it has no text."""
+    try:
+        ended = subprocess.run(  # noqa: S603 our own program
+            [sys.executable, "-P", "-m", _PROGRAM],
+            input=content,
+            capture_output=True,
+            timeout=characters.SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UnreadableError(
+            f"{name}: PDF: expected to be read in {characters.SECONDS} seconds, got no end; it may be damaged: open it "
+            "in a viewer and print it to a new PDF"
+        ) from error
+    head, _, data = ended.stdout.partition(b"\n")
+    if ended.returncode or not head:
+        raise UnreadableError(
+            f"{name}: PDF: damaged: PDFium, which reads it, ended with status {ended.returncode}; open it in a viewer "
+            "and print it to a new PDF"
+        )
+    found = msgspec.json.decode(head, type=Found)
+    if found.error:
+        raise UnreadableError(f"{name}: PDF: {_words(found)}")
+    pages = tuple(_pages(found.pages, data))
+    n_shown = [sum(not one.isspace() for one in page.text) for page in pages]
+    n_without = sum(n < _LEAST_CHARACTERS for n in n_shown)
+    if not any(n_shown) or n_without > _FEW_PAGES * len(pages):
+        raise UnreadableError(
+            f"{name}: PDF: scanned: {n_without} of {len(pages)} pages hold no text, only pictures of it; {_OCR}"
+        )
+    return pages, tuple(found.fonts)
+
+
+def text_of_pages(pages: Sequence[Page]) -> str:
+    """Return the text in which `Paper.spans` of a PDF count: that of its pages, joined by form feeds."""
+    return "\f".join(page.text for page in pages)
+
+
+def _words(found: Found) -> str:
+    if found.error == "encrypted":
+        return "encrypted: it opens only with a password; save a copy without one"
+    if found.error == "damaged":
+        return "damaged: PDFium cannot open it; fetch it again, or open it in a viewer and print it to a new PDF"
+    if found.error == "pages":
+        most = f"expected 1 to {characters.MOST_PAGES:,} pages, got {found.amount:,}"
+        return f"{most}; take the pages of one paper out of it"
+    return (
+        f"expected at most {characters.MOST_CHARACTERS:,} characters, but its first {found.amount:,} pages hold more; "
+        "take the pages of one paper out of it"
+    )
+
+
+def _pages(found: Sequence[PageFound], data: bytes) -> list[Page]:
+    pages: list[Page] = []
+    place, start = 0, 0
+    for number, one in enumerate(found, start=1):
+        arrays = PageArrays()
+        for array in arrays.all:
+            size = one.n_characters * array.itemsize
+            array.frombytes(data[place : place + size])
+            place += size
+        text = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
+        seen = [not flags & (characters.GENERATED | characters.OFF_PAGE) for flags in arrays.flags]
+        directions = Counter(compress(arrays.directions, seen))
+        direction = max((0, 1, 3, 2), key=directions.__getitem__)
+        hidden = sum(flags & characters.HIDDEN for flags in compress(arrays.flags, seen))
+        pages.append(
+            Page(
+                number=number,
+                start=start,
+                text=text,
+                arrays=arrays,
+                box=turned(*one.box, direction),
+                direction=direction,
+                is_recognised=2 * hidden > sum(seen),
+                is_broken=one.is_broken,
+            )
+        )
+        start += len(text) + 1
+    return pages

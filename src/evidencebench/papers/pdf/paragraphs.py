@@ -1,0 +1,120 @@
+"""Paragraphs: lines that belong together by spacing, indentation and style."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from evidencebench.papers.pdf.lines import Line, Style
+
+# In sizes of type.
+_INDENT = 0.7
+_SAME_SIZE = 0.06
+_WIDER = 1.25  # of the usual step from line to line: a gap between paragraphs
+_SLACK = 1.0
+_LEAST_STEP = 0.3
+
+_ENDED = re.compile(r"[.!?:;][\"'\u2019\u201d)\]]*(?:[\d,\u2013-]|\[[\d, \u2013-]+\])*$")
+_BEGINS = re.compile(r"[\"'\u2018\u201c(\[]?(?:[A-Z0-9]|[\u2022\u25cf\u25aa\u2013\u2014-] )")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """Lines of one paragraph, or a heading's, or a part of one that a column ends."""
+
+    lines: tuple[Line, ...]
+
+    @property
+    def text(self) -> str:
+        """Its text, hyphens at line ends kept."""
+        return " ".join(line.text for line in self.lines)
+
+    @property
+    def style(self) -> Style:
+        """That of most of its characters."""
+        styles: Counter[Style] = Counter()
+        for line in self.lines:
+            styles[line.style] += len(line.glyphs)
+        return styles.most_common(1)[0][0]
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether its last sentence has an end."""
+        return _ENDED.search(self.lines[-1].text) is not None
+
+
+def paragraphs_of(lines: Sequence[Line], styles: Sequence[Style]) -> list[Paragraph]:
+    """Return the paragraphs of lines in reading order; one that goes on in the next column is two."""
+    steps = _usual_steps(lines)
+    groups: list[list[Line]] = []
+    for line in lines:
+        if groups and not _is_new(groups[-1], line, steps, styles):
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    return [Paragraph(lines=tuple(group)) for group in groups]
+
+
+def _usual_steps(lines: Sequence[Line]) -> Mapping[float, float]:
+    """Return size of type -> the most frequent step from line to line, in points."""
+    found: dict[float, Counter[float]] = defaultdict(Counter)
+    for above, below in pairwise(lines):
+        step = below.baseline - above.baseline
+        if above.page is below.page and above.style.size == below.style.size and 0 < step < 3 * above.size:
+            found[above.style.size][round(step, 0)] += 1
+    return {size: counter.most_common(1)[0][0] for size, counter in found.items()}
+
+
+def _is_new(group: Sequence[Line], line: Line, steps: Mapping[float, float], styles: Sequence[Style]) -> bool:
+    before = group[-1]
+    size = max(before.size, line.size)
+    step = line.baseline - before.baseline
+    widest = max(_WIDER * steps.get(before.style.size, 1.2 * size), 1.05 * size) + 0.5
+    return (
+        before.page is not line.page
+        or before.column != line.column
+        or not _LEAST_STEP * size < step <= widest
+        or abs(before.size - line.size) > _SAME_SIZE * size
+        or _changes_style(group, line, styles)
+        or _is_indented(group, line, size)
+        or _is_broken_off(before, line, size)
+    )
+
+
+def _changes_style(group: Sequence[Line], line: Line, styles: Sequence[Style]) -> bool:
+    before = group[-1]
+    if is_uniform(before, "is_bold", styles) != is_uniform(line, "is_bold", styles):
+        return True
+    was_italic, is_italic = (is_uniform(one, "is_italic", styles) for one in (before, line))
+    first = styles[line.page.arrays.fonts[line.glyphs[0].index]]
+    # Names of species and journals may fill a line within a paragraph.
+    return (was_italic and len(group) == 1 and not first.is_italic) or (
+        is_italic and not was_italic and _ENDED.search(before.text) is not None
+    )
+
+
+def _is_indented(group: Sequence[Line], line: Line, size: float) -> bool:
+    """Whether the line stands out to the right as a paragraph's first, or to the left as the first of a list's item."""
+    before, indent = group[-1], _INDENT * size
+    is_indented = line.left > before.left + indent and (len(group) > 1 or _ENDED.search(before.text) is not None)
+    hangs = len(group) > 1 and line.left < before.left - indent and before.left > group[0].left + indent
+    return is_indented or hangs
+
+
+def _is_broken_off(before: Line, line: Line, size: float) -> bool:
+    """Whether the line's first word would have had room on the line before, which ends a sentence."""
+    word = line.text.partition(" ")[0]
+    width = (line.right - line.left) * len(word) / len(line.text)
+    fits = before.right + width + _SLACK * size < line.column[1]
+    return fits and _ENDED.search(before.text) is not None and _BEGINS.match(line.text) is not None
+
+
+def is_uniform(line: Line, trait: str, styles: Sequence[Style]) -> bool:
+    """Say whether all letters of a line are bold (``is_bold``), or italic (``is_italic``)."""
+    fonts = line.page.arrays.fonts
+    return all(
+        getattr(styles[fonts[glyph.index]], trait)
+        for glyph in line.glyphs
+        if not glyph.script and line.page.text[glyph.index].isalpha()
+    )
