@@ -18,7 +18,7 @@ OBLIQUE = 4
 """The direction of text that is not upright (0) nor turned by one (counter-clockwise), two or three right angles."""
 
 
-class Font(msgspec.Struct, frozen=True, kw_only=True):
+class PdfFont(msgspec.Struct, frozen=True, kw_only=True):
     """A font in a size; ``flags`` are those of PDF's font descriptors."""
 
     name: str
@@ -40,7 +40,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     error: str = ""
     amount: int = 0
     pages: list[PageFound] = []
-    fonts: list[Font] = []
+    fonts: list[PdfFont] = []
 
 
 @dataclass(slots=True)

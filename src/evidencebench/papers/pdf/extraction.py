@@ -23,10 +23,10 @@ from evidencebench.papers.pdf.characters import (
     OBLIQUE,
     OFF_PAGE,
     SECONDS,
-    Font,
     Found,
     PageArrays,
     PageFound,
+    PdfFont,
     turned,
 )
 
@@ -53,7 +53,7 @@ def _extract(content: bytes, target: BinaryIO) -> None:
         error = "encrypted" if encrypted else "damaged" if not document else "pages"
         target.write(msgspec.json.encode(Found(error=error, amount=n_pages)) + b"\n")
         return
-    fonts: dict[Font, int] = {}
+    fonts: dict[PdfFont, int] = {}
     pages: list[PageFound] = []
     arrays: list[PageArrays] = []
     n_left = MOST_CHARACTERS
@@ -80,7 +80,7 @@ def _extract(content: bytes, target: BinaryIO) -> None:
         target.writelines(one.tobytes() for one in page_arrays.all)
 
 
-def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[Font, int]) -> PageArrays:
+def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFont, int]) -> PageArrays:
     found = PageArrays()
     box, matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
     x, y = ctypes.c_double(), ctypes.c_double()
@@ -88,7 +88,7 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[Font, 
     known: dict[int, tuple[int, int, int]] = {}  # text object -> font, direction, flags
     font, direction, flags = 0, 0, 0
     if not fonts:
-        fonts[Font(name="", flags=0, size=0)] = 0
+        fonts[PdfFont(name="", flags=0, size=0)] = 0
     for index in range(n):
         code = pdfium.FPDFText_GetUnicode(text, index)
         generated = pdfium.FPDFText_IsGenerated(text, index) == 1
@@ -117,12 +117,12 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[Font, 
     return found
 
 
-def _look(text: Any, index: int, text_object: Any, matrix: Any, fonts: dict[Font, int]) -> tuple[int, int, int]:
+def _look(text: Any, index: int, text_object: Any, matrix: Any, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
     """Return font, direction and flags of a character, and so of its text object."""
     name, name_flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
     pdfium.FPDFText_GetFontInfo(text, index, name, _NAME_BYTES, name_flags)
     size = pdfium.FPDFText_GetFontSize(text, index) * math.hypot(matrix.c, matrix.d)
-    font = Font(
+    font = PdfFont(
         name=name.value.decode("utf-8", "replace"),
         flags=name_flags.value,
         size=round(size, 2) if math.isfinite(size) else 0.0,

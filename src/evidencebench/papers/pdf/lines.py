@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from evidencebench.papers.pdf.characters import Font
-from evidencebench.papers.pdf.pages import Page
+from evidencebench.papers.pdf.characters import PdfFont
+from evidencebench.papers.pdf.pages import PdfPage
 
 # In sizes of type.
 _WIDEST_GAP = 1.5  # between the words of a line; columns and cells are further apart
@@ -26,7 +26,7 @@ _SUBSET = re.compile(r"^[A-Z]{6}\+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
+class TypeStyle:
     """How type looks: its font without the letters that mark a part of it, its size in points."""
 
     name: str
@@ -35,10 +35,10 @@ class Style:
     is_italic: bool
 
 
-def styles_of(fonts: Sequence[Font]) -> tuple[Style, ...]:
+def styles_of(fonts: Sequence[PdfFont]) -> tuple[TypeStyle, ...]:
     """Return the styles of fonts, in the same order."""
     return tuple(
-        Style(
+        TypeStyle(
             name=_SUBSET.sub("", font.name),
             size=round(font.size, 1),
             is_bold=bool(font.flags & _FORCE_BOLD or _BOLD.search(font.name)),
@@ -58,7 +58,7 @@ class Glyph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class PrintedLine:
     """A line, or a part of one that stands apart; places as in `PageArrays`.
 
     Attributes
@@ -73,13 +73,13 @@ class Line:
         The left and the right edge of the column that it stands in; at first its own.
     """
 
-    page: Page
+    page: PdfPage
     glyphs: tuple[Glyph, ...]
     text: str
     left: float
     right: float
     baseline: float
-    style: Style
+    style: TypeStyle
     column: tuple[float, float]
 
     @property
@@ -98,9 +98,9 @@ class Line:
         return self.baseline + 0.2 * self.size
 
 
-def lines_of(page: Page, styles: Sequence[Style]) -> list[Line]:
+def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> list[PrintedLine]:
     """Return the lines of a page in the order of the file, without what cannot be seen or does not stand upright."""
-    found: list[Line] = []
+    found: list[PrintedLine] = []
     for group in _groups(page, styles):
         line = _line(page, styles, group)
         before = found[-1] if found else None
@@ -111,7 +111,7 @@ def lines_of(page: Page, styles: Sequence[Style]) -> list[Line]:
     return found
 
 
-def joined(first: Line, second: Line) -> Line:
+def joined(first: PrintedLine, second: PrintedLine) -> PrintedLine:
     """Return one line of two that stand beside each other."""
     glyphs = (*first.glyphs, replace(second.glyphs[0], has_space=True), *second.glyphs[1:])
     longer = first if len(first.glyphs) > len(second.glyphs) else second
@@ -125,13 +125,13 @@ def joined(first: Line, second: Line) -> Line:
     )
 
 
-def _continues(first: Line, second: Line, gap: float) -> bool:
+def _continues(first: PrintedLine, second: PrintedLine, gap: float) -> bool:
     size = max(first.size, second.size)
     is_level = abs(first.baseline - second.baseline) < _SAME_ROW * size
     return is_level and -_SAME_ROW < (second.left - first.right) / size < gap
 
 
-def _groups(page: Page, styles: Sequence[Style]) -> Iterator[list[Glyph]]:
+def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]:
     """Yield the characters of each line."""
     arrays = page.arrays
     group: list[Glyph] = []
@@ -162,7 +162,7 @@ def _groups(page: Page, styles: Sequence[Style]) -> Iterator[list[Glyph]]:
         yield group
 
 
-def _line(page: Page, styles: Sequence[Style], group: Sequence[Glyph]) -> Line:
+def _line(page: PdfPage, styles: Sequence[TypeStyle], group: Sequence[Glyph]) -> PrintedLine:
     arrays = page.arrays
     style = styles[Counter(arrays.fonts[glyph.index] for glyph in group).most_common(1)[0][0]]
     heights: defaultdict[float, float] = defaultdict(float)
@@ -178,7 +178,7 @@ def _line(page: Page, styles: Sequence[Style], group: Sequence[Glyph]) -> Line:
     )
     left = min(arrays.lefts[glyph.index] for glyph in group)
     right = max(arrays.rights[glyph.index] for glyph in group)
-    return Line(
+    return PrintedLine(
         page=page,
         glyphs=glyphs,
         text="".join(" " * glyph.has_space + page.text[glyph.index] for glyph in group),

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from evidencebench.papers.pdf.lines import Line
+from evidencebench.papers.pdf.lines import PrintedLine
 
 _N_EDGE_ROWS = 3  # at the top and at the foot of a page
 _EDGE_GAP = 1.6  # between them and the text, in sizes of type
@@ -20,7 +20,7 @@ _LEAST_NUMBERED = 5  # lines of a page
 _LONGEST_NUMBER = 5
 
 
-def running_lines(pages: Sequence[Sequence[Line]]) -> set[int]:
+def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[int]:
     """Return the identities of the lines that run over the pages: heads, feet and page numbers."""
     edges = [_edge_lines(lines) for lines in pages]
     heights: Mapping[str, list[tuple[int, float]]] = _heights(edges)
@@ -37,10 +37,10 @@ def running_lines(pages: Sequence[Sequence[Line]]) -> set[int]:
     return found
 
 
-def line_numbers(lines: Sequence[Line]) -> set[int]:
+def line_numbers(lines: Sequence[PrintedLine]) -> set[int]:
     """Return the identities of the lines that only number the lines of a manuscript's page."""
     numbers = [line for line in lines if line.text.isdecimal() and len(line.text) <= _LONGEST_NUMBER]
-    columns: dict[int, list[Line]] = defaultdict(list)
+    columns: dict[int, list[PrintedLine]] = defaultdict(list)
     for line in sorted(numbers, key=lambda line: line.baseline):
         columns[round(line.right / 6)].append(line)
     found = set()
@@ -52,13 +52,13 @@ def line_numbers(lines: Sequence[Line]) -> set[int]:
     return found
 
 
-def _edge_lines(lines: Sequence[Line]) -> list[Line]:
+def _edge_lines(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """Return the lines at the top and at the foot of a page that stand apart from its text."""
     rows = sorted(lines, key=lambda line: line.baseline)
     return [*_apart(rows), *_apart(rows[::-1])]
 
 
-def _apart(lines: Sequence[Line]) -> list[Line]:
+def _apart(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """Return the lines before the last wide gap of the first rows."""
     n_rows, n_apart = 1, 0
     for place, (line, after) in enumerate(pairwise(lines), start=1):
@@ -71,7 +71,7 @@ def _apart(lines: Sequence[Line]) -> list[Line]:
     return list(lines[:n_apart])
 
 
-def _heights(edges: Sequence[Sequence[Line]]) -> dict[str, list[tuple[int, float]]]:
+def _heights(edges: Sequence[Sequence[PrintedLine]]) -> dict[str, list[tuple[int, float]]]:
     found: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for number, lines in enumerate(edges):
         for line in lines:
@@ -83,7 +83,7 @@ def _pattern(text: str) -> str:
     return _NUMBER.sub("#", text.casefold())
 
 
-def _counts(edges: Sequence[Sequence[Line]], number: int, line: Line) -> bool:
+def _counts(edges: Sequence[Sequence[PrintedLine]], number: int, line: PrintedLine) -> bool:
     """Whether the page before or behind has a page number that is one less or more."""
     own = _NUMBER.search(line.text)
     if own is None:

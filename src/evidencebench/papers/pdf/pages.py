@@ -12,7 +12,7 @@ import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.pdf import characters
-from evidencebench.papers.pdf.characters import Font, Found, PageArrays, PageFound, turned
+from evidencebench.papers.pdf.characters import Found, PageArrays, PageFound, PdfFont, turned
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _PROGRAM = "evidencebench.papers.pdf.extraction"
@@ -23,7 +23,7 @@ _FEW_PAGES = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class PdfPage:
     """A page; the places of its characters are those on a page turned so that most of its text stands upright.
 
     Attributes
@@ -59,7 +59,7 @@ class Page:
         return not flags & characters.OFF_PAGE and (self.is_recognised or not flags & characters.HIDDEN)
 
 
-def pages_of(content: bytes, name: str) -> tuple[tuple[Page, ...], tuple[Font, ...]]:
+def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
     """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it has no text."""
     try:
         ended = subprocess.run(  # noqa: S603 our own program
@@ -93,7 +93,7 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[Page, ...], tuple[Font, .
     return pages, tuple(found.fonts)
 
 
-def text_of_pages(pages: Sequence[Page]) -> str:
+def text_of_pages(pages: Sequence[PdfPage]) -> str:
     """Return the text in which `Paper.spans` of a PDF count: that of its pages, joined by form feeds."""
     return "\f".join(page.text for page in pages)
 
@@ -112,8 +112,8 @@ def _words(found: Found) -> str:
     )
 
 
-def _pages(found: Sequence[PageFound], data: bytes) -> list[Page]:
-    pages: list[Page] = []
+def _pages(found: Sequence[PageFound], data: bytes) -> list[PdfPage]:
+    pages: list[PdfPage] = []
     place, start = 0, 0
     for number, one in enumerate(found, start=1):
         arrays = PageArrays()
@@ -127,7 +127,7 @@ def _pages(found: Sequence[PageFound], data: bytes) -> list[Page]:
         direction = max((0, 1, 3, 2), key=directions.__getitem__)
         hidden = sum(flags & characters.HIDDEN for flags in compress(arrays.flags, seen))
         pages.append(
-            Page(
+            PdfPage(
                 number=number,
                 start=start,
                 text=text,

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from evidencebench.papers.pdf.lines import Glyph, Line
+from evidencebench.papers.pdf.lines import Glyph, PrintedLine
 from evidencebench.papers.sourced_text import SourcedText, TextWriter
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -14,7 +14,7 @@ _LAST_WORD = re.compile(r"[\w-]+$")
 _FIRST_WORD = re.compile(r"[\w-]+")
 
 
-def vocabulary_of(lines: Iterable[Line]) -> Counter[str]:
+def vocabulary_of(lines: Iterable[PrintedLine]) -> Counter[str]:
     """Return how often each word stands within a line, in lower case, hyphens within it kept."""
     found: Counter[str] = Counter()
     for line in lines:
@@ -23,7 +23,7 @@ def vocabulary_of(lines: Iterable[Line]) -> Counter[str]:
     return found
 
 
-def text_of_lines(lines: Sequence[Line], vocabulary: Counter[str]) -> SourcedText:
+def text_of_lines(lines: Sequence[PrintedLine], vocabulary: Counter[str]) -> SourcedText:
     """Return the text of a paragraph's lines."""
     writer = TextWriter()
     for place, line in enumerate(lines):
@@ -54,7 +54,7 @@ def keeps_hyphen(line: str, after: str, vocabulary: Counter[str]) -> bool:
     return len(last) == 1 or (vocabulary[last] > 0 and vocabulary[behind.partition("-")[0]] > 0)
 
 
-def _write(writer: TextWriter, line: Line, glyphs: Sequence[Glyph]) -> None:
+def _write(writer: TextWriter, line: PrintedLine, glyphs: Sequence[Glyph]) -> None:
     start = line.page.start
     for glyph in glyphs:
         if glyph.has_space:

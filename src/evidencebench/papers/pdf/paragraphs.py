@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from evidencebench.papers.pdf.lines import Line, Style
+from evidencebench.papers.pdf.lines import PrintedLine, TypeStyle
 
 # In sizes of type.
 _INDENT = 0.7
@@ -20,10 +20,10 @@ _BEGINS = re.compile(r"[\"'\u2018\u201c(\[]?(?:[A-Z0-9]|[\u2022\u25cf\u25aa\u201
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paragraph:
+class PrintedParagraph:
     """Lines of one paragraph, or a heading's, or a part of one that a column ends."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PrintedLine, ...]
 
     @property
     def text(self) -> str:
@@ -31,9 +31,9 @@ class Paragraph:
         return " ".join(line.text for line in self.lines)
 
     @property
-    def style(self) -> Style:
+    def style(self) -> TypeStyle:
         """That of most of its characters."""
-        styles: Counter[Style] = Counter()
+        styles: Counter[TypeStyle] = Counter()
         for line in self.lines:
             styles[line.style] += len(line.glyphs)
         return styles.most_common(1)[0][0]
@@ -44,19 +44,19 @@ class Paragraph:
         return _ENDED.search(self.lines[-1].text) is not None
 
 
-def paragraphs_of(lines: Sequence[Line], styles: Sequence[Style]) -> list[Paragraph]:
+def paragraphs_of(lines: Sequence[PrintedLine], styles: Sequence[TypeStyle]) -> list[PrintedParagraph]:
     """Return the paragraphs of lines in reading order; one that goes on in the next column is two."""
     steps = _usual_steps(lines)
-    groups: list[list[Line]] = []
+    groups: list[list[PrintedLine]] = []
     for line in lines:
         if groups and not _is_new(groups[-1], line, steps, styles):
             groups[-1].append(line)
         else:
             groups.append([line])
-    return [Paragraph(lines=tuple(group)) for group in groups]
+    return [PrintedParagraph(lines=tuple(group)) for group in groups]
 
 
-def _usual_steps(lines: Sequence[Line]) -> Mapping[float, float]:
+def _usual_steps(lines: Sequence[PrintedLine]) -> Mapping[float, float]:
     """Return size of type -> the most frequent step from line to line, in points."""
     found: dict[float, Counter[float]] = defaultdict(Counter)
     for above, below in pairwise(lines):
@@ -66,7 +66,9 @@ def _usual_steps(lines: Sequence[Line]) -> Mapping[float, float]:
     return {size: counter.most_common(1)[0][0] for size, counter in found.items()}
 
 
-def _is_new(group: Sequence[Line], line: Line, steps: Mapping[float, float], styles: Sequence[Style]) -> bool:
+def _is_new(
+    group: Sequence[PrintedLine], line: PrintedLine, steps: Mapping[float, float], styles: Sequence[TypeStyle]
+) -> bool:
     before = group[-1]
     size = max(before.size, line.size)
     step = line.baseline - before.baseline
@@ -82,7 +84,7 @@ def _is_new(group: Sequence[Line], line: Line, steps: Mapping[float, float], sty
     )
 
 
-def _changes_style(group: Sequence[Line], line: Line, styles: Sequence[Style]) -> bool:
+def _changes_style(group: Sequence[PrintedLine], line: PrintedLine, styles: Sequence[TypeStyle]) -> bool:
     before = group[-1]
     if is_uniform(before, "is_bold", styles) != is_uniform(line, "is_bold", styles):
         return True
@@ -94,7 +96,7 @@ def _changes_style(group: Sequence[Line], line: Line, styles: Sequence[Style]) -
     )
 
 
-def _is_indented(group: Sequence[Line], line: Line, size: float) -> bool:
+def _is_indented(group: Sequence[PrintedLine], line: PrintedLine, size: float) -> bool:
     """Whether the line stands out to the right as a paragraph's first, or to the left as the first of a list's item."""
     before, indent = group[-1], _INDENT * size
     is_indented = line.left > before.left + indent and (len(group) > 1 or _ENDED.search(before.text) is not None)
@@ -102,7 +104,7 @@ def _is_indented(group: Sequence[Line], line: Line, size: float) -> bool:
     return is_indented or hangs
 
 
-def _is_broken_off(before: Line, line: Line, size: float) -> bool:
+def _is_broken_off(before: PrintedLine, line: PrintedLine, size: float) -> bool:
     """Whether the line's first word would have had room on the line before, which ends a sentence."""
     word = line.text.partition(" ")[0]
     width = (line.right - line.left) * len(word) / len(line.text)
@@ -110,7 +112,7 @@ def _is_broken_off(before: Line, line: Line, size: float) -> bool:
     return fits and _ENDED.search(before.text) is not None and _BEGINS.match(line.text) is not None
 
 
-def is_uniform(line: Line, trait: str, styles: Sequence[Style]) -> bool:
+def is_uniform(line: PrintedLine, trait: str, styles: Sequence[TypeStyle]) -> bool:
     """Say whether all letters of a line are bold (``is_bold``), or italic (``is_italic``)."""
     fonts = line.page.arrays.fonts
     return all(

@@ -9,15 +9,20 @@ from evidencebench.papers.pdf.lines import lines_of, styles_of
 from evidencebench.papers.pdf.page_edges import line_numbers, running_lines
 from evidencebench.papers.pdf.pages import pages_of
 from evidencebench.papers.pdf.paragraph_text import text_of_lines, vocabulary_of
-from evidencebench.papers.pdf.paragraphs import Paragraph, paragraphs_of
+from evidencebench.papers.pdf.paragraphs import PrintedParagraph, paragraphs_of
 from evidencebench.papers.pdf.reading_order import in_reading_order
-from evidencebench.papers.pdf.roles import Part, Role, parts_of
+from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.query import Kind
 
 _BEGINNING = b"%PDF-"
 _HEAD_BYTES = 1024
 
-_KINDS = {Role.TITLE: Kind.HEADING, Role.HEADING: Kind.HEADING, Role.ABSTRACT: Kind.ABSTRACT, Role.BODY: Kind.BODY}
+_KINDS = {
+    PartRole.TITLE: Kind.HEADING,
+    PartRole.HEADING: Kind.HEADING,
+    PartRole.ABSTRACT: Kind.ABSTRACT,
+    PartRole.BODY: Kind.BODY,
+}
 
 
 def is_pdf(content: bytes) -> bool:
@@ -37,7 +42,9 @@ def read_pdf(content: bytes, name: str) -> Paper:
     vocabulary = vocabulary_of(lines)
     parts = _rejoined(parts_of(paragraphs_of(lines, styles), styles))
     blocks = list(_blocks(parts, vocabulary))
-    title = next((block.text.text for block, part in zip(blocks, parts, strict=False) if part.role is Role.TITLE), "")
+    title = next(
+        (block.text.text for block, part in zip(blocks, parts, strict=False) if part.role is PartRole.TITLE), ""
+    )
     left_out: Counter[str] = Counter()
     n_left_out: Counter[str] = Counter()
     for part in parts:
@@ -48,28 +55,28 @@ def read_pdf(content: bytes, name: str) -> Paper:
     return paper_of(blocks, name=name, file_format="PDF", title=title, loss=loss)
 
 
-def _rejoined(parts: Sequence[Part]) -> list[Part]:
+def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
     """Join the parts of a paragraph that goes on in another column or on another page, or behind a figure."""
-    found: list[Part] = []
+    found: list[PaperPart] = []
     before: int | None = None  # where the last running text stands in found
     for part in parts:
-        if part.role in (Role.HEADING, Role.TITLE):
+        if part.role in (PartRole.HEADING, PartRole.TITLE):
             before = None
-        elif part.role in (Role.ABSTRACT, Role.BODY):
+        elif part.role in (PartRole.ABSTRACT, PartRole.BODY):
             if (
                 before is not None
                 and found[before].role is part.role
                 and _goes_on(found[before].paragraph, part.paragraph)
             ):
                 lines = (*found[before].paragraph.lines, *part.paragraph.lines)
-                found[before] = Part(paragraph=Paragraph(lines=lines), role=part.role)
+                found[before] = PaperPart(paragraph=PrintedParagraph(lines=lines), role=part.role)
                 continue
             before = len(found)
         found.append(part)
     return found
 
 
-def _goes_on(first: Paragraph, second: Paragraph) -> bool:
+def _goes_on(first: PrintedParagraph, second: PrintedParagraph) -> bool:
     last, line = first.lines[-1], second.lines[0]
     if first.is_ended:
         return False
@@ -77,7 +84,7 @@ def _goes_on(first: Paragraph, second: Paragraph) -> bool:
     return is_elsewhere or line.text[0].islower()
 
 
-def _blocks(parts: Sequence[Part], vocabulary: Counter[str]) -> Iterator[Block]:
+def _blocks(parts: Sequence[PaperPart], vocabulary: Counter[str]) -> Iterator[Block]:
     path: list[tuple[int, str]] = []
     for part in parts:
         kind = _KINDS.get(part.role)
@@ -86,7 +93,7 @@ def _blocks(parts: Sequence[Part], vocabulary: Counter[str]) -> Iterator[Block]:
         text = text_of_lines(part.paragraph.lines, vocabulary)
         if not text.text:
             continue
-        if part.role is Role.HEADING:
+        if part.role is PartRole.HEADING:
             path = [(level, title) for level, title in path if level < part.level]
         yield Block(
             text=text,
@@ -94,5 +101,5 @@ def _blocks(parts: Sequence[Part], vocabulary: Counter[str]) -> Iterator[Block]:
             section=tuple(title for _, title in path),
             page=part.paragraph.lines[0].page.number,
         )
-        if part.role is Role.HEADING:
+        if part.role is PartRole.HEADING:
             path.append((part.level, text.text))

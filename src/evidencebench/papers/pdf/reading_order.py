@@ -7,7 +7,7 @@ stand: a region of the page is cut between columns where white space runs throug
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evidencebench.papers.pdf.lines import Line
+from evidencebench.papers.pdf.lines import PrintedLine
 
 _MOST_BLOCKS = 1000
 """Of a page; one with more holds no columns of text, and keeps the order of the file."""
@@ -19,14 +19,14 @@ _FARTHEST = 1.75  # from line to line of a block, in sizes of type
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
-    lines: tuple[Line, ...]
+    lines: tuple[PrintedLine, ...]
     left: float
     right: float
     top: float
     bottom: float
 
 
-def in_reading_order(lines: Sequence[Line]) -> list[Line]:
+def in_reading_order(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """Return the lines of a page in reading order, each with its column."""
     blocks = _blocks(lines)
     if not blocks or len(blocks) > _MOST_BLOCKS:
@@ -36,8 +36,8 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
     return _ordered(blocks, gutter, edges, _MOST_CUTS)
 
 
-def _blocks(lines: Sequence[Line]) -> list[_Block]:
-    groups: list[list[Line]] = []
+def _blocks(lines: Sequence[PrintedLine]) -> list[_Block]:
+    groups: list[list[PrintedLine]] = []
     for line in lines:
         if groups and _is_below(groups[-1][-1], line):
             groups[-1].append(line)
@@ -55,7 +55,7 @@ def _blocks(lines: Sequence[Line]) -> list[_Block]:
     ]
 
 
-def _is_below(first: Line, second: Line) -> bool:
+def _is_below(first: PrintedLine, second: PrintedLine) -> bool:
     size = max(first.size, second.size)
     step = second.baseline - first.baseline
     return (
@@ -65,7 +65,7 @@ def _is_below(first: Line, second: Line) -> bool:
     )
 
 
-def _ordered(blocks: Sequence[_Block], gutter: float, edges: tuple[float, float], n_cuts: int) -> list[Line]:
+def _ordered(blocks: Sequence[_Block], gutter: float, edges: tuple[float, float], n_cuts: int) -> list[PrintedLine]:
     if len(blocks) == 1 or not n_cuts:
         in_order = sorted(blocks, key=lambda block: (block.top, block.left))
         return [replace(line, column=edges) for block in in_order for line in block.lines]

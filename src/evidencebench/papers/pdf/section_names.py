@@ -33,7 +33,7 @@ ABSTRACT_PART = re.compile(
 """A heading within an abstract."""
 
 
-class Section(StrEnum):
+class SectionSort(StrEnum):
     """What a section is, by its heading."""
 
     ABSTRACT = "abstract"
@@ -43,16 +43,16 @@ class Section(StrEnum):
 
 
 _NAMES = {
-    Section.ABSTRACT: r"abstract|summary|synopsis",
-    Section.BODY: (
+    SectionSort.ABSTRACT: r"abstract|summary|synopsis",
+    SectionSort.BODY: (
         r"background|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|"
         r"methods?(?: and materials?)?|experimental(?: section| procedures)?|results?(?: and discussion)?|"
         r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?|statistical analys[ei]s"
     ),
-    Section.REFERENCES: (
+    SectionSort.REFERENCES: (
         r"references?(?: and notes| cited)?|bibliography|literature(?: cited)?|works cited|notes and references"
     ),
-    Section.BACK_MATTER: (
+    SectionSort.BACK_MATTER: (
         r"acknowledge?ments?.*|funding.*|(?:financial )?disclosures?.*|(?:declaration|statement)s? of .*|declarations|"
         r"(?:potential |financial )?(?:competing|conflicting|conflicts?).*interests?.*|"
         r"authors?['\u2019]?s?['\u2019]? (?:contributions?|information|details|disclosures?).*|contributors.*|"
@@ -66,11 +66,11 @@ _PATTERNS = {section: re.compile(names, re.IGNORECASE) for section, names in _NA
 _LEAST_SPACED = 4  # letters of a word that is spaced out
 
 
-def section_of(heading: str) -> Section | None:
+def section_of(heading: str) -> SectionSort | None:
     """Return what a heading announces; None where its words are the paper's own.
 
     >>> section_of("2. R E S U L T S")
-    <Section.BODY: 'body'>
+    <SectionSort.BODY: 'body'>
     """
     name = name_of(heading)
     return next((section for section, pattern in _PATTERNS.items() if pattern.fullmatch(name)), None)
