@@ -28,12 +28,12 @@ from evidencebench import (
     execute,
     load_sample,
     make_system,
+    measure_query_controls,
     open_dataset,
     open_run,
     rank_by_score,
     validate_file,
     write_dataset,
-    wrong_hypothesis_control,
 )
 from evidencebench.data.download import fetch
 from evidencebench.data.optima import solve_file
@@ -176,7 +176,8 @@ def test_a_task_is_a_task_or_its_name_and_one_needs_no_list(tmp_path: Path) -> N
         assert set(evaluate({"bm25": BM25()}, SAMPLE, tasks)["bm25"]) == {"er_at_10"}
         execute("bm25", SAMPLE, tmp_path / "run.jsonl", tasks=tasks)  # the same run each time
         assert set(score_runs(tmp_path / "run.jsonl", SAMPLE, tasks).scores["bm25"]) == {"er_at_10"}
-        assert set(wrong_hypothesis_control(BM25(), SAMPLE, tasks, resampling=FEW)) == {"er_at_10"}
+        (one,) = measure_query_controls(BM25(), SAMPLE, tasks, resampling=FEW)
+        assert one.comparison.task.name == "er_at_10"
         (found,) = cross_validate(
             CrossValidation(systems="bm25", tasks=tasks, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE
         )

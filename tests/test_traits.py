@@ -137,7 +137,7 @@ def test_the_check_is_told_what_is_asked_and_a_part_is_checked_too(tmp_path: Pat
 
     inner = named_system(Checking())
     execute(Fuse(systems=(inner,)), SAMPLE, tmp_path / "run.jsonl", tasks="er_at_10", limit=2)
-    assert [(one.data_sha256, one.own_hypotheses, one.tasks) for one in told] == [(SAMPLE.sha256, True, ("er_at_10",))]
+    assert [(one.data_sha256, one.own_queries, one.tasks) for one in told] == [(SAMPLE.sha256, True, ("er_at_10",))]
     assert [query.instance_id for query in told[0].queries()] == list(SAMPLE.ids[:2])
 
     def refuse(_: Asked) -> None:

@@ -56,10 +56,10 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.scoring.evaluate import answers_of as answers_of
     from evidencebench.scoring.evaluate import evaluate as evaluate
     from evidencebench.scoring.measures import aspect_recall as aspect_recall
+    from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
     from evidencebench.scoring.selection import Rules as Rules
     from evidencebench.scoring.selection import select as select
     from evidencebench.scoring.task_scores import TaskScores as TaskScores
-    from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control as wrong_hypothesis_control
     from evidencebench.system import Asked as Asked
     from evidencebench.system import Brief as Brief
     from evidencebench.system import NamedSystem as NamedSystem
@@ -96,9 +96,9 @@ _NAMES_OF = {
     "scoring.compare": "compare",
     "scoring.evaluate": "answers_of evaluate",
     "scoring.measures": "aspect_recall",
+    "scoring.query_controls": "measure_query_controls",
     "scoring.selection": "Rules select",
     "scoring.task_scores": "TaskScores",
-    "scoring.wrong_hypothesis": "wrong_hypothesis_control",
     "system": "Asked Brief NamedSystem Ranking System Traits rank_by_score",
     "systems.retrievers.bm25": "BM25",
 }

@@ -95,8 +95,8 @@ class Asked:
     ----------
     data_sha256
         The sha256 of the data file.
-    own_hypotheses
-        Whether each paper is asked with its own hypothesis.
+    own_queries
+        Whether each query is asked as the data has it: not with another hypothesis, nor beside another paper.
     tasks
         Names of the tasks.
     queries
@@ -104,7 +104,7 @@ class Asked:
     """
 
     data_sha256: str
-    own_hypotheses: bool
+    own_queries: bool
     tasks: tuple[str, ...]
     queries: Callable[[], Iterable[Query]]
 

@@ -63,7 +63,7 @@ def _run_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for spec in ("bm25", "lead", "oracle"):
         execute(spec, SAMPLE, folder / f"{spec}.jsonl")
     execute("bm25:k1=1.25,b=0.75", SAMPLE, folder / "tuned.jsonl")
-    execute("bm25", SAMPLE, folder / "swapped.jsonl", hypothesis="wrong")
+    execute("bm25", SAMPLE, folder / "swapped.jsonl", control="wrong_hypothesis")
     answers = {instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}
     (folder / "answers.json").write_text(json.dumps(answers))
     return folder

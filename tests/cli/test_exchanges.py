@@ -46,10 +46,11 @@ def test_all_first_requests_are_printed_where_several_are_made_at_once(command: 
 
 
 def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer, command: Command) -> None:
-    for hypothesis in ("own", "wrong"):
-        arguments = f"run {server.spec()} --data sample --limit 1 -t er_at_10 --hypothesis {hypothesis}"
+    for control in ("own", "two_papers"):
+        changed = "" if control == "own" else f"--control {control}"
+        arguments = f"run {server.spec()} --data sample --limit 1 -t er_at_10 {changed}"
         (shown,) = command(f"{arguments} --show-prompt --json").json
-        command(f"{arguments} -o {hypothesis}.jsonl")
+        command(f"{arguments} -o {control}.jsonl")
         command("cache export -o replies.jsonl --overwrite")
         kept = [json.loads(line) for line in Path("replies.jsonl").read_text().splitlines()]
         assert shown["key"] in {one["key"] for one in kept}
@@ -102,7 +103,7 @@ def test_the_requests_of_every_strategy_are_made_again_as_they_were(form: str, c
 
 
 def test_the_wrong_hypothesis_of_a_run_is_shown(server: RunningServer, command: Command) -> None:
-    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --hypothesis wrong --seed 3")
+    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --control wrong_hypothesis --seed 3")
     shown = command(f"llm show run.jsonl {ID} --json")
     assert shown.code == 0, shown.err
     assert SAMPLE[0].query.hypothesis not in shown.json[0]["request"]["messages"][0]["text"]

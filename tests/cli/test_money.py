@@ -21,13 +21,13 @@ def commands(system: str, *, quick: str = "") -> dict[str, str]:
     """Give each command that asks models: how it is called."""
     return {
         "run": f"run {system} --data sample -t er_at_10 {quick or '-o run.jsonl'}",
-        "wrong-hypothesis": f"wrong-hypothesis {system} --data sample -t er_at_10 --draws 50 {quick}",
+        "controls": f"controls {system} --data sample -t er_at_10 --draws 50 {quick}",
         "crossval": f"crossval {system} --data sample -t er_at_10 --seeds 2 --draws 50 {quick}",
         "find": f"find {{{SAMPLE[0].query.hypothesis}}} paper.txt --system {system} {quick}",
     }
 
 
-REQUESTS = {"run": 10, "wrong-hypothesis": 20, "crossval": 40, "find": 1}
+REQUESTS = {"run": 10, "controls": 20, "crossval": 40, "find": 1}
 """How many requests each command makes; under another seed a model is asked anew."""
 
 

@@ -60,7 +60,7 @@ OUTPUTS = [
     "leaderboard bm25.jsonl lead.jsonl oracle.jsonl --data sample --draws 50 --published",
     "leaderboard bm25.jsonl tuned.jsonl swapped.jsonl --data sample --draws 50",
     "leaderboard answers.json bm25.jsonl --data sample --draws 50 --task er_at_10",
-    "wrong-hypothesis bm25 --data sample --draws 50",
+    "controls bm25 lead --data sample --draws 50 --control two_papers --control wrong_hypothesis",
     "llm providers",
     "llm examples --data sample -n 2 -o examples.json",
     "run llm_sections:model=openai/gpt-4o-mini,key_env= --data sample --limit 2 --estimate",

@@ -123,5 +123,5 @@ def test_the_commands_of_the_document_make_the_page(command: Command) -> None:
     for arguments in commands:
         assert command(arguments).code == 0
     page = parsed(Path("report.html").read_text(encoding="utf-8"))
-    rows = page.section("hypotheses").table("Own against wrong hypothesis: aspect recall in %")
+    rows = page.section("hypotheses").table("Own against changed queries: aspect recall in %")
     assert {row["system"] for row in rows} == {"bm25"}

@@ -84,8 +84,8 @@ def test_every_pair_of_runs_is_compared(command: Command) -> None:
 
 
 def test_the_wrong_hypothesis_control_is_json_too(command: Command) -> None:
-    found = command("wrong-hypothesis lead --data sample --draws 50 --json").json
-    assert {(one["difference"]["mean"], one["overlap"]["mean"]) for one in found.values()} == {(0, 1)}
+    found = command("controls lead --data sample --draws 50 --json").json
+    assert {(one["difference"]["mean"], one["overlap"]["mean"], one["p_value_holm"]) for one in found} == {(0, 1, None)}
 
 
 def test_rules_for_runs_leave_the_controls_as_they_are(command: Command) -> None:
@@ -99,7 +99,7 @@ def test_rules_for_runs_leave_the_controls_as_they_are(command: Command) -> None
 
 def test_failed_answers_are_told_where_a_system_is_run_or_compared(command: Command) -> None:
     Path("own.py").write_text(OWN_CODE)
-    found = command("wrong-hypothesis own:Slow:fails=true --data sample --task er_at_10 --draws 50")
+    found = command("controls own:Slow:fails=true --data sample --task er_at_10 --draws 50")
     assert (found.code, found.err) == (
         1,
         "20 answers failed, which scores 0; 'evidencebench run own:Slow:fails=true' says why\n",

@@ -208,7 +208,7 @@ def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(
     [
         "run own:Slow --data sample -o run.jsonl",
         "crossval own:Slow --data sample --folds 2 --seeds 1 --draws 50",
-        "wrong-hypothesis own:Slow --data sample --draws 50",
+        "controls own:Slow --data sample --draws 50",
     ],
 )
 def test_what_own_code_scores_is_signed_with_its_digest(arguments: str, command: Command) -> None:

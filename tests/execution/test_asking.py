@@ -11,10 +11,11 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import PendingError, StopError, SystemSpecError
 from evidencebench.execution.asking import Inquiry, Waiting, gather, rehearse_all
+from evidencebench.execution.changes import Changes
 from evidencebench.execution.making import make_system
 from evidencebench.query import Query
+from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, NamedSystem, Ranking, Traits
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.plan import CrossValidation
@@ -66,9 +67,11 @@ def named(system: Waits | Serves | Pends) -> NamedSystem:
     return NamedSystem(name="test", options={}, system=system)
 
 
-def test_the_wrong_hypothesis_is_asked_of_many_papers_at_once_with_the_same_figures() -> None:
+def test_changed_queries_are_asked_of_many_papers_at_once_with_the_same_figures() -> None:
     asked, expected = (
-        wrong_hypothesis_control(named(system), SAMPLE, [AT_10], resampling=FEW)["er_at_10"]
+        measure_query_controls(
+            {"it": named(system)}, SAMPLE, [AT_10], ["wrong_hypothesis", "two_papers"], resampling=FEW
+        )
         for system in (Waits(), Serves())
     )
     assert asked == expected
@@ -104,7 +107,8 @@ def test_inquiries_share_batches_until_all_is_answered() -> None:
         return True
 
     swapped = dict.fromkeys(SAMPLE.ids, "Tea is good.")
-    inquiries = [Inquiry(system=named(Pends(answer))), Inquiry(system=named(Pends(answer)), hypotheses=swapped)]
+    changes = Changes(hypotheses=swapped)
+    inquiries = [Inquiry(system=named(Pends(answer))), Inquiry(system=named(Pends(answer)), changes=changes)]
     done: list[tuple[int, int]] = []
     own, wrong = gather(
         inquiries, SAMPLE, [AT_10], limit=4, waiting=Waiting(settle=settle), on_progress=lambda *n: done.append(n)

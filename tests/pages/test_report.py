@@ -61,8 +61,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for system in ("bm25", "tfidf", "lead", "cues", "oracle"):
         execute(system, SAMPLE, folder / f"{system}.jsonl")
-    execute("bm25", SAMPLE, folder / "wrong.jsonl", hypothesis="wrong")
-    execute("bm25:k1=1.5", SAMPLE, folder / "other_wrong.jsonl", hypothesis="wrong")
+    execute("bm25", SAMPLE, folder / "wrong.jsonl", control="wrong_hypothesis")
+    execute("bm25:k1=1.5", SAMPLE, folder / "other_wrong.jsonl", control="wrong_hypothesis")
     (folder / "answers.json").write_text(json.dumps({instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}))
     lines = (f"{instance_id} Q0 {index} 0 {-index} x\n" for instance_id in SAMPLE.ids for index in range(30))
     (folder / "run.trec").write_text("".join(lines))
@@ -126,7 +126,7 @@ def test_the_same_runs_give_the_same_bytes(folder: Path) -> None:
         (["run.trec", "answers.json"], [], {"failures": "No answer that is graded here failed"}),
         (["oracle.jsonl"], [], {"summary": "no run here competes"}),
         (["lead.jsonl"], [], {"summary": "no run here competes"}),
-        (["bm25.jsonl", "cues.jsonl"], [], {"curves": "Asked each task apart", "hypotheses": "Not measured for any"}),
+        (["bm25.jsonl", "cues.jsonl"], [], {"curves": "Asked each task apart", "hypotheses": "not measured for any"}),
         (["answers.json"], ["result_er_unconstrained"], {"summary": "any number of sentences"}),
         (["wrong.jsonl", "tfidf.jsonl"], [], {"hypotheses": "Without the run of the same system"}),
     ],
@@ -215,7 +215,7 @@ def test_equal_is_level_and_where_nothing_can_be_significant_the_page_says_so(tm
     assert "It is level with the best control that reads no labels, lead\u00a0*: +0.0 [+0.0, +0.0] points" in summary
     assert "With 2 papers and 6 pairs no difference can be significant here" in summary
     assert "With 2 papers and 6 pairs no difference can be significant here" in page.section("leaderboard").text
-    assert "With 2 papers and 3 tests no difference in this table can be significant" in page.section("pairs").text
+    assert "With 2 papers and 1 test no difference in this table can be significant" in page.section("pairs").text
 
 
 def test_where_something_can_be_significant_nothing_is_said_of_it(report: Element) -> None:
@@ -410,7 +410,7 @@ def test_paired_tests_together_are_those_one_by_one(n_clusters: int) -> None:
 def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard(
     report: Element, findings: Findings, folder: Path
 ) -> None:
-    rows = report.section("hypotheses").table("Own against wrong hypothesis: aspect recall in %")
+    rows = report.section("hypotheses").table("Own against changed queries: aspect recall in %")
     graded = score_runs(
         [folder / "bm25.jsonl", folder / "wrong.jsonl"], SAMPLE, (), rules=Rules(), with_selections=True
     )
@@ -418,7 +418,7 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
         own, wrong = (scores[task.name] for scores in graded.scores.values())
         found = compare(own, wrong, resampling=QUICK)
         assert (row["system"], row["task"], row["overlap, %"]) == ("bm25", task.name, percent(found.overlap))
-        assert (row["own"], row["wrong"]) == (f"{100 * found.first.mean:.1f}", f"{100 * found.second.mean:.1f}")
+        assert (row["own"], row["changed"]) == (f"{100 * found.first.mean:.1f}", f"{100 * found.second.mean:.1f}")
     for section in ("leaderboard", "curves", "breakdowns", "pairs", "signatures"):
         assert "wrong" not in report.section(section).text
     assert "evidencebench run tfidf:stopwords=true" in report.section("hypotheses").text
@@ -427,12 +427,12 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
 def test_only_the_same_system_with_the_same_options_is_its_partner(folder: Path) -> None:
     page = report_of([folder / "bm25.jsonl", folder / "other_wrong.jsonl"], SAMPLE)
     said = page.section("hypotheses").text
-    assert "Not measured for any run" in said
+    assert "With another paper's hypothesis not measured for any run" in said
     assert "Without the run of the same system" in said
 
 
 def test_a_run_with_wrong_hypotheses_of_another_seed_is_said_to_stand_back(folder: Path, tmp_path: Path) -> None:
-    execute("bm25", SAMPLE, tmp_path / "seed.jsonl", hypothesis="wrong", seed=3)
+    execute("bm25", SAMPLE, tmp_path / "seed.jsonl", control="wrong_hypothesis", seed=3)
     page = report_of([folder / "bm25.jsonl", tmp_path / "seed.jsonl", folder / "wrong.jsonl"], SAMPLE, "er_at_10")
     said = page.section("hypotheses").text
     assert "Without the run" not in said
@@ -491,7 +491,7 @@ def test_a_ceiling_that_is_not_proven_everywhere_says_over_how_many_instances(fi
 
 
 def test_runs_with_wrong_hypotheses_only_are_refused(folder: Path) -> None:
-    with pytest.raises(RunMismatchError, match="add a run that was asked the papers' own"):
+    with pytest.raises(RunMismatchError, match="add a run that was asked the data's own"):
         report_page([folder / "wrong.jsonl"], SAMPLE, resampling=QUICK)
 
 

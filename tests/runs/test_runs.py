@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -28,8 +28,8 @@ from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RUN_BEGINS, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
+from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.storage.journal import open_journal
 from evidencebench.system import Brief, Ranking, Traits
 from examples import IS_THOROUGH
@@ -275,7 +275,7 @@ def test_a_run_killed_at_random_moments_ends_as_if_it_never_was(jobs: int, tmp_p
 def test_one_process_and_two_write_the_same_lines(tmp_path: Path) -> None:
     dataset = many(tmp_path / "data.json", 40)
     for jobs in (1, 2):
-        execute("bm25", dataset, tmp_path / f"{jobs}.jsonl", jobs=jobs, hypothesis="wrong", seed=3)
+        execute("bm25", dataset, tmp_path / f"{jobs}.jsonl", jobs=jobs, control="two_papers", seed=3)
     alone, together = (without_date(tmp_path / f"{jobs}.jsonl").splitlines() for jobs in (1, 2))
     assert alone[0] == together[0]
     assert sorted(alone) == sorted(together)
@@ -304,7 +304,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
         ({"seed": 1}, ["seed was 0, now 1"]),
         ({"limit": 2}, ["limit was None, now 2"]),
         ({"tasks": [AT_10]}, ["tasks was"]),
-        ({"hypothesis": "wrong"}, ["hypothesis was 'own', now 'wrong'"]),
+        ({"control": "wrong_hypothesis"}, ["control was None, now 'wrong hypothesis'"]),
         ({"seed": 1, "limit": 3}, ["seed was 0, now 1", "limit was None, now 3"]),
     ],
 )
@@ -364,11 +364,9 @@ def test_a_corrupt_line_in_the_middle_is_an_error_that_names_the_line(tmp_path: 
             read()
 
 
-@pytest.mark.parametrize("hypothesis", ["own", "wrong"])
-def test_a_system_can_reach_nothing_but_the_query_and_the_brief(
-    hypothesis: Literal["own", "wrong"], tmp_path: Path
-) -> None:
-    report = execute("runs.test_runs:Spy", SAMPLE, tmp_path / "run.jsonl", hypothesis=hypothesis)
+@pytest.mark.parametrize("control", [None, "wrong_hypothesis", "two_papers"])
+def test_a_system_can_reach_nothing_but_the_query_and_the_brief(control: str | None, tmp_path: Path) -> None:
+    report = execute("runs.test_runs:Spy", SAMPLE, tmp_path / "run.jsonl", control=control)
     assert (report.n_failed, report.first_error) == (0, None)
     answer = answers_from(make_system("runs.test_runs:Spy"), {instance.id: "Other." for instance in SAMPLE})
     assert isinstance(answer(SAMPLE[0], AT_10), Ranking)
@@ -646,20 +644,21 @@ def test_failed_empty_and_missing_answers_score_0_and_are_counted_apart(tmp_path
         assert list(scores.scores[measure][1:]) == [0.0] * (len(SAMPLE) - 1)
 
 
+@pytest.mark.parametrize("control", ["wrong_hypothesis", "two_papers", "shuffled_words"])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_run_with_wrong_hypotheses_asks_what_the_control_asks(seed: int, tmp_path: Path) -> None:
+def test_a_run_with_changed_queries_asks_what_the_control_asks(seed: int, control: str, tmp_path: Path) -> None:
     tasks = [TASKS["er_at_10"]]
     path = tmp_path / "wrong.jsonl"
-    execute("bm25", SAMPLE, path, hypothesis="wrong", seed=seed, limit=6)
-    run = evaluate({"run": answers_of(open_run(path))}, SAMPLE, tasks, limit=6)["run"]["er_at_10"]
+    execute("bm25", SAMPLE, path, control=control, seed=seed, limit=6)
+    run = evaluate({"run": open_run(path)}, SAMPLE, tasks, limit=6)["run"]["er_at_10"]
     resampling = Resampling(seed=seed, n_draws=10)
-    control = wrong_hypothesis_control(make_system("bm25"), SAMPLE, tasks, limit=6, resampling=resampling)
-    assert run.estimate("aspect_recall", resampling) == control["er_at_10"].second
+    (found,) = measure_query_controls(make_system("bm25"), SAMPLE, tasks, control, limit=6, resampling=resampling)
+    assert run.estimate("aspect_recall", resampling) == found.comparison.second
 
 
 def test_another_seed_asks_other_wrong_hypotheses(tmp_path: Path) -> None:
     for seed in (0, 1):
-        execute("bm25", SAMPLE, tmp_path / f"{seed}.jsonl", hypothesis="wrong", seed=seed)
+        execute("bm25", SAMPLE, tmp_path / f"{seed}.jsonl", control="wrong_hypothesis", seed=seed)
     first, second = ((tmp_path / f"{seed}.jsonl").read_bytes().splitlines()[1:] for seed in (0, 1))
     assert first != second
 

@@ -24,13 +24,13 @@ from evidencebench.scoring.compare import compare, mean_recalls, overlap_of
 from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import MEASURES
+from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import comparison_fields, score_fields
 from evidencebench.scoring.selection import Rules, Selection
 from evidencebench.scoring.signature import signature
 from evidencebench.scoring.significance import pairwise_p_values, ranges_from
 from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, NamedSystem, Ranking
 from specs import STANDALONE
 from strategies import selections
@@ -385,9 +385,14 @@ def test_ranks_tell_a_clear_winner_and_leave_equals_together(made: Callable[...,
 def test_the_wrong_hypothesis_changes_nothing_for_systems_that_do_not_read_it(system: str) -> None:
     named = make_system(system)
     tasks = [task for task in ALL_TASKS if named.selects or task.budget]
-    found = wrong_hypothesis_control(named, SAMPLE, tasks, resampling=FEW)
-    assert list(found) == [task.name for task in tasks]
-    for comparison in found.values():
+    controls = ["wrong_hypothesis", "shuffled_words"]
+    found = measure_query_controls(named, SAMPLE, tasks, controls, resampling=FEW)
+    expected = [(name, task) for name in controls for task in tasks]
+    assert [(one.control, one.comparison.task) for one in found] == expected
+    assert not any(one.reads_hypothesis for one in found)
+    for one in found:
+        comparison = one.comparison
+        assert one.p_value is None
         difference = comparison.test.difference
         assert comparison.overlap is not None
         assert (difference.mean, difference.low, difference.high, comparison.test.p_value) == (0, 0, 0, 1)
@@ -396,7 +401,9 @@ def test_the_wrong_hypothesis_changes_nothing_for_systems_that_do_not_read_it(sy
 
 @pytest.mark.parametrize("system", ["bm25", "tfidf", "tfidf_char", "bm25_abstract_first"])
 def test_the_wrong_hypothesis_changes_what_systems_that_read_it_select(system: str) -> None:
-    found = wrong_hypothesis_control(make_system(system), SAMPLE, [AT_10], resampling=FEW)["er_at_10"]
+    (one,) = measure_query_controls(make_system(system), SAMPLE, [AT_10], resampling=FEW)
+    found = one.comparison
+    assert one.p_value == found.test.p_value
     assert found.overlap is not None
     assert 0 < found.overlap.mean < 1
     assert found.first.mean != found.second.mean
@@ -408,4 +415,4 @@ def test_hypotheses_of_one_paper_cannot_be_swapped(made: Callable[..., Dataset])
     instance = like_100k("x", {"a": (0,)})
     dataset = made(instance, replace(instance, query=replace(instance.query, instance_id="y")))
     with pytest.raises(UndefinedScoreError, match="cannot be swapped between papers: 2 of 2 instances share one paper"):
-        wrong_hypothesis_control(make_system("bm25"), dataset, [AT_10])
+        measure_query_controls(make_system("bm25"), dataset, [AT_10])

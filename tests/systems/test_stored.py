@@ -18,8 +18,8 @@ from evidencebench.execution.making import make_system
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
 from evidencebench.runs.run_file import RunFile, read_run
+from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.run_labels import runs_by_label
-from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.system import Brief, Ranking
 
 SAMPLE = load_sample()
@@ -154,19 +154,19 @@ def test_what_scoring_a_file_refuses_its_stored_answers_refuse_too(
     assert not (tmp_path / "again.jsonl").exists()
 
 
-def test_a_stored_run_of_other_data_or_of_other_hypotheses_is_refused(run: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_stored_run_of_other_data_or_of_changed_queries_is_refused(run: Callable[..., Path], tmp_path: Path) -> None:
     spec = f"fuse:systems=[stored:run={run('bm25')}]"
     other = tmp_path / "other.json"
     write_dataset(other, [*SAMPLE][:3])
     with pytest.raises(RunMismatchError, match=r"was made on .* with sha256 .*run the system on this data first"):
         execute(spec, open_dataset(other), tmp_path / "fused.jsonl")
-    message = "its answers are for each paper's own hypothesis"
+    message = "its answers are for the data's own queries"
     with pytest.raises(RunMismatchError, match=message):
-        execute(spec, SAMPLE, tmp_path / "fused.jsonl", hypothesis="wrong")
+        execute(spec, SAMPLE, tmp_path / "fused.jsonl", control="wrong_hypothesis")
     with pytest.raises(RunMismatchError, match=message):
-        wrong_hypothesis_control(make_system(spec), SAMPLE, [task_named("er_at_10")])
-    wrong = run("bm25", "wrong.jsonl", hypothesis="wrong")
-    with pytest.raises(RunMismatchError, match="was asked with other papers' hypotheses"):
+        measure_query_controls(make_system(spec), SAMPLE, [task_named("er_at_10")])
+    wrong = run("bm25", "wrong.jsonl", control="wrong_hypothesis")
+    with pytest.raises(RunMismatchError, match=r"was asked changed queries \(wrong hypothesis\)"):
         execute(f"stored:run={wrong}", SAMPLE, tmp_path / "fused.jsonl")
 
 

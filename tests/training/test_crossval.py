@@ -34,8 +34,8 @@ from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.making import make_system
 from evidencebench.scoring.evaluate import evaluate
+from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
@@ -182,7 +182,8 @@ def test_a_system_that_is_not_trained_has_the_recall_that_score_gives_it(spec: s
 def test_with_one_seed_the_wrong_hypothesis_costs_what_the_control_says(spec: str) -> None:
     (found,) = validated(spec, n_seeds=1)
     tasks = [TASKS[name] for name in DEFAULT_TASKS]
-    control = wrong_hypothesis_control(make_system(spec, seed=0), SAMPLE, tasks, resampling=FEW)
+    measured = measure_query_controls(make_system(spec, seed=0), SAMPLE, tasks, resampling=FEW)
+    control = {one.comparison.task.name: one.comparison for one in measured}
     for name, figures in found.tasks.items():
         assert figures.drop == control[name].test
         assert (figures.recall, figures.wrong) == (control[name].first, control[name].second)
@@ -371,7 +372,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_trained(memory: s
         ([memory, "bm25:k9=1"], {}, SystemSpecError, "no option 'k9'"),
         ([memory], {"tasks": unconstrained}, TaskError, "ranks all sentences, and task 'result_er_unconstrained'"),
         (["bm25"], {"tasks": unconstrained}, TaskError, "ranks all sentences, and task 'result_er_unconstrained'"),
-        ([memory, "stored:run=bm25.jsonl"], {}, RunMismatchError, "bm25.jsonl: .*own hypothes"),
+        ([memory, "stored:run=bm25.jsonl"], {}, RunMismatchError, "bm25.jsonl: .*own queries"),
         (
             [f"{memory}:reeds=true"],
             {},

@@ -1,4 +1,4 @@
-"""The tables that ``evidencebench compare`` and ``wrong-hypothesis`` print."""
+"""The tables that ``evidencebench compare`` prints."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -49,7 +49,7 @@ def matrices(compared: Sequence[Pair], known: Sequence[str] = ()) -> list[Table]
 
 def matrix_note(n_tests: int) -> str:
     """Return the note that explains the stars in `matrices`."""
-    return f"* p below {ALPHA} by sign flips, Holm over {counted(n_tests, 'test')} (all pairs and tasks)"
+    return f"* p below {ALPHA} by sign flips, Holm over {counted(n_tests, 'test')} (all that differ)"
 
 
 def letter_of(number: int) -> str:

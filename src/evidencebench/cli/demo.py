@@ -17,12 +17,12 @@ from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.execute import execute
 from evidencebench.execution.making import make_system
 from evidencebench.scoring.leaderboard import board_of
+from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.signature import signature
-from evidencebench.scoring.wrong_hypothesis import wrong_hypothesis_control
 from evidencebench.tables import Cell, Table
 
 _SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")
@@ -108,11 +108,11 @@ def _swap_hypotheses(dataset: Dataset, seed: int) -> None:
     click.echo("5. The wrong-hypothesis control: each paper asked with another paper's\n   hypothesis.\n")
     task = TASKS["er_at_10"]
     rows: list[list[Cell]] = []
-    for system in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards"):
-        by_task = wrong_hypothesis_control(make_system(system), dataset, [task], resampling=Resampling(seed=seed))
-        found = by_task[task.name]
+    systems = {name: make_system(name) for name in ("bm25", "bm25_abstract_first", "cues", "abstract_backwards")}
+    for one in measure_query_controls(systems, dataset, task, resampling=Resampling(seed=seed)):
+        found = one.comparison
         means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
-        rows.append([system, *means, percent(found.test.difference), percent(found.overlap)])
+        rows.append([one.system, *means, percent(found.test.difference), percent(found.overlap)])
     columns = [task.name, "own", "wrong", "difference", "overlap of selections"]
     print_table(Table(columns=columns, rows=rows))
     click.echo("   A system whose recall and selections stay the same did not use the")

@@ -14,12 +14,19 @@ class LazyGroup(click.Group):
     """A group that imports a command only when it is used, so that ``--help`` and every command start fast.
 
     Each command is a module of ``package`` with its name. ``lines`` has its line of help by its name, so that help
-    imports no command.
+    imports no command. ``former`` maps former names of commands to the present ones.
     """
 
-    def __init__(self, *args: Any, package: str, lines: Mapping[str, str], **settings: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        package: str,
+        lines: Mapping[str, str],
+        former: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
         super().__init__(*args, **settings)
-        self.package, self.lines = package, lines
+        self.package, self.lines, self.former = package, lines, former or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of all commands."""
@@ -38,6 +45,8 @@ class LazyGroup(click.Group):
         """Return the command that the first argument names; fail with a suggestion where there is none."""
         name = args[0]
         if name not in self.lines and not name.startswith("-") and not ctx.resilient_parsing:
+            if name in self.former:
+                ctx.fail(f"'{name}' is '{self.former[name]}' now; see 'evidencebench {self.former[name]} --help'.")
             ctx.fail(f"No such command '{name}'{did_you_mean(name, self.lines)}.")
         return super().resolve_command(ctx, args)
 

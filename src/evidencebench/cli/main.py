@@ -31,7 +31,7 @@ COMMANDS = {
     "leaderboard": "Rank runs by aspect recall beside the controls.",
     "view": "Look at papers, their evidence and what each RUN chose.",
     "report": "Write one HTML file with everything about RUNs, papers included.",
-    "wrong-hypothesis": "Measure whether SYSTEM uses the hypothesis.",
+    "controls": "Measure whether SYSTEMs use the hypothesis, by changed queries.",
 }
 
 
@@ -39,6 +39,7 @@ COMMANDS = {
     cls=LazyGroup,
     package="evidencebench.cli",
     lines=COMMANDS,
+    former={"wrong-hypothesis": "controls"},
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
 )
 @click.version_option(__version__, prog_name="evidencebench", allow_from_autoenv=False)

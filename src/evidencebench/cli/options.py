@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import EvidenceBenchError
+from evidencebench.execution.query_controls import QUERY_CONTROLS, QueryControl, query_control
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.tables import RENDERERS
@@ -87,6 +88,22 @@ class _TaskType(click.ParamType[Task]):
             return task_named(value)
         except EvidenceBenchError as error:
             self.fail(str(error), param, ctx)
+
+
+class _QueryControlType(click.ParamType[QueryControl]):
+    name = "query control"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> QueryControl:
+        try:
+            return query_control(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def query_control_option(*names: str, **settings: Any) -> Callable[[Command], Command]:
+    """Return an option for a query control."""
+    complete = _make_completer(lambda: QUERY_CONTROLS)
+    return click.option(*names, type=_QueryControlType(), metavar="CONTROL", shell_complete=complete, **settings)
 
 
 def number(

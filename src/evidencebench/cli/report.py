@@ -61,7 +61,7 @@ def command(
     """Write one HTML file with everything about RUNs, papers included.
 
     Leaderboard, recall curves, instance by instance, by kind of instance, pair by
-    pair, the wrong-hypothesis control, failures, cost, signatures, and the papers
+    pair, the query controls, failures, cost, signatures, and the papers
     with what each system selected. It needs no network and no other file.
 
     A run that was asked wrong hypotheses (run --hypothesis wrong) stands beside

@@ -4,7 +4,7 @@ import shlex
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -18,6 +18,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.execute import RunReport, execute, rehearse
 from evidencebench.execution.making import asks_model
+from evidencebench.execution.query_controls import QueryControl
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.tables import WIDTH, printable
@@ -31,7 +32,7 @@ from evidencebench.wording import counted
 @click.option("-o", "--output", type=OutputFile(), metavar="RUN", help="The run file.")
 @options.limit
 @options.jobs
-@options.choice("--hypothesis", choices=("own", "wrong"), help="Ask each paper its own hypothesis, or another paper's.")
+@options.query_control_option("--control", help="Change each query on purpose; see 'controls --help'.")
 @options.seed
 @click.option("--overwrite", is_flag=True, help="Start over where RUN exists; default: go on.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
@@ -48,7 +49,7 @@ def command(
     output: Path | None,
     limit: int | None,
     jobs: int,
-    hypothesis: Literal["own", "wrong"],
+    control: QueryControl | None,
     seed: int,
     overwrite: bool,
     retry_failed: bool,
@@ -65,22 +66,20 @@ def command(
     \b
     Examples:
       evidencebench run bm25 --data sample -o bm25.jsonl
-      evidencebench run bm25 --data sample -o swapped.jsonl --hypothesis wrong
+      evidencebench run bm25 --data sample -o two.jsonl --control two_papers
       evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
       evidencebench run llm_base:model=openai/gpt-4o --data train --show-prompt
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
       evidencebench run llm_base:model=openai/gpt-4o --data train -o llm.jsonl
     """
     dataset = open_dataset(data)
-    what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "hypothesis": hypothesis}
+    what: dict[str, Any] = {"tasks": tasks, "limit": limit, "seed": seed, "control": control}
     asks = asks_model(system)
     require_model(asking, asks=asks)
     if show_prompt:
         if not asks:
             raise click.UsageError("--show-prompt is for systems that ask a language model")
-        print_exchanges(
-            first_requests(system, dataset, tasks, seed=seed, hypothesis=hypothesis), as_json=asking.as_json
-        )
+        print_exchanges(first_requests(system, dataset, tasks, seed=seed, control=control), as_json=asking.as_json)
         return
     if asking.estimate:
         n_failed = print_estimate(

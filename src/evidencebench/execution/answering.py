@@ -10,6 +10,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
+from evidencebench.execution.changes import ChangedInstance, with_hypothesis
 from evidencebench.execution.own_code import trace_of
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import GivenAnswer, answers_in
@@ -65,16 +66,16 @@ def require_answerable(
     tasks: Sequence[Task],
     *,
     limit: int | None = None,
-    own_hypotheses: bool = True,
+    own_queries: bool = True,
 ) -> None:
     """Raise unless a system can answer the data set, or its first ``limit`` instances, for every task.
 
     It raises `TaskError` if a system that only ranks gets a task without a budget, or stored answers are not for a
-    task. It raises `RunMismatchError` if stored answers are for other data or hypotheses, or a query is not allowed.
+    task. It raises `RunMismatchError` if stored answers are for other data or queries, or a query is not allowed.
     """
     names = tuple(task.name for task in tasks)
     queries = partial(dataset.queries, limit)
-    system.check(Asked(data_sha256=dataset.sha256, own_hypotheses=own_hypotheses, tasks=names, queries=queries))
+    system.check(Asked(data_sha256=dataset.sha256, own_queries=own_queries, tasks=names, queries=queries))
     for task in tasks:
         if task.budget is None and not system.selects:
             raise TaskError(
@@ -163,13 +164,18 @@ def answers_from(
     is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
     if callable(answering) and not is_system:
         return answering
-    return _ask_once_an_instance(named_system(answering), hypotheses)
+    return ask_once_an_instance(
+        named_system(answering), lambda instance: ChangedInstance(instance=with_hypothesis(instance, hypotheses))
+    )
 
 
-def _ask_once_an_instance(
-    system: NamedSystem, hypotheses: Mapping[str, str] | None
+def ask_once_an_instance(
+    system: NamedSystem, change: Callable[[Instance], ChangedInstance]
 ) -> Callable[[Instance, Task], Answer]:
-    """Return a function that asks a system; it keeps an answer that serves every task for the instance's next task."""
+    """Return a function that asks a system about instances as ``change`` returns them.
+
+    It keeps an answer that serves every task for the instance's next task.
+    """
     last: tuple[str, Answer] | None = None
 
     def answer(instance: Instance, task: Task) -> Answer:
@@ -177,15 +183,10 @@ def _ask_once_an_instance(
         known = last  # read once, since another thread may change it
         if known is not None and known[0] == instance.id:
             return known[1]
-        found = answer_instance(system, with_hypothesis(instance, hypotheses), task if system.reads_brief else None)
+        changed = change(instance)
+        found = answer_instance(system, changed.instance, task if system.reads_brief else None)
+        found = changed.own_answer(found)
         last = None if system.reads_brief else (instance.id, found)
         return found
 
     return answer
-
-
-def with_hypothesis(instance: Instance, hypotheses: Mapping[str, str] | None) -> Instance:
-    """Return the instance with the hypothesis that ``hypotheses`` has for its id; None: the instance unchanged."""
-    if hypotheses is None:
-        return instance
-    return replace(instance, query=replace(instance.query, hypothesis=hypotheses[instance.id]))

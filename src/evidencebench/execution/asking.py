@@ -6,28 +6,26 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import NamedTuple
 
-import numpy as np
-
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.engine.threads import Threads
 from evidencebench.errors import CostLimitError, FailedAnswerError, PendingError, StopError
-from evidencebench.execution.answering import answer_instance, with_hypothesis
+from evidencebench.execution.answering import answer_instance
+from evidencebench.execution.changes import Changes, changed_instance
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.system import NamedSystem
-from evidencebench.systems.derangement import derange_hypotheses
 
 DEFAULT_MAX_WAITING = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inquiry:
-    """A system to ask, and the hypotheses: instance id -> hypothesis; None: each instance's own."""
+    """A system to ask, and what is changed of the instances; None: each is asked as it is."""
 
     system: NamedSystem
-    hypotheses: Mapping[str, str] | None = None
+    changes: Changes | None = None
 
 
 class Todo(NamedTuple):
@@ -88,11 +86,6 @@ class Rehearsal:
     tasks: tuple[str, ...] = ()  # names of the tasks if each is asked for itself; empty: one answer serves all
 
 
-def swapped_hypotheses(dataset: Dataset, hypothesis: str, seed: int) -> dict[str, str] | None:
-    """Return instance id -> another paper's hypothesis if ``hypothesis`` is ``"wrong"``; None if it is ``"own"``."""
-    return None if hypothesis == "own" else derange_hypotheses(dataset.queries(), np.random.default_rng(seed))
-
-
 def todo_of(
     ids: Sequence[str],
     tasks: Sequence[Task],
@@ -118,7 +111,8 @@ def asker(
     def ask(todo: Todo) -> InstanceOutcome:
         started = time.perf_counter()
         inquiry = inquiries[todo.inquiry]
-        instance = with_hypothesis(dataset[todo.instance_id], inquiry.hypotheses)
+        changed = changed_instance(dataset[todo.instance_id], inquiry.changes, dataset)
+        instance = changed.instance
         names: list[str | None] = [None]
         if todo.tasks is not None:
             names = [name for name in todo.tasks if task_named(name).applies_to(instance.labels)]
@@ -127,7 +121,7 @@ def asker(
         stop: StopError | None = None
         for place, name in enumerate(names):
             try:
-                answer = answer_instance(inquiry.system, instance, name)
+                answer = changed.own_answer(answer_instance(inquiry.system, instance, name))
                 if fails_fast and isinstance(answer, Failure):
                     raise FailedAnswerError(f"{instance.id}: {answer.error}").at(answer.trace)
                 answers[name] = answer

@@ -8,10 +8,11 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import DataError, PendingError, RunMismatchError, StopError, TaskError
-from evidencebench.execution.answering import answer_instance, default_tasks, require_answerable, with_hypothesis
-from evidencebench.execution.asking import swapped_hypotheses
+from evidencebench.execution.answering import answer_instance, default_tasks, require_answerable
+from evidencebench.execution.changes import changed_instance
 from evidencebench.execution.fitting import require_same_data
 from evidencebench.execution.making import asks_model, make_system
+from evidencebench.execution.query_controls import QueryControl, changes_of, control_of
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.replaying import Replayed, ReplayingSender
@@ -33,7 +34,7 @@ class Exchange:
 
 
 def first_requests(
-    system: str, dataset: Dataset, tasks: Sequence[Task], *, seed: int, hypothesis: str
+    system: str, dataset: Dataset, tasks: Sequence[Task], *, seed: int, control: QueryControl | None
 ) -> list[Exchange]:
     """Return the requests for the answer to the first instance; the options are those of `execute`.
 
@@ -41,7 +42,7 @@ def first_requests(
     """
     if not dataset.ids:
         raise DataError(f"{dataset.path}: expected an instance to ask about, got none")
-    instance = with_hypothesis(dataset[dataset.ids[0]], swapped_hypotheses(dataset, hypothesis, seed))
+    instance = changed_instance(dataset[0], changes_of(control, dataset, seed, limit=1), dataset).instance
     sender = ReplayingSender()
     with closing(_client(sender)) as client:
         named = make_system(system, seed=seed, client=client)
@@ -66,12 +67,12 @@ def exchanges_of(
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
             raise TaskError(f"{run.path}: expected one of its tasks {', '.join(header.tasks)}, got '{task.name}'")
-    swapped = swapped_hypotheses(dataset, header.hypothesis, header.seed)
+    changes = changes_of(control_of(header.control), dataset, header.seed, header.limit)
     sender = ReplayingSender(cache=cache)
     with closing(_client(sender)) as client:
         named = make_system(_specification(header), client=client)
         for instance_id in ids:
-            instance = with_hypothesis(dataset[instance_id], swapped)
+            instance = changed_instance(dataset[instance_id], changes, dataset).instance
             for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
                 yield from _exchanges(named, sender, instance, one)
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import numpy as np
@@ -30,10 +29,11 @@ from evidencebench.execution.asking import (
     ask_all,
     asker,
     rehearse_all,
-    swapped_hypotheses,
     todo_of,
 )
+from evidencebench.execution.changes import Changes
 from evidencebench.execution.making import make_system, system_from
+from evidencebench.execution.query_controls import QueryControl, changes_of, query_control
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.answer_line import Answer, Failure, encode_answer
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, check_same_run
@@ -69,7 +69,7 @@ def execute(
     jobs: int = 1,
     engine: Engine | None = None,
     seed: int = 0,
-    hypothesis: Literal["own", "wrong"] = "own",
+    control: str | QueryControl | None = None,
     overwrite: bool = False,
     retry_failed: bool = False,
     fail_fast: bool = False,
@@ -102,8 +102,9 @@ def execute(
         Where the work runs, in place of ``jobs``, such as ``evidencebench.Threads(4)``.
     seed
         Seed of everything random; a system given as an object keeps its own.
-    hypothesis
-        ``"own"``, or ``"wrong"`` to ask each instance with another paper's.
+    control
+        How queries are changed on purpose: ``"wrong_hypothesis"``, ``"two_papers"``, ``"shuffled_words"``,
+        ``"negated=FILE"`` or ``"paraphrased=FILE"``; None: each is asked as the data has it.
     overwrite
         Start over if the file exists.
     retry_failed
@@ -125,7 +126,7 @@ def execute(
     Raises
     ------
     RunMismatchError
-        If the file holds another run, the system builds on stored answers to other data or hypotheses, or it is not
+        If the file holds another run, the system builds on stored answers to other data or queries, or it is not
         allowed to answer one of the instances.
     RunError
         If the file cannot be written, or another process writes it.
@@ -147,10 +148,11 @@ def execute(
             f"system '{named.name}': an object is asked in one process, got {got}; name it by a specification, "
             "such as 'bm25:k1=1.2' or 'file.py:Class'"
         )
-    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
-    header = _header(named, dataset, tasks, limit=limit, seed=seed, hypothesis=hypothesis)
-    hypotheses = swapped_hypotheses(dataset, hypothesis, seed)
-    inquiries = [Inquiry(system=named, hypotheses=hypotheses)]
+    how = None if control is None else query_control(control)
+    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, own_queries=how is None)
+    changes = changes_of(how, dataset, seed, limit)
+    header = _header(named, dataset, tasks, limit=limit, seed=seed, control=how)
+    inquiries = [Inquiry(system=named, changes=changes)]
     ids = dataset.ids[:limit]
     with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
         run = _begin_run(journal, path, header, ids)
@@ -171,7 +173,7 @@ def execute(
         else:
             engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
             here = (asker, (inquiries, dataset))
-            there = (_worker_asker, (str(system), seed, dataset.file, named.versions(), hypotheses))
+            there = (_worker_asker, (str(system), seed, dataset.file, named.versions(), changes))
             setup, arguments = here if engine.shares_memory else there
             to_ask = takewhile(lambda _: writer.stop is None, todo)
             for outcome in engine.results(partial(setup, fails_fast=fail_fast), arguments, to_ask):
@@ -237,25 +239,24 @@ def rehearse(
     tasks: TaskOrName | Iterable[TaskOrName] = (),
     limit: int | None = None,
     seed: int = 0,
-    hypothesis: Literal["own", "wrong"] = "own",
+    control: str | QueryControl | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
     """Ask a system about every instance as `execute` does, and keep no answer; the client must send nothing."""
     named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
-    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, hypothesis=hypothesis)
-    inquiry = Inquiry(system=named, hypotheses=swapped_hypotheses(dataset, hypothesis, seed))
+    how = None if control is None else query_control(control)
+    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, own_queries=how is None)
+    inquiry = Inquiry(system=named, changes=changes_of(how, dataset, seed, limit))
     return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
 
 
 def _require_tasks(
-    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, hypothesis: str
+    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, own_queries: bool
 ) -> tuple[Task, ...]:
     """Return the tasks to answer, or the default tasks if none are given; raise unless the system can answer them."""
     require_limit(limit)
-    if hypothesis not in {"own", "wrong"}:
-        raise ValueError(f"hypothesis: expected 'own' or 'wrong', got '{hypothesis}'")
     asked = tuple(dict.fromkeys(tasks)) or default_tasks(system)
-    require_answerable(system, dataset, asked, limit=limit, own_hypotheses=hypothesis == "own")
+    require_answerable(system, dataset, asked, limit=limit, own_queries=own_queries)
     return asked
 
 
@@ -282,14 +283,14 @@ def _worker_asker(
     seed: int,
     data: DataFile,
     versions: Mapping[str, str],
-    hypotheses: Mapping[str, str] | None,
+    changes: Changes | None,
     *,
     fails_fast: bool,
 ) -> Callable[[Todo], InstanceOutcome]:
     """Return `asker` for a worker process; raise if the system or the data changed since the run began."""
     system = make_system(spec, seed=seed)
     system.check_versions(versions)
-    return asker([Inquiry(system=system, hypotheses=hypotheses)], reopen_dataset(data), fails_fast=fails_fast)
+    return asker([Inquiry(system=system, changes=changes)], reopen_dataset(data), fails_fast=fails_fast)
 
 
 def _header(
@@ -299,7 +300,7 @@ def _header(
     *,
     limit: int | None,
     seed: int,
-    hypothesis: Literal["own", "wrong"],
+    control: QueryControl | None,
 ) -> RunHeader:
     return RunHeader(
         system=SystemHeader(name=system.name, options=dict(system.options)),
@@ -308,7 +309,7 @@ def _header(
         per_task=system.reads_brief,
         limit=limit,
         seed=seed,
-        hypothesis=hypothesis,
+        control=None if control is None else control.header,
         versions={
             "evidencebench": __version__,
             "numpy": np.__version__,

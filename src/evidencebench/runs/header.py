@@ -70,6 +70,23 @@ def code_text(versions: Mapping[str, str]) -> str:
     return f"[code {shown}]" if own else ""
 
 
+ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words"]
+"""How queries are changed on purpose; `evidencebench.execution.query_controls` says what each does."""
+
+
+class ControlHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The query control of a run, and for hypotheses from a file, the file and its checksum."""
+
+    name: ControlName
+    path: str | None = None
+    sha256: str | None = None
+
+    @property
+    def words(self) -> str:
+        """Its name as words, such as ``wrong hypothesis``."""
+        return self.name.replace("_", " ")
+
+
 class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The data: its file, the file's checksum and how many instances it holds."""
 
@@ -94,12 +111,19 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     per_task: bool = False  # whether each task has answers of its own; else one answer an instance serves every task
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None  # only the first so many instances were run; None: all
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
-    hypothesis: Literal["own", "wrong"] = "own"  # wrong: each instance was asked with another paper's
+    control: ControlHeader | None = None  # how the queries were changed on purpose; None: they were not
+    hypothesis: Literal["own", "wrong"] | msgspec.UnsetType = msgspec.UNSET  # of earlier versions: now in `control`
     versions: dict[str, str] = {}
     # The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by a
     # version that did not ask.
     trained_on: tuple[str, ...] | None = None
     created: str = ""  # when the run was begun, ISO 8601, UTC
+
+    def __post_init__(self) -> None:
+        """Read the key ``hypothesis`` of earlier versions as the control that it was."""
+        if self.hypothesis == "wrong":
+            msgspec.structs.force_setattr(self, "control", ControlHeader(name="wrong_hypothesis"))
+        msgspec.structs.force_setattr(self, "hypothesis", msgspec.UNSET)
 
     def __repr__(self) -> str:
         tasks = ", ".join(self.tasks)
@@ -108,8 +132,11 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def signature(self) -> str:
         """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``."""
-        wrong = "" if self.hypothesis == "own" else f"[{self.hypothesis} hypothesis, seed {self.seed}]"
-        return self.system.signature + wrong
+        if self.control is None:
+            return self.system.signature
+        file = self.control.sha256
+        drawn_by = f"seed {self.seed}" if file is None else f"sha256:{file[:SHOWN_DIGITS]}"
+        return f"{self.system.signature}[{self.control.words}, {drawn_by}]"
 
 
 def check_same_run(
@@ -140,5 +167,7 @@ def check_same_run(
 def _deciding_fields(header: RunHeader) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(header))
     del fields["system"], fields["created"], fields["versions"], fields["data"]["path"], fields["data"]["name"]
+    control = header.control
+    fields["control"] = None if control is None else " ".join(filter(None, (control.words, control.sha256)))
     del fields["trained_on"]  # it follows from the model, whose digest is among the versions
     return fields

@@ -40,6 +40,11 @@ class Comparison:
     first_counts: Counts
     second_counts: Counts
 
+    @property
+    def can_differ(self) -> bool:
+        """Whether the scores differ on any instance; where they do not, there is nothing to test."""
+        return self.test.n_better + self.test.n_worse > 0
+
     def __repr__(self) -> str:
         found = self.test.difference
         means = f"{self.task.name}: {self.first.mean:.3f} - {self.second.mean:.3f} = {found.mean:+.3f}"
@@ -183,7 +188,10 @@ def _probabilities(selection: Selection) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two systems on one task; ``p_value`` is adjusted by Holm over all pairs that were compared together."""
+    """Two systems on one task; ``p_value`` is adjusted by Holm over all pairs that `can_differ`.
+
+    It is 1 where they cannot.
+    """
 
     first: str
     second: str
@@ -200,12 +208,20 @@ class Pairs:
 
 
 def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
-    """Return a pair for each (first, second, comparison), with p-values adjusted by Holm over all of them."""
+    """Return a pair for each (first, second, comparison), with p-values adjusted by Holm over those that differ.
+
+    Where no instance has a difference, p is 1 whatever the signs are, so that this test can never be significant, and
+    the others need not be corrected for it [1]_.
+
+    References
+    ----------
+    .. [1] Tarone, "A modified Bonferroni method for discrete data", Biometrics 46 (1990).
+    """
     compared = list(compared)
-    p_values = holm([comparison.test.p_value for *_, comparison in compared])
+    adjusted = iter(holm([one.test.p_value for *_, one in compared if one.can_differ]))
     return tuple(
-        Pair(first=first, second=second, comparison=comparison, p_value=p_value)
-        for (first, second, comparison), p_value in zip(compared, p_values, strict=True)
+        Pair(first=first, second=second, comparison=one, p_value=next(adjusted) if one.can_differ else 1.0)
+        for first, second, one in compared
     )
 
 

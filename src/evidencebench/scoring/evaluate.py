@@ -5,7 +5,7 @@ left out of the scores and counted.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
@@ -16,9 +16,10 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.errors import AnswerError, MissingExtraError, OutOfRangeError, UndefinedScoreError
+from evidencebench.errors import AnswerError, MissingExtraError, OutOfRangeError, RunMismatchError, UndefinedScoreError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.fitting import check_belongs, require_known
+from evidencebench.execution.query_controls import changes_of, control_of
 from evidencebench.runs.answer_line import Answer
 from evidencebench.runs.given_answers import GivenAnswer
 from evidencebench.runs.run_file import RunFile
@@ -27,6 +28,7 @@ from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules,
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, System
+from evidencebench.systems.changed_queries import Stranger
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
@@ -83,6 +85,31 @@ def evaluate(
     """
     asked, data = tasks_from(tasks), instances_from(dataset)
     answers = _answers_by_name(sources, data)
+    strangers = {name: _strangers_of(source, data) for name, source in sources.items() if isinstance(source, RunFile)}
+    return evaluate_sources(
+        answers,
+        data,
+        asked,
+        strangers,
+        rules=rules,
+        limit=limit,
+        with_selections=with_selections,
+        on_progress=on_progress,
+    )
+
+
+def evaluate_sources(
+    answers: Mapping[str, AnswerSource],
+    data: Dataset | list[Instance],
+    asked: Sequence[Task],
+    strangers: Mapping[str, Mapping[str, Stranger]],
+    *,
+    rules: Rules | Mapping[str, Rules] | None = None,
+    limit: int | None = None,
+    with_selections: bool = True,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> dict[str, dict[str, TaskScores]]:
+    """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not asked:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     if isinstance(rules, Rules | None):
@@ -102,7 +129,8 @@ def evaluate(
                     collected[name, task.name].counts["not_applicable"] += 1
                     continue
                 try:
-                    collected[name, task.name].add(case, source(instance, task))
+                    stranger = strangers.get(name, {}).get(instance.id)
+                    collected[name, task.name].add(case, source(instance, task), stranger)
                 except OutOfRangeError as error:
                     what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
                     raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
@@ -137,6 +165,19 @@ def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[st
     return answers
 
 
+def _strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, Stranger]:
+    """Return instance id -> the second paper that a run was asked beside the own; empty for runs without any."""
+    if run.header is None or run.header.control is None or run.header.control.name != "two_papers":
+        return {}
+    if not isinstance(data, Dataset):
+        raise RunMismatchError(
+            f"{run.path}: was asked two papers of {run.header.data.name}; expected that data set, got a list of "
+            "instances, which does not say which papers"
+        )
+    changes = changes_of(control_of(run.header.control), data, run.header.seed)
+    return changes.strangers or {} if changes is not None else {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One instance on one task: what an answer is measured against."""
@@ -146,9 +187,12 @@ class Case:
     budget: int | None  # how many sentences count; None: any number
     ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
 
-    def check(self, answer: Answer | None, rules: Rules = DEFAULT_RULES) -> CheckedAnswer:
-        """Return a checked answer to the instance, which can be cut to a budget; see `check_answer`."""
-        return check_answer(answer, len(self.instance.query.sentences), rules)
+    def check(self, answer: Answer | None, rules: Rules = DEFAULT_RULES, n_added: int = 0) -> CheckedAnswer:
+        """Return a checked answer to the instance, which can be cut to a budget; see `check_answer`.
+
+        ``n_added`` is how many sentences of a second paper it may name, behind the own ones; they cover nothing.
+        """
+        return check_answer(answer, len(self.instance.query.sentences) + n_added, rules)
 
 
 def case_of(instance: Instance, task: Task) -> Case | None:
@@ -177,9 +221,12 @@ class _Collected:
         self._columns: dict[str, list[float]] = {key: [] for key in MEASURES}
         self._notes: Counter[str] = Counter()
         self._over_length: list[tuple[int, int]] = []
+        self._pool_sizes: list[int] = []
 
-    def add(self, case: Case, answer: Answer | None) -> None:
-        checked = case.check(answer, self._rules)
+    def add(self, case: Case, answer: Answer | None, stranger: Stranger | None) -> None:
+        n_added = 0 if stranger is None else stranger.n_sentences
+        checked = case.check(answer, self._rules, n_added)
+        pool_size = len(case.instance.query.sentences) + n_added
         self._notes.update(answer.notes if answer is not None else {})
         n_sentences = len(checked.ranking.sentences)
         is_answered = not checked.is_missing and checked.error is None
@@ -190,13 +237,14 @@ class _Collected:
         self.counts["out_of_range"] += checked.n_out_of_range
         if checked.is_over(case.budget):
             self.counts["over_length"] += 1
-            self._over_length.append((n_sentences, len(case.instance.query.sentences)))
+            self._over_length.append((n_sentences, pool_size))
         selection = checked.selection(case.budget)
         outcome = measure_input(selection, case.coverage, case.ceiling)
         for key, score in scores_of(outcome, is_empty=not n_sentences and case.budget != 0).items():
             self._columns[key].append(score)
         self._ids.append(case.instance.id)
         self._clusters.append(case.instance.cluster)
+        self._pool_sizes.append(pool_size)
         if self._with_selections:
             self._selections.append(selection)
 
@@ -210,6 +258,7 @@ class _Collected:
             counts=Counts(**self.counts),
             notes=dict(sorted(self._notes.items())),
             over_length=tuple(self._over_length),
+            n_sentences=tuple(self._pool_sizes),
         )
 
 

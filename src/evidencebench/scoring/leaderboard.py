@@ -164,7 +164,7 @@ def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
     """
     computed = scored.controls[control][task.name].recalls
     for label, run in scored.runs.items():
-        is_named = run.header is not None and run.header.hypothesis == "own" and run.header.system.name == control
+        is_named = run.header is not None and run.header.control is None and run.header.system.name == control
         if is_named and np.array_equal(scored.scores[label][task.name].recalls, computed):
             return label
     return None

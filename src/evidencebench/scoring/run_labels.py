@@ -33,7 +33,7 @@ def _system_label(run: RunFile) -> str:
     # A person is named even where no other person's run is shown.
     is_person = system.name == PERSON and "name" in system.options
     label = f"{PERSON}(name={option_text(system.options['name'])})" if is_person else system.name
-    return label if run.header.hypothesis == "own" else f"{label}, wrong hypothesis"
+    return label if run.header.control is None else f"{label}, {run.header.control.words}"
 
 
 def _path_labels(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:

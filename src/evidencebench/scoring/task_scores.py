@@ -51,6 +51,8 @@ class TaskScores:
         The notes of the answers, summed over instances, such as how many replies of a language model were refusals.
     over_length
         For each unordered answer over the budget: how many sentences it names, and how many its paper has.
+    n_sentences
+        How many sentences could be selected from on each instance: those of its paper, and of a second one if asked.
     """
 
     task: Task
@@ -61,6 +63,7 @@ class TaskScores:
     counts: Counts
     notes: Mapping[str, int] = field(default_factory=dict)
     over_length: tuple[tuple[int, int], ...] = ()
+    n_sentences: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"

@@ -94,16 +94,16 @@ class Stored:
                 f"{self.run}: cannot answer task '{lacking[0]}': it holds answers for {_join_tasks(known)} only; "
                 "name one of these with --task"
             )
-        if header is not None and header.hypothesis != "own":
+        if header is not None and header.control is not None:
             raise RunMismatchError(
-                f"{self.run}: was asked with other papers' hypotheses, so its answers fit no instance"
+                f"{self.run}: was asked changed queries ({header.control.words}), so its answers fit no instance"
             )
         if header is not None and header.data.sha256 != asked.data_sha256:
             raise RunMismatchError(
                 f"{self.run}: was made on {header.data.name} with sha256 {header.data.sha256[:12]}..., and this data "
                 f"has {asked.data_sha256[:12]}...; run the system on this data first"
             )
-        if not asked.own_hypotheses:
+        if not asked.own_queries:
             raise RunMismatchError(
-                f"{self.run}: its answers are for each paper's own hypothesis, so they cannot be asked with another"
+                f"{self.run}: its answers are for the data's own queries, so they cannot be asked changed ones"
             )

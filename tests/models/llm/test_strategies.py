@@ -499,7 +499,7 @@ def test_without_any_results_among_the_examples_the_results_tasks_are_refused(cl
 
 
 def asked_of(queries: Callable[[], Iterable[Query]]) -> Asked:
-    return Asked(data_sha256="", own_hypotheses=True, tasks=(), queries=queries)
+    return Asked(data_sha256="", own_queries=True, tasks=(), queries=queries)
 
 
 def test_papers_that_are_among_the_examples_are_refused_with_the_reason(clients: Clients, examples: Path) -> None:

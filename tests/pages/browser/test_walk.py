@@ -47,7 +47,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in runs:
         execute(run.stem, load_sample(), run)
     swapped = folder / "bm25.wrong.jsonl"
-    execute("bm25", load_sample(), swapped, hypothesis="wrong")
+    execute("bm25", load_sample(), swapped, control="wrong_hypothesis")
     page = folder / "report.html"
     draws = [] if "EVIDENCEBENCH_SCREENSHOTS" in os.environ else ["--draws", "200"]
     words = ["report", *map(str, (*runs, swapped)), "--data", "sample", "-o", str(page), *draws]

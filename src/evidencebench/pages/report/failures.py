@@ -109,7 +109,7 @@ def failures_section(findings: Findings) -> Node:
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*found) for label, found in graded.items()}
     errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]
-    scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.swapped.items()}}
+    scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.changed.items()}}
     return section(
         "failures",
         "Answers that failed",

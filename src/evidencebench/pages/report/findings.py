@@ -21,13 +21,13 @@ from evidencebench.scoring.task_scores import TaskScores
 class Findings:
     """Runs and controls, scored and ranked.
 
-    ``scored`` has the runs that were asked each paper's own hypothesis, and the controls. ``swapped`` has the runs that
-    were asked another paper's hypothesis: label -> (run, scores by task); they are on no leaderboard. ``n_papers``
+    ``scored`` has the runs that were asked the data's own queries, and the controls. ``changed`` has the runs that were
+    asked changed queries: label -> (run, scores by task); they are on no leaderboard. ``n_papers``
     counts the clusters that are resampled: papers, or reviews where the data names them.
     """
 
     scored: ScoredRuns
-    swapped: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]
+    changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]
     boards: Mapping[str, Board]
     resampling: Resampling
     n_instances: int
@@ -55,8 +55,8 @@ class Findings:
 
     @property
     def every_run(self) -> dict[str, RunFile]:
-        """Label -> run, of all runs; those with wrong hypotheses come last."""
-        return {**self.scored.runs, **{label: run for label, (run, _) in self.swapped.items()}}
+        """Label -> run, of all runs; those with changed queries come last."""
+        return {**self.scored.runs, **{label: run for label, (run, _) in self.changed.items()}}
 
     def graded_answers(self, run: RunFile) -> frozenset[tuple[str, str | None]]:
         """Return (instance id, task or None) of the run's lines that are graded here; a run may hold more lines."""
@@ -107,15 +107,15 @@ def findings_of(
     limit: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Findings:
-    """Score and rank runs, as `score_runs`; raise `RunMismatchError` also if none was asked papers' own hypotheses."""
+    """Score and rank runs, as `score_runs`; raise `RunMismatchError` also if none was asked the data's own queries."""
     scored = score_runs(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
-    own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.hypothesis == "own"}
+    own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.control is None}
     if not own:
         raise RunMismatchError(
-            f"{paths[0]}: was asked other papers' hypotheses, as every run here; "
-            "add a run that was asked the papers' own (evidencebench run SYSTEM without --hypothesis)"
+            f"{paths[0]}: was asked changed queries, as every run here; "
+            "add a run that was asked the data's own (evidencebench run SYSTEM without --control)"
         )
-    swapped = {
+    changed = {
         label: (run, scores)
         for (label, run), scores in zip(scored.runs.items(), scored.scores.values(), strict=True)
         if label not in own
@@ -125,7 +125,7 @@ def findings_of(
     n_instances = first.counts.not_applicable + len(first.ids)
     return Findings(
         scored=scored,
-        swapped=swapped,
+        changed=changed,
         boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
         resampling=resampling,
         n_instances=n_instances,

@@ -1,8 +1,10 @@
-"""The wrong-hypothesis control: compares a run with a run of the same system that was asked other hypotheses."""
+"""The query controls: compares a run with runs of the same system that were asked changed queries."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from shlex import join
-from typing import Any
+from typing import Any, get_args
+
+from msgspec.structs import replace
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import SYSTEMS
@@ -19,10 +21,10 @@ from evidencebench.pages.report.blocks import (
     section,
 )
 from evidencebench.pages.report.findings import Findings
-from evidencebench.runs.header import RunHeader, SystemHeader
+from evidencebench.runs.header import ControlHeader, ControlName, RunHeader, SystemHeader
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.compare import Pair, adjust_p_values, compare
+from evidencebench.scoring.control_results import ControlResult, control_results
 from evidencebench.scoring.score_texts import percent
 from evidencebench.specification import write_specification
 from evidencebench.system import traits_of
@@ -30,105 +32,132 @@ from evidencebench.tables import Cell, Table
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    """Return the section that compares each run with its partner: the same system, asked other papers' hypotheses.
+    """Return the section that compares each run with its partners: the same system, asked changed queries.
 
-    For runs without a partner it shows the command that makes one. ``data`` is the argument of ``--data`` in it.
+    For runs that were not asked wrong hypotheses it shows the command that does. ``data`` is the argument of ``--data``
+    in it.
     """
-    partners = {label: _partner(run, findings) for label, run in findings.scored.runs.items()}
-    pairs = _pairs(findings, partners)
-    idle = [label for label in findings.swapped if label not in partners.values()]
-    # Idle run -> the partner of the same system that is shown instead, with another seed; None: there is no such run.
-    shown = {
-        label: next((one for one in partners.values() if one and _is_same_system(findings, one, label)), None)
-        for label in idle
-    }
+    partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
+    results = _results(findings, partners)
+    used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
+    idle = [label for label in findings.changed if label not in used]
+    # Idle run -> the partner that is shown instead, with another seed; None: there is no such run.
+    shown = {label: next((one for one in used if _is_same_but_seed(findings, one, label)), None) for label in idle}
     unpaired = [isolated_name(label) for label in idle if shown[label] is None]
     unused = {
         label: node("span", None, isolated_name(one), " stands in its place") for label, one in shown.items() if one
     }
+    wrong = {label: by_control.get(_WRONG) for label, by_control in partners.items()}
     return section(
         "hypotheses",
-        "Wrong-hypothesis control",
+        "Does it use the hypothesis?",
         note(
-            "The same system, asked about each paper with the hypothesis of another. A high score alone does not show "
-            "that a system used the hypothesis: where recall stays and the selections overlap, it did not. Runs with "
-            "wrong hypotheses are shown here only; they are on no leaderboard."
+            "The same system, asked changed queries. A high score alone does not show that a system used the "
+            "hypothesis: where recall stays and the selections overlap although it was asked about another paper's "
+            "hypothesis, it did not. Of two papers, one is a stranger, whose sentences cover nothing. Runs with "
+            "changed queries are shown here only; they are on no leaderboard."
         ),
-        _comparison_figure(findings, pairs) if pairs else None,
-        *_runs_without_partner(findings, partners, data),
-        _titled_list("Without the run of the same system and options with its own hypotheses: ", unpaired),
+        _results_figure(findings, results) if results else None,
+        *_runs_without_partner(findings, wrong, data),
+        _titled_list("Without the run of the same system and options with the own queries: ", unpaired),
         _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(unused)),
     )
 
 
-def _partner(run: RunFile, findings: Findings) -> str | None:
-    """Return the label of a run of the same system with wrong hypotheses, if possible of the same seed; or None."""
+_WRONG = ControlHeader(name="wrong_hypothesis")
+
+
+def _partners(run: RunFile, findings: Findings) -> dict[ControlHeader, str]:
+    """Return control -> the run of the same system with queries so changed, if possible of the same seed."""
     if run.header is None:
-        return None
-    alike = [
-        (wrong.header.seed != run.header.seed, label)
-        for label, (wrong, _) in findings.swapped.items()
-        if wrong.header is not None and wrong.header.system == run.header.system
-    ]
-    return min(alike)[1] if alike else None
+        return {}
+    alike: dict[ControlHeader, list[tuple[bool, str]]] = {}
+    for label, (changed, _) in findings.changed.items():
+        header = changed.header
+        if header is not None and header.control is not None and header.system == run.header.system:
+            alike.setdefault(_without_path(header.control), []).append((header.seed != run.header.seed, label))
+    return {control: min(labels)[1] for control, labels in alike.items()}
 
 
-def _is_same_system(findings: Findings, first: str, second: str) -> bool:
-    """Say whether two runs with wrong hypotheses are of one system; ``first`` and ``second`` are their labels."""
-    (one, _), (other, _) = findings.swapped[first], findings.swapped[second]
-    return one.header is not None and other.header is not None and one.header.system == other.header.system
+def _without_path(control: ControlHeader) -> ControlHeader:
+    return replace(control, path=None)  # the checksum says which file it was, wherever it lay
 
 
-def _pairs(findings: Findings, partners: Mapping[str, str | None]) -> tuple[Pair, ...]:
-    """Compare each run with its partner, if it has one, on every task; p-values are adjusted over all these tests."""
-    return adjust_p_values(
-        (
-            label,
-            partner,
-            compare(
-                findings.scored.scores[label][task.name],
-                findings.swapped[partner][1][task.name],
-                resampling=findings.resampling,
-            ),
-        )
-        for label, partner in partners.items()
-        if partner is not None
-        for task in findings.tasks
+def _is_same_but_seed(findings: Findings, first: str, second: str) -> bool:
+    """Say whether two runs with changed queries are of one system and one control."""
+    one, other = (findings.changed[label][0].header for label in (first, second))
+    return (
+        one is not None
+        and other is not None
+        and one.control is not None
+        and other.control is not None
+        and one.system == other.system
+        and _without_path(one.control) == _without_path(other.control)
     )
 
 
-def _comparison_figure(findings: Findings, pairs: Sequence[Pair]) -> Node:
+def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, str]]) -> tuple[ControlResult, ...]:
+    """Compare each run with its partners on every task; p-values are adjusted over all that can differ."""
+    names = [name for name in get_args(ControlName) if any(name == one.name for by in partners.values() for one in by)]
+    compared = [
+        (
+            label,
+            control.words,
+            findings.scored.scores[label][task.name],
+            findings.changed[partner][1][task.name],
+        )
+        for name in names
+        for label, by_control in partners.items()
+        for control, partner in by_control.items()
+        if control.name == name
+        for task in findings.tasks
+    ]
+    reads = {label: not _is_blind(run) for label, run in findings.scored.runs.items()}
+    return control_results(compared, reads, findings.resampling)
+
+
+def _is_blind(run: RunFile) -> bool:
+    name = "" if run.header is None else run.header.system.name
+    return name in SYSTEMS and not traits_of(SYSTEMS[name]).reads_hypothesis
+
+
+def _results_figure(findings: Findings, results: Sequence[ControlResult]) -> Node:
     task = findings.tasks[0].name
     bars = [
         bar_of(
-            pair.first,
-            pair.comparison.test.difference,
-            note=f"p = {pair.p_value:.4f}",
-            series=findings.series_of(pair.first, is_control=False),
+            f"{one.system}, {one.control}",
+            one.comparison.test.difference,
+            note=f"p = {_p_text(one)}",
+            series=findings.series_of(one.system, is_control=False),
         )
-        for pair in pairs
-        if pair.comparison.task.name == task
+        for one in results
+        if one.comparison.task.name == task
     ]
-    sides = ("wrong hypothesis", "own hypothesis")
+    columns = ["system", "control", "task", "own", "changed", "own - changed, points", "p (Holm)", "overlap, %"]
     table = Table(
-        title="Own against wrong hypothesis: aspect recall in %",
-        columns=["system", "task", "own", "wrong", "own - wrong, points", "p (Holm)", "overlap, %", "n"],
-        rows=list(map(_row, pairs)),
+        title="Own against changed queries: aspect recall in %",
+        columns=[*columns, "stranger, %", "n"],
+        rows=list(map(_row, results)),
     )
-    chart = difference_chart(bars, title=f"{task}: own hypothesis - wrong hypothesis", sides=sides)
+    chart = difference_chart(bars, title=f"{task}: own - changed", sides=("changed query", "own query"))
     return figure(chart, table, is_open=True)
 
 
-def _row(pair: Pair) -> list[Cell]:
-    found, difference = pair.comparison, pair.comparison.test.difference
+def _p_text(one: ControlResult) -> str:
+    return "none, no paper differs" if one.p_value is None else f"{one.p_value:.4f}"
+
+
+def _row(one: ControlResult) -> list[Cell]:
+    found, difference = one.comparison, one.comparison.test.difference
     means = (100 * found.first.mean, 100 * found.second.mean)
-    overlap = percent(found.overlap, alone="")
-    return [pair.first, found.task.name, *means, points_text(difference), f"{pair.p_value:.4f}", overlap, difference.n]
+    stranger = "" if one.stranger is None else percent(one.stranger.selection, alone="")
+    tested = [points_text(difference), _p_text(one), percent(found.overlap, alone=""), stranger]
+    return [one.system, one.control, found.task.name, *means, *tested, difference.n]
 
 
 def _runs_without_partner(findings: Findings, partners: Mapping[str, str | None], data: str) -> Iterator[Node]:
     """Yield a list of the commands that make missing partners, and a list of the runs that can have no partner."""
-    said = "Not measured" if any(partners.values()) else "Not measured for any run"
+    said = f"With another paper's hypothesis not measured{'' if any(partners.values()) else ' for any run'}"
     commands: dict[str, Child] = {}
     reasons: dict[str, Child] = {}
     for number, (label, partner) in enumerate(partners.items(), 1):
@@ -182,7 +211,7 @@ def _names_in(value: Any) -> set[str]:
 def _command(header: RunHeader, data: str, number: int) -> str:
     """Return the command that makes the partner of a run; ``number`` is part of its output file's name."""
     system = write_specification(header.system.name, header.system.options)
-    words = ["evidencebench", "run", system, "--data", data, "--hypothesis", "wrong"]
+    words = ["evidencebench", "run", system, "--data", data, "--control", "wrong_hypothesis"]
     if header.per_task:
         words += [word for task in header.tasks for word in ("--task", task)]
     if header.limit is not None:

@@ -38,12 +38,12 @@ def _facts(findings: Findings) -> Node:
     dataset, n = findings.dataset, findings.n_instances
     part = "" if n == len(dataset) else f"the first {n:,} of "
     papers = counted(findings.n_papers, "paper or review", "papers or reviews")
-    swapped = {label: run for label, (run, _) in findings.swapped.items()}
+    changed = {label: run for label, (run, _) in findings.changed.items()}
     facts: dict[str, tuple[Child, ...]] = {
         "Data": (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256)),
         "Instances": (f"{part}{counted(len(dataset), 'instance')} from {papers}",),
         "Runs": (_runs(findings.scored.runs),),
-        **({"Runs asked other papers' hypotheses": (_runs(swapped),)} if swapped else {}),
+        **({"Runs asked changed queries": (_runs(changed),)} if changed else {}),
         "Made by": (f"evidencebench {__version__}",),
     }
     terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))

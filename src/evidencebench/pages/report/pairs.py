@@ -60,7 +60,7 @@ def _show_pairs(findings: Findings, pairs: Pairs, *, against_controls: bool = Fa
         bars = [_bar(f"{pair.first} - {pair.second}", pair) for pair in drawn]
         shown = figure(difference_chart(bars, title=f"{title}: {task.name}", sides=sides), table, is_open=True)
     n_papers = max(pair.comparison.test.difference.n_clusters for pair in pairs.members)
-    n_tests = len(pairs.members)
+    n_tests = max(1, sum(pair.comparison.can_differ for pair in pairs.members))
     if can_be_significant(n_papers, n_tests):
         return [shown]
     of = f"{counted(n_papers, 'paper')} and {counted(n_tests, 'test')}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import AnswerError
+from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.markup import beginning_of
 from evidencebench.pages.paper import paper_of
@@ -139,6 +139,11 @@ def viewer_data_of(
     Raises the errors of `score_runs`.
     """
     runs = open_runs(paths, dataset, tasks)
+    for run in runs.values():
+        if run.header is not None and run.header.control is not None and run.header.control.name == "two_papers":
+            raise RunMismatchError(
+                f"{run.path}: was asked two papers at once, and this page shows one; 'score' and 'report' take it"
+            )
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
     shown_runs = (_shown_run(label, run, rules or Rules()) for label, run in runs.items())

@@ -146,7 +146,7 @@ def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -
     found = trainable(system)
     if found is None:
         named = make_system(system)
-        require_answerable(named, dataset, tasks, own_hypotheses=False)
+        require_answerable(named, dataset, tasks, own_queries=False)
         if dataset.sha256 in named.trained_on():
             raise SystemSpecError(
                 f"'{system}' was trained on this data, so that its answers say nothing of other papers; "

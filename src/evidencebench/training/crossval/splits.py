@@ -15,6 +15,7 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
+from evidencebench.execution.changes import Changes
 from evidencebench.execution.making import make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
@@ -138,7 +139,7 @@ def _inquiries(split: Split, dataset: Dataset, client: ChatClient | None) -> Ite
     for spec in split.systems:
         system = make_system(spec, seed=split.seed, client=client)
         yield Inquiry(system=system)
-        yield Inquiry(system=system, hypotheses=_wrong_hypotheses(dataset, split))
+        yield Inquiry(system=system, changes=Changes(hypotheses=_wrong_hypotheses(dataset, split)))
 
 
 def _wrong_hypotheses(dataset: Dataset, split: Split) -> Mapping[str, str]:

@@ -1,0 +1,226 @@
+"""``evidencebench controls``."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table
+from evidencebench.cli.progress import ProgressReporter
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.tasks import Task
+from evidencebench.execution.asking import Rehearsal, rehearse_all
+from evidencebench.execution.making import asks_model, make_system
+from evidencebench.execution.query_controls import QueryControl
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.runs.header import SystemHeader, code_text
+from evidencebench.scoring.control_results import ControlResult
+from evidencebench.scoring.query_controls import (
+    OWN,
+    common_tasks_of,
+    inquiries_of,
+    measure_query_controls,
+)
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_fields import comparison_fields
+from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.signature import signature
+from evidencebench.system import NamedSystem
+from evidencebench.tables import Cell, Table
+from evidencebench.wording import counted
+
+
+@click.command
+@click.argument("systems", metavar="SYSTEM...", nargs=-1, required=True, shell_complete=options.complete_systems)
+@options.data
+@options.query_control_option("--control", "controls", multiple=True, help="What is changed; repeatable.")
+@options.tasks
+@options.limit
+@options.resampling
+@asking_options(options.table_format)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    systems: tuple[str, ...],
+    data: str,
+    controls: tuple[QueryControl, ...],
+    tasks: tuple[Task, ...],
+    limit: int | None,
+    resampling: Resampling,
+    asking: Asking,
+    table_format: str,
+) -> None:
+    """Measure whether SYSTEMs use the hypothesis.
+
+    Each paper is asked its own query, then a changed one. A high score does not
+    show that a system used the hypothesis. What the control changes:
+
+    \b
+      wrong_hypothesis  another paper's hypothesis (if no control is named)
+      two_papers        another paper's sentences before or behind the own
+      shuffled_words    the order of the hypothesis's words
+      negated=FILE      the hypothesis negated      } from a file, which
+      paraphrased=FILE  the hypothesis in other words } 'llm rewrite' can make
+
+    Where the wrong hypothesis leaves recall and selections as they are, the
+    hypothesis was not used. Of two papers, 'stranger' is the other one's share of
+    the selected sentences; none of them is evidence. p is adjusted (Holm) over the
+    rows that differ on any paper: where none does, there is nothing to test.
+
+    A SYSTEM that asks a language model is asked as by 'run': under a cost limit,
+    many papers at once, and nothing that is stored is paid again.
+
+    \b
+    Examples:
+      evidencebench controls bm25 cues --data sample
+      evidencebench controls cues --data train --control two_papers \\
+        --control shuffled_words --task er_at_10
+      evidencebench controls llm_base:model=openai/gpt-4o-mini \\
+        --data train --control negated=negated.jsonl --max-cost-usd 1
+    """
+    systems = tuple(dict.fromkeys(systems))
+    dataset = open_dataset(data)
+    controls = tuple(dict.fromkeys(controls)) or (QueryControl(name="wrong_hypothesis"),)
+    asks = any(map(asks_model, systems))
+    require_model(asking, asks=asks)
+
+    def made(client: ChatClient | None) -> dict[str, NamedSystem]:
+        return {system: make_system(system, seed=resampling.seed, client=client) for system in systems}
+
+    if asking.estimate:
+
+        def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
+            named = {spec: one for spec, one in made(client).items() if one.waits}
+            asked = tasks or common_tasks_of(named)
+            inquiries = inquiries_of(named, dataset, asked, controls, limit=limit, seed=resampling.seed)
+            return rehearse_all(list(inquiries.values()), dataset, asked, limit=limit, on_progress=shown)
+
+        how = f" with the own query and {counted(len(controls), 'changed one')}"
+        n_failed = print_estimate(asking, rehearse, how=how)
+        ctx.exit(1 if n_failed else 0)
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
+        named = made(client)
+        found = measure_query_controls(
+            named,
+            dataset,
+            tasks,
+            controls,
+            limit=limit,
+            resampling=resampling,
+            waiting=waiting,
+            on_progress=shown,
+        )
+    tell_asked(client)
+    n_failed = _tell_failed(found)
+    if asking.as_json:
+        print_json([_fields(one) for one in found])
+    else:
+        _print(found, table_format)
+        print_signatures(_signatures(found, named, dataset, resampling), table_format)
+    ctx.exit(1 if n_failed else 0)
+
+
+def _tell_failed(found: Sequence[ControlResult]) -> int:
+    """Say how many answers of each system failed, and return how many in all; own answers stand in several results."""
+    n_all = 0
+    for system, results in groupby(found, key=lambda one: one.system):
+        rows = list(results)
+        own = {one.comparison.task.name: one.comparison.first_counts.failed for one in rows}
+        n_failed = sum(own.values()) + sum(one.comparison.second_counts.failed for one in rows)
+        n_all += n_failed
+        if n_failed:
+            told = f"{counted(n_failed, 'answer')} failed, which scores 0"
+            click.echo(f"{told}; 'evidencebench run {system}' says why", err=True)
+    return n_all
+
+
+def _fields(one: ControlResult) -> dict[str, Any]:
+    return {
+        "system": one.system,
+        "control": one.control,
+        "task": one.comparison.task.name,
+        **comparison_fields(one.comparison, (OWN, "changed")),
+        "p_value_holm": one.p_value,
+        "can_differ": one.comparison.can_differ,
+        "reads_hypothesis": one.reads_hypothesis,
+        "stranger": None if one.stranger is None else asdict(one.stranger),
+    }
+
+
+def _print(found: Sequence[ControlResult], table_format: str) -> None:
+    if table_format == "csv":
+        print_table(Table(columns=_CSV_COLUMNS, rows=list(map(_csv_row, found))), "csv")
+        return
+    groups: dict[tuple[str, str], list[ControlResult]] = {}
+    for one in found:
+        groups.setdefault((one.control, one.comparison.task.name), []).append(one)
+    for (control, task), results in groups.items():
+        print_table(_table(control, task, results), table_format)
+    if table_format == "text":
+        print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
+        click.echo()
+
+
+def _table(control: str, task: str, results: Sequence[ControlResult]) -> Table:
+    """Return the results of one control on one task, a row a system."""
+    columns = ["system", "own", "changed", "own - changed", "p (Holm)", "overlap, %"]
+    rows = list(map(_row, results))
+    title = f"{control}, {task}: aspect recall in %"
+    if shares := [one.stranger for one in results if one.stranger is not None]:
+        columns.append("stranger, %")
+        rows = [[*row, _percents(share.selection)] for row, share in zip(rows, shares, strict=True)]
+        title = f"{title}; of all sentences, {100 * shares[0].sentences.mean:.1f} % are the stranger's"
+    is_untested = any(one.p_value is None for one in results)
+    notes = ["* recall differs on no paper, so there is nothing to test"] if is_untested else []
+    return Table(title=title, columns=columns, rows=rows, notes=notes)
+
+
+def _row(one: ControlResult) -> list[Cell]:
+    found = one.comparison
+    means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
+    p_value = "*" if one.p_value is None else f"{one.p_value:.4f}"
+    return [one.system, *means, percent(found.test.difference), p_value, _percents(found.overlap)]
+
+
+def _percents(share: Estimate | None) -> float | None:
+    return None if share is None else 100 * share.mean
+
+
+_CSV_COLUMNS = (
+    *("system", "control", "task", "mean_own", "mean_changed", "difference", "low", "high", "p", "p_holm"),
+    *("n", "better", "equal", "worse", "overlap", "detectable", "unanswered_own", "unanswered_changed"),
+    *("reads_hypothesis", "stranger_sentences", "stranger_selection", "stranger_recall"),
+)
+
+
+def _csv_row(one: ControlResult) -> list[Cell]:
+    found, test, share = one.comparison, one.comparison.test, one.stranger
+    difference = test.difference
+    shares = (None, None, None) if share is None else (share.sentences, share.selection, share.recall)
+    return [
+        *(one.system, one.control, found.task.name, found.first.mean, found.second.mean),
+        *(difference.mean, difference.low, difference.high, test.p_value, one.p_value),
+        *(difference.n, test.n_better, test.n_equal, test.n_worse),
+        *(None if found.overlap is None else found.overlap.mean, test.minimum_detectable),
+        *(found.first_counts.unanswered, found.second_counts.unanswered),
+        *(str(one.reads_hypothesis).lower(), *(None if one_share is None else one_share.mean for one_share in shares)),
+    ]
+
+
+def _signatures(
+    found: Sequence[ControlResult], systems: Mapping[str, NamedSystem], dataset: Dataset, resampling: Resampling
+) -> Iterator[str]:
+    """Yield one signature for each system and task, which names all controls."""
+    controls = "+".join(dict.fromkeys(one.control for one in found))
+    rows = {(one.system, one.comparison.task.name): one.comparison for one in found}
+    for (name, _), comparison in rows.items():
+        system = systems[name]
+        asked = SystemHeader(name=system.name, options=dict(system.options)).signature
+        label = f"{asked}{code_text(system.versions())}[own - {controls}]"
+        n = comparison.test.difference.n
+        yield signature(dataset, label, task=comparison.task, n=n, resampling=resampling)

@@ -1,0 +1,111 @@
+"""Files of hypotheses to ask instead of a data set's own: instance id -> text, as JSON, JSON Lines or CSV."""
+
+import codecs
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.errors import DataError, FormatError, UnreadableError
+from evidencebench.storage.reading import read_whole
+from evidencebench.storage.whole_file import whole_file
+
+_FORMS = '.json ({"ID": "text", ...}), .jsonl ({"id": ..., "hypothesis": ...} a line) or .csv (columns id, hypothesis)'
+_KEYS = ("id", "hypothesis")
+
+
+def read_hypotheses(path: Path, dataset: Dataset, limit: int | None = None) -> dict[str, str]:
+    """Return instance id -> hypothesis, from a file that has one for each of the first ``limit`` instances (None: all).
+
+    The suffix decides the form; other keys and columns are passed over. Raises `UnreadableError` if the file cannot be
+    read, and `FormatError` if it is not in the form, or names an instance twice, an unknown one, not all that are asked
+    about, or one without text.
+    """
+    if path.suffix not in _READERS:
+        raise FormatError(f"{path}: expected hypotheses in a file with the suffix {_FORMS}, got '{path.suffix}'")
+    try:
+        text = read_whole(path).removeprefix(codecs.BOM_UTF8).decode()
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"{path}: expected text in UTF-8: {error}") from error
+    try:
+        found = _each_once(_READERS[path.suffix](text))
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
+    if unknown := next((one for one in found if one not in dataset), None):
+        raise FormatError(f"{path}: '{unknown}' is no instance of {dataset.name}; its ids look like '{dataset.ids[0]}'")
+    if missing := [one for one in dataset.ids[:limit] if one not in found]:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise FormatError(f"{path}: expected a hypothesis for every instance, got none for '{missing[0]}'{more}")
+    return found
+
+
+def write_hypotheses(path: Path, hypotheses: Mapping[str, str], own: Mapping[str, str]) -> None:
+    """Write hypotheses as JSON Lines, each beside the ``own`` one, for people to compare; the file appears whole."""
+    with whole_file(path) as file:
+        for instance_id, text in hypotheses.items():
+            line = {"id": instance_id, "hypothesis": text, "own": own[instance_id]}
+            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+
+def check_writable(path: Path) -> None:
+    """Raise `DataError` if `write_hypotheses` has no form for a path."""
+    if path.suffix != ".jsonl":
+        raise DataError(f"{path}: expected the suffix .jsonl, in which hypotheses are written, got '{path.suffix}'")
+
+
+def _each_once(pairs: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
+    """Return id -> text of (place, id, text)."""
+    found: dict[str, str] = {}
+    for place, instance_id, text in pairs:
+        if not isinstance(instance_id, str) or not instance_id:
+            raise FormatError(f"{place}: expected an instance id, got {instance_id!r}")
+        if instance_id in found:
+            raise FormatError(f"{place}: '{instance_id}' stands more than once")
+        if not isinstance(text, str) or not text.strip():
+            raise FormatError(f"{place}: '{instance_id}': expected a hypothesis, got {text!r}")
+        found[instance_id] = text.strip()
+    return found
+
+
+def _from_json(text: str) -> Iterator[tuple[str, Any, Any]]:
+    pairs = _decoded(text, "the file")
+    if not isinstance(pairs, tuple):
+        raise FormatError(f"expected one JSON object, id -> hypothesis, got {type(pairs).__name__}")
+    return (("the file", *pair) for pair in pairs)
+
+
+def _from_json_lines(text: str) -> Iterator[tuple[str, Any, Any]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            pairs = _decoded(line, f"line {number}")
+            if not isinstance(pairs, tuple) or not set(_KEYS) <= dict(pairs).keys():
+                raise FormatError(f'line {number}: expected {{"id": ..., "hypothesis": ...}}')
+            found = dict(pairs)
+            yield f"line {number}", found["id"], found["hypothesis"]
+
+
+def _from_csv(text: str) -> Iterator[tuple[str, Any, Any]]:
+    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        if not set(_KEYS) <= set(rows.fieldnames or ()):
+            raise FormatError(f"line 1: expected the columns id and hypothesis, got {rows.fieldnames}")
+        for row in rows:
+            yield f"line {rows.line_num}", row["id"], row["hypothesis"]
+    except csv.Error as error:
+        raise FormatError(f"line {rows.line_num}: expected CSV: {error}") from error
+
+
+def _decoded(text: str, place: str) -> Any:
+    """Return a JSON value; an object as a tuple of pairs, so that a key that stands twice is seen."""
+    try:
+        return json.loads(text, object_pairs_hook=tuple)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{place}: expected JSON: {error}") from error
+
+
+_READERS = {".json": _from_json, ".jsonl": _from_json_lines, ".csv": _from_csv}

@@ -1,0 +1,102 @@
+"""The results of query controls: recall and selections with the own queries against those with changed ones."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidencebench.scoring.compare import Comparison, adjust_p_values, compare
+from evidencebench.scoring.resampling import Estimate, Resampling, bootstrap, bootstrap_defined
+from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.wording import one_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrangerShare:
+    """What a second paper's sentences, which cover nothing, take: shares in 0..1.
+
+    Attributes
+    ----------
+    sentences
+        Of the sentences of both papers, those that are the stranger's: what choosing blindly would select of it.
+    selection
+        Of the selected sentences, those that are the stranger's; None where nothing is selected.
+    recall
+        Of the recall that the budget allows, what is lost to the stranger; None where nothing can be covered.
+    """
+
+    sentences: Estimate
+    selection: Estimate | None
+    recall: Estimate | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlResult:
+    """A system on one task, asked each paper's own query and a changed one.
+
+    Attributes
+    ----------
+    system
+        The system, as it was named.
+    control
+        The query control, such as ``"two_papers"``, with the file where there is one.
+    comparison
+        Recall with the own queries, ``first``, and with the changed ones, ``second``; the overlap of the selections.
+    p_value
+        Of the difference, adjusted by Holm over all results that were measured together and can differ; None where no
+        instance's recall differs, as of a system that does not read what was changed: there is nothing to test.
+    reads_hypothesis
+        Whether the system declares that its answers depend on the hypothesis.
+    stranger
+        What goes to the second paper; None for other controls.
+    """
+
+    system: str
+    control: str
+    comparison: Comparison
+    p_value: float | None
+    reads_hypothesis: bool
+    stranger: StrangerShare | None = None
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.system}, {self.control}, {self.comparison!r}")
+
+
+def control_results(
+    compared: Iterable[tuple[str, str, TaskScores, TaskScores]],
+    reads_hypothesis: Mapping[str, bool],
+    resampling: Resampling,
+) -> tuple[ControlResult, ...]:
+    """Return the result of each (system, control, its scores when asked own queries, and when asked changed ones)."""
+    compared = list(compared)
+    pairs = adjust_p_values(
+        (system, control, compare(own, changed, resampling=resampling)) for system, control, own, changed in compared
+    )
+    return tuple(
+        ControlResult(
+            system=pair.first,
+            control=pair.second,
+            comparison=pair.comparison,
+            p_value=pair.p_value if pair.comparison.can_differ else None,
+            reads_hypothesis=reads_hypothesis[pair.first],
+            stranger=_stranger_share(own, changed, resampling),
+        )
+        for pair, (_, _, own, changed) in zip(pairs, compared, strict=True)
+    )
+
+
+def _stranger_share(own: TaskScores, changed: TaskScores, resampling: Resampling) -> StrangerShare | None:
+    """Return what goes to second papers; None where there are none."""
+    if own.n_sentences == changed.n_sentences:
+        return None
+    pools = zip(changed.selections, own.n_sentences, changed.n_sentences, strict=True)
+    selected = [
+        one.expected_within(range(n_own, n_all)) / one.size if one.size else np.nan for one, n_own, n_all in pools
+    ]
+    added = 1 - np.array(own.n_sentences) / np.array(changed.n_sentences)
+    lost = own.scores[_RELATIVE] - changed.scores[_RELATIVE]
+    selection, recall = bootstrap_defined(np.column_stack([selected, lost]), own.clusters, resampling)
+    return StrangerShare(sentences=bootstrap(added, own.clusters, resampling), selection=selection, recall=recall)
+
+
+_RELATIVE = "relative_recall"

@@ -1,0 +1,179 @@
+"""The query controls: ask systems the data's own queries and changed ones, and score the answers to both."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+
+from evidencebench.data.dataset import Dataset, dataset_from, require_limit
+from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.errors import TaskError
+from evidencebench.execution.answering import (
+    ask_once_an_instance,
+    default_tasks,
+    named_system,
+    require_answerable,
+)
+from evidencebench.execution.asking import Inquiry, Waiting, gather
+from evidencebench.execution.changes import Changes, changed_instance
+from evidencebench.execution.query_controls import QueryControl, changes_of, query_control
+from evidencebench.scoring.control_results import ControlResult, control_results
+from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
+from evidencebench.storage.reading import PathText
+from evidencebench.system import NamedSystem, System
+from evidencebench.systems.changed_queries import Stranger
+
+OWN = "own"
+
+
+def measure_query_controls(
+    systems: NamedSystem | System | Mapping[str, NamedSystem | System],
+    dataset: Dataset | PathText,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
+    controls: str | QueryControl | Iterable[str | QueryControl] = "wrong_hypothesis",
+    *,
+    limit: int | None = None,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
+    on_progress: Callable[[int, int], None] | None = None,
+) -> tuple[ControlResult, ...]:
+    """Return how recall and selections of systems change when their queries are changed on purpose.
+
+    A system whose recall and selections stay the same when it is asked another paper's hypothesis did not use the
+    hypothesis, however high it scores.
+
+    Parameters
+    ----------
+    systems
+        A system of `make_system`, or any object with ``rank(query, brief)``; or several, by name.
+    dataset
+        The data; what is drawn is drawn over all of it, whatever the limit.
+    tasks
+        The tasks to score on: tasks or their names, or a single one; empty: all that every system can answer.
+    controls
+        The changes, one or several: ``"wrong_hypothesis"`` (another paper's), ``"two_papers"`` (another paper's
+        sentences before or behind the own ones), ``"shuffled_words"`` (of the hypothesis), and with a file of
+        hypotheses ``"negated=FILE"`` and ``"paraphrased=FILE"``.
+    limit
+        Only the first so many instances; None: all.
+    resampling
+        How intervals and tests are drawn; its seed also decides what is drawn of the queries.
+    waiting
+        How systems that wait for a server are asked.
+    on_progress
+        Called with (instances done, instances in all).
+
+    Returns
+    -------
+    tuple of ControlResult
+        One for each system, control and task, in this order. Tasks that apply to no instance are left out.
+
+    Raises
+    ------
+    UndefinedScoreError
+        If hypotheses or papers cannot be swapped.
+    RunMismatchError
+        If a system builds on stored answers, which are for the data's own queries, or it may not be asked one of the
+        instances.
+    StopError
+        If no more requests may be sent; the replies so far are in the cache.
+    TaskError
+        If a system cannot answer a task, or no task is common to all.
+    DataError
+        If a file of hypotheses is wrong, or has none for an instance.
+    ValueError
+        If there is no such control, or it lacks its file.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, load_sample
+    >>> shuffled, mixed = measure_query_controls(
+    ...     BM25(), load_sample(), "er_at_10", ["shuffled_words", "two_papers"]
+    ... )
+    >>> shuffled.comparison.test.difference.mean, shuffled.p_value
+    (0.0, None)
+    >>> 0 < mixed.stranger.selection.mean < mixed.stranger.sentences.mean
+    True
+    """
+    dataset = dataset_from(dataset)
+    require_limit(limit)
+    named = _by_name(systems)
+    asked = tasks_from(tasks) or common_tasks_of(named)
+    inquiries = inquiries_of(named, dataset, asked, controls_from(controls), limit=limit, seed=resampling.seed)
+    waits = {key: one for key, one in inquiries.items() if one.system.waits}
+    sources: dict[tuple[str, str], AnswerSource] = {
+        key: ask_once_an_instance(one.system, partial(changed_instance, changes=one.changes, dataset=dataset))
+        for key, one in inquiries.items()
+        if key not in waits
+    }
+    if waits:
+        gathered = gather(list(waits.values()), dataset, asked, limit=limit, waiting=waiting, on_progress=on_progress)
+        sources |= {key: one.answer for key, one in zip(waits, gathered, strict=True)}
+    scores = evaluate_sources(
+        {_name(key): sources[key] for key in inquiries},
+        dataset,
+        asked,
+        {_name(key): _strangers(one.changes) for key, one in inquiries.items()},
+        limit=limit,
+        on_progress=None if waits else on_progress,
+    )
+    compared = [
+        (*key, scores[_name((key[0], OWN))][task.name], scores[_name(key)][task.name])
+        for key in inquiries
+        if key[1] != OWN
+        for task in asked
+        if scores[_name(key)][task.name].ids
+    ]
+    reads = {name: system.traits.reads_hypothesis for name, system in named.items()}
+    return control_results(compared, reads, resampling)
+
+
+def controls_from(given: str | QueryControl | Iterable[str | QueryControl]) -> tuple[QueryControl, ...]:
+    """Return controls, each once, given as one or several, by name or as they are; see `query_control`."""
+    several = (given,) if isinstance(given, str | QueryControl) else given
+    found = tuple(dict.fromkeys(map(query_control, several)))
+    if not found:
+        raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
+    return found
+
+
+def inquiries_of(
+    systems: Mapping[str, NamedSystem],
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    controls: Sequence[QueryControl],
+    *,
+    limit: int | None = None,
+    seed: int = 0,
+) -> dict[tuple[str, str], Inquiry]:
+    """Return (system, control; `OWN` first) -> what is asked; raise as `measure_query_controls`."""
+    changes = {str(control): changes_of(control, dataset, seed, limit) for control in controls}
+    for system in systems.values():
+        require_answerable(system, dataset, tasks, limit=limit, own_queries=False)
+    return {
+        (name, control): Inquiry(system=system, changes=change)
+        for name, system in systems.items()
+        for control, change in {OWN: None, **changes}.items()
+    }
+
+
+def _by_name(systems: NamedSystem | System | Mapping[str, NamedSystem | System]) -> dict[str, NamedSystem]:
+    if isinstance(systems, Mapping):
+        return {name: named_system(one) for name, one in systems.items()}
+    named = named_system(systems)
+    return {named.name: named}
+
+
+def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:
+    """Return the official tasks that every system can answer."""
+    by_system = [default_tasks(system) for system in systems.values()]
+    if not by_system:
+        raise TaskError("expected at least one system, got none")
+    return tuple(task for task in by_system[0] if all(task in tasks for tasks in by_system))
+
+
+def _name(key: tuple[str, str]) -> str:
+    return ", ".join(key)
+
+
+def _strangers(changes: Changes | None) -> Mapping[str, Stranger]:
+    return changes.strangers or {} if changes is not None else {}

@@ -1,0 +1,213 @@
+"""The query controls: laws of changed queries, and an example by hand."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.errors import FormatError, RunMismatchError, TaskError
+from evidencebench.execution.execute import execute
+from evidencebench.execution.making import make_system
+from evidencebench.query import Kind, Query
+from evidencebench.runs.formats import open_run
+from evidencebench.runs.run_file import RunFile
+from evidencebench.scoring.control_results import ControlResult, control_results
+from evidencebench.scoring.evaluate import evaluate
+from evidencebench.scoring.query_controls import measure_query_controls
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.significance import holm
+from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.systems.changed_queries import draw_strangers
+
+SAMPLE = load_sample()
+FEW = Resampling(n_draws=50)
+AT_10 = "er_at_10"
+
+
+def by_control(system: object, *controls: str, tasks: object = AT_10) -> dict[str, ControlResult]:
+    found = measure_query_controls(system, SAMPLE, tasks, controls, resampling=FEW)  # type: ignore[arg-type]
+    return {one.control: one for one in found}
+
+
+@pytest.mark.parametrize("oracle", ["oracle", "greedy_oracle"])
+def test_a_system_that_knows_the_evidence_loses_nothing_to_a_stranger(oracle: str) -> None:
+    tasks = [task for task in TASKS.values() if task.budget is not None]
+    for one in measure_query_controls(make_system(oracle), SAMPLE, tasks, "two_papers", resampling=FEW):
+        assert one.comparison.test.difference.mean == 0
+        assert one.p_value is None
+        assert one.stranger is not None
+        assert one.stranger.recall is not None
+        assert one.stranger.recall.mean == 0
+
+
+def test_the_first_sentences_are_the_strangers_where_it_stands_before() -> None:
+    one = by_control(make_system("lead"), "two_papers")["two_papers"]
+    strangers = draw_strangers(SAMPLE.queries(), np.random.default_rng(0))
+    own = evaluate({"lead": make_system("lead")}, SAMPLE, AT_10)["lead"][AT_10]
+    kept = [
+        recall * (not strangers[instance_id].is_before)
+        for instance_id, recall in zip(own.ids, own.recalls, strict=True)
+    ]
+    assert one.comparison.second.mean == pytest.approx(np.mean(kept))
+    assert one.comparison.overlap is not None
+    assert one.stranger is not None
+    assert one.stranger.selection is not None
+    assert one.comparison.overlap.mean == one.stranger.selection.mean == 0.5
+    lost = evaluate({"lead": make_system("lead")}, SAMPLE, AT_10)["lead"][AT_10].scores["relative_recall"]
+    before = [strangers[instance_id].is_before for instance_id in own.ids]
+    assert one.stranger.recall is not None
+    assert one.stranger.recall.mean == pytest.approx(np.mean(lost * before))
+
+
+@dataclass(frozen=True)
+class Longest:
+    """Take the longest sentences, wherever they stand."""
+
+    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return Ranking(sentences=tuple(sorted(range(len(query.sentences)), key=lambda i: -len(query.sentences[i]))))
+
+
+def paper(name: str, hypothesis: str, lengths: list[int], source: int) -> Instance:
+    """Give an instance whose sentences have these lengths, and one aspect with one source."""
+    return Instance(
+        query=Query(
+            instance_id=name,
+            paper_id=name,
+            hypothesis=hypothesis,
+            sentences=tuple("x" * length for length in lengths),
+            kinds=(Kind.BODY,) * len(lengths),
+        ),
+        labels=Labels(aspects=(f"{name}_aspect_0",), sources={f"{name}_aspect_0": (source,)}),
+    )
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Dataset:
+    """Give two papers: the longest sentences are the evidence, and both of the second are longer."""
+    instances = [paper("a", "Tea.", [3, 2, 1], 0), paper("b", "Milk.", [9, 8], 0)]
+    write_dataset(tmp_path / "two.json", instances)
+    return open_dataset(tmp_path / "two.json")
+
+
+def test_two_papers_worked_by_hand(two: Dataset) -> None:
+    (one,) = measure_query_controls(Longest(), two, "er_at_2", "two_papers", resampling=FEW)
+    # Of a, both places go to b's sentences; of b, none does: a's sentences are shorter.
+    assert (one.comparison.first.mean, one.comparison.second.mean) == (1, 0.5)
+    assert one.comparison.overlap is not None
+    assert one.comparison.overlap.mean == 0.5
+    assert one.stranger is not None
+    assert one.stranger.selection is not None
+    assert one.stranger.recall is not None
+    assert (one.stranger.selection.mean, one.stranger.recall.mean) == (0.5, 0.5)
+    assert one.stranger.sentences.mean == pytest.approx((2 / 5 + 3 / 5) / 2)
+    assert not one.reads_hypothesis
+
+
+def test_a_bag_of_words_is_exactly_the_same_for_shuffled_words_and_is_not_tested() -> None:
+    one = by_control(make_system("bm25"), "shuffled_words")["shuffled_words"]
+    assert one.reads_hypothesis
+    assert one.comparison.overlap is not None
+    assert (one.comparison.test.difference.mean, one.comparison.overlap.mean, one.p_value) == (0, 1, None)
+
+
+def test_tests_are_corrected_only_over_those_that_can_differ() -> None:
+    systems = {name: make_system(name) for name in ("bm25", "lead", "random", "tfidf", "abstract_backwards")}
+    found = measure_query_controls(systems, SAMPLE, AT_10, "wrong_hypothesis", resampling=FEW)
+    tested = [one for one in found if one.p_value is not None]
+    assert [one.system for one in tested] == ["bm25", "tfidf"]
+    assert [one.p_value for one in tested] == holm([one.comparison.test.p_value for one in tested])
+
+
+def test_a_hypothesis_from_a_file_is_asked(tmp_path: Path) -> None:
+    same, other = tmp_path / "same.json", tmp_path / "other.json"
+    same.write_text(json.dumps({one.id: one.query.hypothesis for one in SAMPLE}))
+    other.write_text(json.dumps({one.id: f"No {one.query.sentences[3]}" for one in SAMPLE}))
+    found = by_control(make_system("bm25"), f"paraphrased={same}", f"negated={other}")
+    assert found[f"paraphrased={same}"].p_value is None
+    overlap = found[f"negated={other}"].comparison.overlap
+    assert overlap is not None
+    assert overlap.mean < 1
+
+
+@pytest.mark.parametrize(
+    ("controls", "said"),
+    [
+        (
+            "wrong_hypotheses",
+            r"no query control 'wrong_hypotheses' \(did you mean 'wrong_hypothesis'\?\); expected one of",
+        ),
+        ("negated", "query control 'negated' needs a file of hypotheses: negated=FILE"),
+        ("two_papers=a.json", "query control 'two_papers' takes no file, got 'a.json'"),
+        ([], "controls: expected at least one"),
+    ],
+)
+def test_a_control_that_is_not_whole_is_refused(controls: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        measure_query_controls(make_system("bm25"), SAMPLE, AT_10, controls)
+
+
+def test_systems_without_a_common_task_or_without_any_are_refused() -> None:
+    with pytest.raises(TaskError, match="expected at least one system"):
+        measure_query_controls({}, SAMPLE)
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> RunFile:
+    execute("cues", SAMPLE, tmp_path / "two.jsonl", control="two_papers", tasks=AT_10)
+    return open_run(tmp_path / "two.jsonl")
+
+
+def test_a_run_of_two_papers_says_so_and_scores_as_the_control(mixed: RunFile) -> None:
+    assert mixed.name.endswith("[two papers, seed 0]")
+    own = evaluate({"own": make_system("cues"), "changed": mixed}, SAMPLE, AT_10)
+    compared = [("cues", "two_papers", own["own"][AT_10], own["changed"][AT_10])]
+    assert control_results(compared, {"cues": True}, FEW) == tuple(
+        by_control(make_system("cues"), "two_papers").values()
+    )
+
+
+def test_a_run_of_two_papers_is_not_scored_without_its_data_set(mixed: RunFile) -> None:
+    with pytest.raises(RunMismatchError, match="expected that data set, got a list of instances"):
+        evaluate({"it": mixed}, SAMPLE[:3], AT_10)
+
+
+def test_a_run_with_hypotheses_of_a_file_is_gone_on_with_only_with_the_same_file(tmp_path: Path) -> None:
+    file, path = tmp_path / "a.json", tmp_path / "run.jsonl"
+    file.write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Tea helps.")))
+    execute("bm25", SAMPLE, path, control=f"negated={file}")
+    header = open_run(path).header
+    assert header is not None
+    assert header.control is not None
+    assert header.signature.endswith(f"[negated, sha256:{(header.control.sha256 or '')[:12]}]")
+    moved = file.rename(tmp_path / "b.json")
+    assert execute("bm25", SAMPLE, path, control=f"negated={moved}").n_resumed == len(SAMPLE)
+    moved.write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk helps.")))
+    with pytest.raises(RunMismatchError, match=r"control was 'negated [0-9a-f]{64}', now 'negated [0-9a-f]{64}'"):
+        execute("bm25", SAMPLE, path, control=f"negated={moved}")
+    moved.write_text('{"x": "Tea."}')
+    with pytest.raises(FormatError, match="is no instance"):
+        execute("bm25", SAMPLE, tmp_path / "other.jsonl", control=f"negated={moved}")
+    assert not (tmp_path / "other.jsonl").exists()
+
+
+def test_the_key_of_earlier_versions_is_read_as_the_control_that_it_was(tmp_path: Path) -> None:
+    execute("bm25", SAMPLE, tmp_path / "run.jsonl", control="wrong_hypothesis", tasks=AT_10)
+    text = (tmp_path / "run.jsonl").read_text()
+    (tmp_path / "old.jsonl").write_text(
+        text.replace('"control":{"name":"wrong_hypothesis","path":null,"sha256":null}', '"hypothesis":"wrong"', 1)
+    )
+    new, old = (open_run(tmp_path / f"{name}.jsonl").header for name in ("run", "old"))
+    assert '"hypothesis":"wrong"' in (tmp_path / "old.jsonl").read_text()
+    assert old == new
+    assert execute("bm25", SAMPLE, tmp_path / "old.jsonl", control="wrong_hypothesis", tasks=AT_10).n_resumed == len(
+        SAMPLE
+    )
