@@ -50,6 +50,11 @@ class Element:
                 waiting.extend(node.children[::-1])
 
     @property
+    def raw_text(self) -> str:
+        """All its text."""
+        return "".join(one.text for one in self.characters())
+
+    @property
     def text(self) -> str:
         """All its text, white space collapsed."""
-        return " ".join("".join(one.text for one in self.characters()).split())
+        return " ".join(self.raw_text.split())

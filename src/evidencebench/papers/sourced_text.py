@@ -7,12 +7,18 @@ from itertools import repeat
 
 from evidencebench.papers.paper import SourceSpan
 
-INVISIBLE = "\u00ad\u200b\u200c\u200d\u2060\ufeff"
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
 """Soft hyphens and other characters of no width."""
 
 # Those go; white space becomes one space. Words with single spaces between them stay as they are.
 _WORD = rf"[^\s{INVISIBLE}]+"
 _PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
+_VISIBLE = re.compile(_WORD)
+
+
+def n_visible(text: str) -> int:
+    """Return how many characters a text has, without white space and those of no width."""
+    return sum(map(len, _VISIBLE.findall(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +30,18 @@ class SourcedText:
     stops: "array[int]"
 
     def span(self, start: int, stop: int) -> SourceSpan:
-        """Return where the characters start..stop-1 of the text, at least one, stand in the source."""
-        return SourceSpan(start=min(self.starts[start:stop]), stop=max(self.stops[start:stop]))
+        """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
+        pairs = list(zip(self.starts[start:stop], self.stops[start:stop], strict=True))
+        real = [pair for pair in pairs if pair[0] < pair[1]] or pairs
+        return SourceSpan(start=min(real)[0], stop=max(stop for _, stop in real))
+
+    @property
+    def n_of_source(self) -> int:
+        """How many characters stand in the source, white space apart; the others are marks."""
+        return sum(
+            start < stop and not character.isspace()
+            for character, start, stop in zip(self.text, self.starts, self.stops, strict=True)
+        )
 
     def __getitem__(self, part: slice) -> "SourcedText":
         return SourcedText(self.text[part], self.starts[part], self.stops[part])

@@ -1,0 +1,144 @@
+"""Articles in JATS XML, and in its forerunner NLM, as PubMed Central and publishers give them."""
+
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.blocks import Block, paper_of
+from evidencebench.papers.jats_blocks import LEFT_OUT, BlockReader, leave_out
+from evidencebench.papers.loss_count import LossCount
+from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.paper import Paper
+from evidencebench.query import Kind
+
+FORMAT = "JATS XML"
+
+_WITHIN = frozenset({"sub-article", "response"})
+
+# Abstracts of these types are read only where there is no other: summaries of the paper by others, or of the abstract.
+_SECONDARY = frozenset(
+    {"author-highlights", "editor", "graphical", "key-points", "longsummary", "precis", "short", "summary", "synopsis",
+     "teaser", "toc", "video", "web-summary", "plain-language-summary", "executive-summary"}
+)  # fmt: skip
+
+_BACK = {
+    "app": "appendices",
+    "app-group": "appendices",
+    "glossary": "glossaries",
+    "bio": "biographies",
+    "sub-article": "sub-articles",
+    "response": "responses",
+}
+_IDS = {"pmc": "pmcid", "pmcid": "pmcid", "pmid": "pmid", "doi": "doi"}
+
+
+def articles_in(root: Element) -> list[Element]:
+    """Return the articles of a file, of which a set has several.
+
+    An article that has no body of its own, but sub-articles with one, stands for these.
+    """
+    outermost = [root] if root.tag == "article" else _outermost(root, "article")
+    found: list[Element] = []
+    for article in outermost:
+        within = [part for part in article.elements if part.tag in _WITHIN and _child(part, "body")]
+        found.extend([article] if _child(article, "body") or not within else within)
+    return found
+
+
+def read_article(article: Element, *, name: str, abstract_suffices: bool = False) -> Paper:
+    """Return the paper in an ``article`` element.
+
+    Parameters
+    ----------
+    article
+        Or a ``sub-article`` or ``response``.
+    name
+        The file's name in messages.
+    abstract_suffices
+        Whether an article without a body is read too; otherwise it is refused as metadata only.
+    """
+    count = LossCount()
+    meta = _meta(article)
+    title = _title(meta, count)
+    blocks = [*title, *_abstract(meta, count)]
+    n_before_body = len(blocks)
+    for part in article.elements:
+        if part.tag == "body":
+            blocks.extend(BlockReader(Kind.BODY, part="body", count=count).read(part))
+        elif part.tag in ("back", "floats-group", "floats-wrap"):
+            _count_back(part, count)
+        elif part.tag in _WITHIN:
+            leave_out(part, _BACK[part.tag], count)
+    if not any(block.kind is Kind.BODY for block in blocks[n_before_body:]) and not abstract_suffices:
+        raise UnreadableError(
+            f"{name}: {FORMAT}: expected an article with a body, got metadata only"
+            f"{', with an abstract' if n_before_body > len(title) else ''}; get its full text, as with 'evidencebench "
+            "papers fetch', or read its PDF"
+        )
+    return paper_of(
+        blocks,
+        name=name,
+        file_format=FORMAT,
+        title=title[0].text.text if title else "",
+        ids=ids_of(meta),
+        loss=count.loss(),
+    )
+
+
+def ids_of(meta: Element) -> dict[str, str]:
+    """Return the article's identifiers, such as ``{"pmcid": "PMC13901"}``."""
+    ids: dict[str, str] = {}
+    for one in meta.elements:
+        key = _IDS.get(one.attributes.get("pub-id-type", "")) if one.tag == "article-id" else None
+        if key and one.text:
+            ids.setdefault(key, f"PMC{one.text}" if key == "pmcid" and one.text.isdigit() else one.text)
+    return ids
+
+
+def _meta(article: Element) -> Element:
+    """Return what holds the title and the abstract: a ``front`` can do without ``article-meta``."""
+    front = _child(article, "front") or _child(article, "front-stub") or Element("front")
+    return _child(front, "article-meta") or front
+
+
+def _title(meta: Element, count: LossCount) -> list[Block]:
+    """Return the title, with its subtitles, as a block; an empty list where there is none."""
+    group = _child(meta, "title-group") or Element("title-group")
+    parts = [part for part in group.elements if part.tag in ("article-title", "subtitle")]
+    for part in group.elements:
+        if part.tag in ("trans-title-group", "trans-title", "trans-subtitle"):
+            leave_out(part, "translated titles", count)
+    # A colon stands between title and subtitle, as between a term and what it means.
+    line: list[Element | Characters] = [Element("term", children=part.children) for part in parts[:-1]]
+    line += [Element("p", children=part.children) for part in parts[-1:]]
+    return BlockReader(Kind.HEADING, part="title", count=count).read(Element("title-group", children=line))[:1]
+
+
+def _abstract(meta: Element, count: LossCount) -> list[Block]:
+    abstracts = [part for part in meta.elements if part.tag == "abstract"]
+    primary = [one for one in abstracts if one.attributes.get("abstract-type", "").lower() not in _SECONDARY]
+    main = next(iter(primary or abstracts), None)
+    for part in meta.elements:
+        if part.tag in ("abstract", "trans-abstract") and part is not main:
+            leave_out(part, "other abstracts", count)
+        elif part.tag in ("kwd-group", "author-notes"):
+            leave_out(part, LEFT_OUT.get(part.tag, "author notes"), count)
+    return BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(main) if main else []
+
+
+def _count_back(back: Element, count: LossCount) -> None:
+    for part in back.elements:
+        leave_out(part, LEFT_OUT.get(part.tag) or _BACK.get(part.tag, "other back matter"), count)
+
+
+def _child(element: Element, tag: str) -> Element | None:
+    return next((child for child in element.elements if child.tag == tag), None)
+
+
+def _outermost(root: Element, tag: str) -> list[Element]:
+    """Return the elements of a name that lie in no other of it, in order."""
+    found, waiting = [], [root]
+    while waiting:
+        element = waiting.pop()
+        if element.tag == tag:
+            found.append(element)
+        else:
+            waiting.extend(reversed(list(element.elements)))
+    return found

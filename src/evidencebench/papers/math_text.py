@@ -1,0 +1,84 @@
+r"""Formulas within sentences as plain text: MathML's tokens with ``^`` and ``/`` where they are set; TeX's letters.
+
+``<msup><mi>x</mi><mn>2</mn></msup>`` becomes ``x^2``, ``$$\alpha \times \frac{a}{b}$$`` becomes ``α × (a)/(b)``.
+"""
+
+import re
+from collections.abc import Iterator
+from html.entities import html5
+
+from evidencebench.papers.markup_tree import Characters, Element
+
+_LEFT_OUT = frozenset({"annotation", "annotation-xml"})
+
+_TEX_BODY = re.compile(r"\$\$?(.+?)\$\$?|\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
+_TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_TEX_COMMAND = re.compile(r"\\([A-Za-z]+)\*?|\\(.)|[{}$&~]", re.DOTALL)
+_TEX_SIGNS = {"le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "cdot": "·", "pm": "±", "bar": "¯"}
+_TEX_NAMES = frozenset({"exp", "ln", "log", "max", "min", "sin", "cos", "tan", "lim"})
+_MOST_TEX = 20_000
+
+
+def math_pieces(formula: Element) -> Iterator[Characters | str]:
+    """Return the text of a ``math`` element, piece by piece: what the file has, and marks that it lacks."""
+    waiting: list[Element | Characters | str] = [formula]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Element):
+            if node.tag not in _LEFT_OUT:
+                waiting.extend(reversed(_parts(node)))
+        else:
+            yield node
+
+
+def tex_text(tex: str) -> str:
+    r"""Return TeX as plain text, without its commands.
+
+    >>> tex_text(r"\documentclass{minimal}\begin{document}$$\beta \leq \frac{x_{1}}{\mathrm{SD}}$$\end{document}")
+    'β ≤ x_1/SD'
+    """
+    found = _TEX_BODY.search(tex[:_MOST_TEX])
+    text = (found[1] or found[2]) if found else tex[:_MOST_TEX]
+    text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", r"\1", text)
+    text = re.sub(r"([_^])\{(\w+)\}", r"\1\2", text)
+    text = _TEX_FRACTION.sub(lambda found: f"{_grouped(found[1])}/{_grouped(found[2])}", text)
+    return " ".join(_TEX_COMMAND.sub(_tex_sign, text).split())
+
+
+def _parts(node: Element) -> list[Element | Characters | str]:
+    """Return what an element of MathML is written as, in order."""
+    parts: list[Element | Characters] = list(node.elements)
+    match node.tag, parts:
+        case "msup", [under, above]:
+            return [under, "^", *_group(above)]
+        case "msubsup", [under, below, above]:
+            return [under, below, "^", *_group(above)]
+        case "mfrac", [above, below]:
+            return [*_group(above), "/", *_group(below)]
+        case "mroot", [under, degree]:
+            return ["√(", under, ")", degree]
+        case "msqrt", _:
+            return ["√(", *parts, ")"]
+        case "mfenced", _:
+            return [node.attributes.get("open", "("), *parts, node.attributes.get("close", ")")]
+        case ("mspace" | "mtr" | "mtd"), _:
+            return [" ", *parts]
+    return list(node.children)
+
+
+def _group(part: Element | Characters) -> list[Element | Characters | str]:
+    leaf = isinstance(part, Characters) or sum(bool(one.text.strip()) for one in part.characters()) <= 1
+    return [part] if leaf else ["(", part, ")"]
+
+
+def _grouped(text: str) -> str:
+    return text if re.fullmatch(r"\s*\w*\s*", text) else f"({text})"
+
+
+def _tex_sign(found: re.Match[str]) -> str:
+    command = found[1]
+    if command is None:
+        return (found[2] or "") if (found[2] or "") in "%&$#_{}" else " "
+    if command in _TEX_NAMES:
+        return command
+    return _TEX_SIGNS.get(command) or html5.get(f"{command};", " ")

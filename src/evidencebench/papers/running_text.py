@@ -1,0 +1,168 @@
+"""The text of a paragraph of markup as a reader would type it: references in brackets, superscripts with ``^``.
+
+=============================================  ====================
+markup                                         text
+=============================================  ====================
+``10<sup>6</sup>``                             ``10^6``
+``kg/m<sup>2</sup>``, ``H<sub>2</sub>O``       ``kg/m2``, ``H2O``
+``fell<sup><xref>3</xref>,<xref>4</xref>``     ``fell [3,4]``
+``fell.<xref ref-type="bibr">3</xref>``        ``fell.[3]``
+``fell [<xref>3</xref>]``                      ``fell [3]``
+``fell<break/>``                               ``fell`` and a space
+=============================================  ====================
+"""
+
+import re
+from enum import Enum, auto
+
+from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.math_text import math_pieces, tex_text
+from evidencebench.papers.sourced_text import SourcedText, TextWriter
+
+REFERENCES = frozenset({"xref"})
+_SUPERSCRIPT = "sup"
+_INLINE = REFERENCES | {_SUPERSCRIPT}
+
+_NUMBER = re.compile(r"\s*[-+\u2010-\u2015\u2212]?\s*\d+(?:\.\d+)?\s*")
+_NUMBERS = re.compile(r"\s*\d+(?:\s*[,;\u2010-\u2015-]\s*\d+)*\s*")
+_BETWEEN = re.compile(r"[\s,;\u2010-\u2015\u2212-]*")
+_OPENING = frozenset("[(")
+_CLOSING = frozenset(")%\u2019\u201d\u00ae\u2122")
+_GLUE = _CLOSING | set(".,;:")  # what a raised reference stands behind, apart from words
+
+
+class _Run(Enum):
+    """The references that are being written: none, in brackets of the file, or in brackets that we add."""
+
+    NONE = auto()
+    PLAIN = auto()
+    MARKED = auto()
+
+
+class RunningText:
+    """Writes the text of one paragraph or heading; call `enter` and `leave` for each element in it, in order."""
+
+    def __init__(self) -> None:
+        self._writer = TextWriter()
+        self._last = ""  # the last character that was written
+        self._run = _Run.NONE
+        self._held: list[Characters] = []  # what may stand between two references
+        self._raised: list[bool] = []  # for each open superscript or reference: whether it is set as a raised one
+        self._n_references = 0  # that are open
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing but white space was written."""
+        return not self._last
+
+    @property
+    def last(self) -> str:
+        """The last character that was written, white space apart."""
+        return self._last.strip()
+
+    def enter(self, element: Element) -> None:
+        """Begin an element within the paragraph."""
+        if element.tag not in _INLINE:
+            return
+        raised = any(self._raised) or _is_raised(element) or self._is_glued(element)
+        self._raised.append(raised)
+        self._n_references += element.tag in REFERENCES
+        if element.tag == _SUPERSCRIPT and not raised and _NUMBER.fullmatch(element.text):
+            self._end_run()
+            if self._last.isdigit() or self._last == ")":
+                self._writer.add_mark("^")
+
+    def leave(self, element: Element) -> None:
+        """End an element within the paragraph."""
+        if element.tag in _INLINE:
+            self._raised.pop()
+            self._n_references -= element.tag in REFERENCES
+
+    def add(self, piece: Characters) -> None:
+        """Add text of the file."""
+        is_between = _BETWEEN.fullmatch(piece.text) is not None
+        if any(self._raised):
+            self._add_reference(piece)
+        elif self._run is _Run.MARKED and is_between:
+            self._held.append(piece)
+        else:
+            if not is_between:
+                self._end_run()
+            self._write(piece)
+            if self._n_references and not is_between:
+                self._run = _Run.PLAIN
+
+    def add_mark(self, text: str) -> None:
+        """Add text that the file lacks, such as the colon behind a label."""
+        self._end_run()
+        self._writer.add_mark(text)
+
+    def add_formula(self, formula: Element) -> str:
+        """Add a ``math`` or ``tex-math`` element; returns what was added, without marks."""
+        self._end_run()
+        if formula.tag == "tex-math":
+            pieces = list(formula.characters())
+            text = tex_text(formula.raw_text)
+            if text:
+                self._write(Characters(text, pieces[0].start, pieces[-1].stop))
+            return text
+        added = list(math_pieces(formula))
+        for piece in added:
+            if isinstance(piece, str):
+                self._writer.add_mark(piece)
+            else:
+                self._write(piece)
+        return "".join(piece.text for piece in added if isinstance(piece, Characters))
+
+    def finish(self) -> SourcedText:
+        """Return the text, white space collapsed; it may be empty."""
+        self._end_run()
+        return self._writer.finish()
+
+    def _is_glued(self, element: Element) -> bool:
+        """Say whether a number that refers to the literature stands right behind a word, as if it were raised."""
+        if element.attributes.get("ref-type") != "bibr" or not _NUMBERS.fullmatch(element.text):
+            return False
+        is_behind_word = self._last.isalnum() or self._last in _GLUE
+        return self._run is _Run.MARKED or (self._run is _Run.NONE and is_behind_word)
+
+    def _add_reference(self, piece: Characters) -> None:
+        text = piece.text.strip()
+        if text and (self._run is _Run.NONE or (self._run is _Run.PLAIN and self._last.isalnum())):
+            is_apart = self._last.isalnum() or self._last in _CLOSING
+            is_open = text[0] in _OPENING or self._last in _OPENING
+            self._run = _Run.PLAIN if is_open else _Run.MARKED
+            self._writer.add_mark((" " if is_apart else "") + ("" if is_open else "["))
+        for held in self._held:
+            self._write(held)
+        self._held.clear()
+        self._write(piece)
+
+    def _end_run(self) -> None:
+        if self._run is _Run.MARKED:
+            self._writer.add_mark("]")
+            self._last = "]"
+        self._run = _Run.NONE
+        for held in self._held:
+            self._write(held)
+        self._held.clear()
+
+    def _write(self, piece: Characters) -> None:
+        if piece.stop - piece.start == len(piece.text):
+            self._writer.add(piece.text, start=piece.start)
+        else:
+            self._writer.add_replaced(piece.text, start=piece.start, stop=piece.stop)
+        if piece.text.strip() or self._last:
+            self._last = piece.text[-1:]
+
+
+def _is_raised(element: Element) -> bool:
+    """Say whether an element is a raised reference: a superscript of references, or a reference to a superscript."""
+    if element.tag == _SUPERSCRIPT:
+        return element.first(*REFERENCES) is not None
+    outside = "".join(child.text for child in element.children if not _is_superscript(child))
+    return not outside.strip() and any(map(_is_superscript, element.children))
+
+
+def _is_superscript(node: Element | Characters) -> bool:
+    return isinstance(node, Element) and node.tag == _SUPERSCRIPT
