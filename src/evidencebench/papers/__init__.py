@@ -7,5 +7,8 @@ knows titles and where the abstract ends, and `decoding` turns bytes into text.
 `markup_tree` is what XML and HTML are parsed into. `plain` reads plain text, with `text_lines`, `layout`, `line_ends`
 and `plain_headings`; the folder `pdf` reads PDFs. `refusal` words the errors for what no reader takes.
 
+XML: `xml_text` (decoded), `xml_tree` (parsed), `xml_formats` (which format it is). `jats` reads articles, by
+`jats_blocks` (paragraphs), `running_text` (references and superscripts in them) and `math_text` (formulas).
+
 Papers are fetched by `fetching`: `paper_ids` (how papers are named) and `europe_pmc` (the service that has them).
 """

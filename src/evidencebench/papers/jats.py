@@ -1,11 +1,11 @@
 """Articles in JATS XML, and in its forerunner NLM, as PubMed Central and publishers give them."""
 
-from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.jats_blocks import LEFT_OUT, BlockReader, leave_out
-from evidencebench.papers.loss_count import LossCount
+from evidencebench.papers.losses import LossCount
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.paper import Paper
+from evidencebench.papers.refusal import metadata_only
 from evidencebench.query import Kind
 
 FORMAT = "JATS XML"
@@ -19,12 +19,12 @@ _SECONDARY = frozenset(
 )  # fmt: skip
 
 _BACK = {
-    "app": "appendices",
-    "app-group": "appendices",
-    "glossary": "glossaries",
-    "bio": "biographies",
-    "sub-article": "sub-articles",
-    "response": "responses",
+    "app": "appendix",
+    "app-group": "appendix",
+    "glossary": "glossary",
+    "bio": "biography",
+    "sub-article": "sub-article",
+    "response": "response",
 }
 _IDS = {"pmc": "pmcid", "pmcid": "pmcid", "pmid": "pmid", "doi": "doi"}
 
@@ -42,23 +42,12 @@ def articles_in(root: Element) -> list[Element]:
     return found
 
 
-def read_article(article: Element, *, name: str, abstract_suffices: bool = False) -> Paper:
-    """Return the paper in an ``article`` element.
-
-    Parameters
-    ----------
-    article
-        Or a ``sub-article`` or ``response``.
-    name
-        The file's name in messages.
-    abstract_suffices
-        Whether an article without a body is read too; otherwise it is refused as metadata only.
-    """
+def read_article(article: Element, *, name: str) -> Paper:
+    """Return the paper in an ``article``, ``sub-article`` or ``response``; ``name`` is its name in messages."""
     count = LossCount()
     meta = _meta(article)
     title = _title(meta, count)
     blocks = [*title, *_abstract(meta, count)]
-    n_before_body = len(blocks)
     for part in article.elements:
         if part.tag == "body":
             blocks.extend(BlockReader(Kind.BODY, part="body", count=count).read(part))
@@ -66,19 +55,15 @@ def read_article(article: Element, *, name: str, abstract_suffices: bool = False
             _count_back(part, count)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
-    if not any(block.kind is Kind.BODY for block in blocks[n_before_body:]) and not abstract_suffices:
-        raise UnreadableError(
-            f"{name}: {FORMAT}: expected an article with a body, got metadata only"
-            f"{', with an abstract' if n_before_body > len(title) else ''}; get its full text, as with 'evidencebench "
-            "papers fetch', or read its PDF"
-        )
+    if all(block.kind is Kind.HEADING for block in blocks):
+        raise metadata_only(name, FORMAT, "a title" if blocks else "no text")
     return paper_of(
         blocks,
         name=name,
         file_format=FORMAT,
         title=title[0].text.text if title else "",
         ids=ids_of(meta),
-        loss=count.loss(),
+        loss=count.loss,
     )
 
 
@@ -104,7 +89,7 @@ def _title(meta: Element, count: LossCount) -> list[Block]:
     parts = [part for part in group.elements if part.tag in ("article-title", "subtitle")]
     for part in group.elements:
         if part.tag in ("trans-title-group", "trans-title", "trans-subtitle"):
-            leave_out(part, "translated titles", count)
+            leave_out(part, "translated title", count)
     # A colon stands between title and subtitle, as between a term and what it means.
     line: list[Element | Characters] = [Element("term", children=part.children) for part in parts[:-1]]
     line += [Element("p", children=part.children) for part in parts[-1:]]
@@ -117,9 +102,9 @@ def _abstract(meta: Element, count: LossCount) -> list[Block]:
     main = next(iter(primary or abstracts), None)
     for part in meta.elements:
         if part.tag in ("abstract", "trans-abstract") and part is not main:
-            leave_out(part, "other abstracts", count)
+            leave_out(part, "further abstract", count)
         elif part.tag in ("kwd-group", "author-notes"):
-            leave_out(part, LEFT_OUT.get(part.tag, "author notes"), count)
+            leave_out(part, LEFT_OUT.get(part.tag, "author note"), count)
     return BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(main) if main else []
 
 

@@ -7,24 +7,25 @@ No text is lost by the way that an article is built: all that stands in the elem
 from dataclasses import dataclass
 
 from evidencebench.papers.blocks import Block
-from evidencebench.papers.loss_count import LossCount
+from evidencebench.papers.losses import LossCount, Part, n_visible
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.running_text import RunningText
-from evidencebench.papers.sourced_text import n_visible
 from evidencebench.query import Kind
 
 LEFT_OUT = {
-    **dict.fromkeys(("table-wrap", "table-wrap-group", "table", "array"), "tables"),
-    **dict.fromkeys(("fig", "fig-group", "graphic", "inline-graphic", "chem-struct", "chem-struct-wrap"), "figures"),
-    **dict.fromkeys(("disp-formula", "disp-formula-group"), "display formulas"),
-    **dict.fromkeys(("fn", "fn-group"), "footnotes"),
+    **dict.fromkeys(("table-wrap", "table-wrap-group", "table", "array"), "table"),
+    **dict.fromkeys(("fig", "fig-group", "graphic", "inline-graphic", "chem-struct", "chem-struct-wrap"), "figure"),
+    **dict.fromkeys(("disp-formula", "disp-formula-group"), "display formula"),
+    **dict.fromkeys(("fn", "fn-group"), "footnote"),
     "ref-list": "references",
     "ack": "acknowledgements",
     "supplementary-material": "supplementary material",
     **dict.fromkeys(("media", "inline-media"), "media"),
     "code": "code",
-    "kwd-group": "keywords",
-    **dict.fromkeys(("sec-meta", "object-id", "permissions", "alt-text", "long-desc", "processing-meta"), "notes on parts"),
+    "kwd-group": "keyword",
+    **dict.fromkeys(
+        ("sec-meta", "object-id", "permissions", "alt-text", "long-desc", "processing-meta"), "note on a part"
+    ),
 }
 """Element -> the sort that it is counted as where it is left out."""
 
@@ -38,11 +39,10 @@ _BLOCKS = _SECTIONS | {
 
 # Elements whose text begins the paragraph behind them, and what stands between.
 _LEADS = {"label": " ", "term": ": ", "speaker": ": "}
-_STOPS = frozenset(".:?!-\u2013\u2014")
 
 # The forms of a formula, best first.
 _FORMS = ("math", "tex-math")
-_OTHER_FORMS = "other forms of formulas"
+_OTHER_FORMS = "other form of a formula"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class BlockReader:
     In an abstract, the titles of its sections begin a paragraph, as in ``Results: Pressure fell.``
     """
 
-    def __init__(self, kind: Kind, *, part: str, count: LossCount) -> None:
+    def __init__(self, kind: Kind, *, part: Part, count: LossCount) -> None:
         self._kind, self._part, self._count = kind, part, count
         # In a title, references lead to footnotes.
-        self._left_out = LEFT_OUT | {"xref": "footnotes"} if kind is Kind.HEADING else LEFT_OUT
+        self._left_out = LEFT_OUT | {"xref": "footnote"} if kind is Kind.HEADING else LEFT_OUT
         self._blocks: list[Block] = []
         self._path: list[str] = ["Abstract"] if kind is Kind.ABSTRACT else []
         self._depths: list[int] = []  # for each open section, how many titles are around it
@@ -73,7 +73,7 @@ class BlockReader:
         while waiting:
             node = waiting.pop()
             if isinstance(node, Characters):
-                self._count.see(self._part, node.text)
+                self._count.read(self._part, node.text)
                 self._is_lead = self._is_lead and not node.text.strip()
                 self._text.add(node)
             elif isinstance(node, _End):
@@ -81,7 +81,7 @@ class BlockReader:
                 self._leave(node.element)
             elif sort := self._left_out.get(node.tag):
                 leave_out(node, sort, self._count)
-                self._text.add_mark(" ")
+                self._text.add_mark("" if sort == "footnote" else " ")
             elif node.tag in _FORMS:
                 self._add_formula(node)
             else:
@@ -133,7 +133,7 @@ class BlockReader:
     def _lead(self, mark: str) -> None:
         if self._text.is_empty:
             return
-        self._text.add_mark(" " if self._text.last in _STOPS else mark)
+        self._text.end_lead(mark)
         self._is_lead = True
 
     def _flush(self, kind: Kind, section: tuple[str, ...] | None = None) -> None:
@@ -141,7 +141,7 @@ class BlockReader:
         self._text = RunningText()
         self._is_lead = False
         if text.text:
-            self._count.keep(self._part, text)
+            self._count.keep(self._part, text.without_marks)
             self._blocks.append(Block(text=text, kind=kind, section=tuple(self._path) if section is None else section))
 
     def _forms(self, alternatives: Element) -> list[Element | Characters]:
@@ -156,7 +156,7 @@ class BlockReader:
     def _add_formula(self, formula: Element) -> None:
         self._is_lead = False
         n_before, kept = n_visible(formula.raw_text), self._text.add_formula(formula)
-        self._count.see(self._part, kept)
+        self._count.read(self._part, kept)
         if n_before > n_visible(kept):
             self._count.leave_out(_OTHER_FORMS, "x" * (n_before - n_visible(kept)), n_elements=1)
 

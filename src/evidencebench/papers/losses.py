@@ -46,9 +46,9 @@ class LossCount:
         """Count text of the blocks."""
         self._kept[part] += n_visible(text)
 
-    def leave_out(self, sort: str, text: str) -> None:
-        """Count an element of a sort, such as ``table``, that does not belong into the sentences."""
-        self._elements[sort] += 1
+    def leave_out(self, sort: str, text: str, *, n_elements: int = 1) -> None:
+        """Count elements of a sort, such as ``table``, that do not belong into the sentences."""
+        self._elements[sort] += n_elements
         self._left_out[sort] += n_visible(text)
 
     @property

@@ -1,6 +1,6 @@
-r"""Formulas within sentences as plain text: MathML's tokens with ``^`` and ``/`` where they are set; TeX's letters.
+"""Formulas within sentences as plain text: MathML's tokens with ``^`` and ``/`` where they are set, TeX's letters.
 
-``<msup><mi>x</mi><mn>2</mn></msup>`` becomes ``x^2``, ``$$\alpha \times \frac{a}{b}$$`` becomes ``α × (a)/(b)``.
+``<msup><mi>x</mi><mn>2</mn></msup>`` becomes ``x^2``.
 """
 
 import re
@@ -48,22 +48,25 @@ def tex_text(tex: str) -> str:
 def _parts(node: Element) -> list[Element | Characters | str]:
     """Return what an element of MathML is written as, in order."""
     parts: list[Element | Characters] = list(node.elements)
+    written: list[Element | Characters | str]
     match node.tag, parts:
         case "msup", [under, above]:
-            return [under, "^", *_group(above)]
+            written = [under, "^", *_group(above)]
         case "msubsup", [under, below, above]:
-            return [under, below, "^", *_group(above)]
+            written = [under, below, "^", *_group(above)]
         case "mfrac", [above, below]:
-            return [*_group(above), "/", *_group(below)]
+            written = [*_group(above), "/", *_group(below)]
         case "mroot", [under, degree]:
-            return ["√(", under, ")", degree]
+            written = ["√(", under, ")", degree]
         case "msqrt", _:
-            return ["√(", *parts, ")"]
+            written = ["√(", *parts, ")"]
         case "mfenced", _:
-            return [node.attributes.get("open", "("), *parts, node.attributes.get("close", ")")]
-        case ("mspace" | "mtr" | "mtd"), _:
-            return [" ", *parts]
-    return list(node.children)
+            written = [node.attributes.get("open", "("), *parts, node.attributes.get("close", ")")]
+        case (("mspace" | "mtr" | "mtd"), _):
+            written = [" ", *parts]
+        case _:
+            written = list(node.children)
+    return written
 
 
 def _group(part: Element | Characters) -> list[Element | Characters | str]:

@@ -1,6 +1,6 @@
 """Read a paper of any format. To add one, write a reader in a file beside this one and name it in `READERS`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +8,12 @@ from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
+from evidencebench.papers.refusal import metadata_only
+from evidencebench.papers.xml_formats import is_xml_paper, read_xml
+from evidencebench.query import Kind
 from evidencebench.storage.reading import read_whole
+from evidencebench.tables import shortened
+from evidencebench.wording import counted
 
 MOST_SENTENCES = 50_000
 """The most sentences of one paper: the time that many systems take grows with their square."""
@@ -18,41 +23,85 @@ MOST_SENTENCES = 50_000
 class PaperReader:
     """A reader of one format; it recognises files by their content, whatever their name.
 
-    ``read`` takes the content and the name for messages, and raises `UnreadableError`, which says what to do.
+    ``read`` takes the content and the name for messages, and raises `UnreadableError`, which says what to do. Where a
+    file can hold several papers, it returns each of them, or why that one cannot be read. ``is_record`` says that the
+    format also holds papers without their body, which are refused as metadata only.
     """
 
     recognises: Callable[[bytes], bool]
-    read: Callable[[bytes, str], Paper]
+    read: Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
+    is_record: bool = False
 
 
 # The first reader that recognises a file reads it. Plain text comes last: it takes every file or refuses it.
 READERS = (
     PaperReader(recognises=is_pdf, read=read_pdf),
+    PaperReader(recognises=is_xml_paper, read=read_xml, is_record=True),
     PaperReader(recognises=lambda _: True, read=read_plain),
 )
 
 
-def read(path: Path) -> Paper:
+def read(path: Path, *, abstract_suffices: bool = False) -> Paper:
     """Return the paper that a file holds.
+
+    Parameters
+    ----------
+    path
+        A file of any format that `READERS` names.
+    abstract_suffices
+        Whether a paper of which the file has the abstract alone is read too.
 
     Raises
     ------
     UnreadableError
-        If the file cannot be read, no reader takes it, or it has more than `MOST_SENTENCES`.
+        If the file cannot be read, no reader takes it, it has several papers, metadata only, or more than
+        `MOST_SENTENCES`.
     """
+    return _only(read_all(path, abstract_suffices=abstract_suffices), str(path))
+
+
+def read_all(path: Path, *, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
+    """Return each paper that a file holds, or why that one cannot be read; raises as `read` does for the file."""
     try:
         content = read_whole(path)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    return read_content(content, name=str(path))
+    return read_all_content(content, name=str(path), abstract_suffices=abstract_suffices)
 
 
 def read_content(content: bytes, *, name: str) -> Paper:
     """Return the paper in a file's content; ``name`` is the file's name in messages. Raises as `read` does."""
-    paper = next(reader for reader in READERS if reader.recognises(content)).read(content, name)
+    return _only(read_all_content(content, name=name), name)
+
+
+def read_all_content(content: bytes, *, name: str, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
+    """Return each paper in a file's content, as `read_all` does."""
+    reader = next(reader for reader in READERS if reader.recognises(content))
+    found = reader.read(content, name)
+    needs_body = reader.is_record and not abstract_suffices
+    return [_checked(one, needs_body=needs_body) for one in ([found] if isinstance(found, Paper) else found)]
+
+
+def _checked(paper: Paper | UnreadableError, *, needs_body: bool) -> Paper | UnreadableError:
+    if isinstance(paper, UnreadableError):
+        return paper
+    if needs_body and Kind.BODY not in paper.kinds:
+        return metadata_only(paper.name, paper.format, "its abstract, but no body")
     if len(paper.sentences) > MOST_SENTENCES:
-        raise UnreadableError(
-            f"{name}: expected at most {MOST_SENTENCES:,} sentences, got {len(paper.sentences):,}; a paper has "
+        return UnreadableError(
+            f"{paper.name}: expected at most {MOST_SENTENCES:,} sentences, got {len(paper.sentences):,}; a paper has "
             "hundreds: ask about its papers or parts one by one"
         )
     return paper
+
+
+def _only(papers: Sequence[Paper | UnreadableError], name: str) -> Paper:
+    if len(papers) > 1:
+        names = ", ".join(paper.name for paper in papers if isinstance(paper, Paper))
+        raise UnreadableError(
+            f"{name}: expected one paper, got {counted(len(papers), 'paper')} ({shortened(names, 200)}); write each "
+            "into a file of its own"
+        )
+    if isinstance(papers[0], UnreadableError):
+        raise papers[0]
+    return papers[0]

@@ -57,6 +57,14 @@ def text_of(content: bytes, *, name: str) -> str:
     return text
 
 
+def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
+    """Return the error for a record of a paper without the paper; ``got`` is what it has."""
+    return UnreadableError(
+        f"{name}: {file_format}: expected a paper with its body, got metadata only: {got}; get the full text, as with "
+        "'evidencebench papers fetch', or give the PDF"
+    )
+
+
 def _require_plain(text: str, name: str) -> None:
     lines = list(islice(_lines(text), _MOST_LINES))
     if not lines:

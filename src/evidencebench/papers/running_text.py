@@ -28,6 +28,7 @@ _NUMBERS = re.compile(r"\s*\d+(?:\s*[,;\u2010-\u2015-]\s*\d+)*\s*")
 _BETWEEN = re.compile(r"[\s,;\u2010-\u2015\u2212-]*")
 _OPENING = frozenset("[(")
 _CLOSING = frozenset(")%\u2019\u201d\u00ae\u2122")
+_STOPS = frozenset(".:?!-\u2013\u2014")
 _GLUE = _CLOSING | set(".,;:")  # what a raised reference stands behind, apart from words
 
 
@@ -45,6 +46,8 @@ class RunningText:
     def __init__(self) -> None:
         self._writer = TextWriter()
         self._last = ""  # the last character that was written
+        self._visible = ""  # the last one that is no white space
+        self._space: Characters | None = None  # white space at the end, which may have to go
         self._run = _Run.NONE
         self._held: list[Characters] = []  # what may stand between two references
         self._raised: list[bool] = []  # for each open superscript or reference: whether it is set as a raised one
@@ -53,12 +56,7 @@ class RunningText:
     @property
     def is_empty(self) -> bool:
         """Whether nothing but white space was written."""
-        return not self._last
-
-    @property
-    def last(self) -> str:
-        """The last character that was written, white space apart."""
-        return self._last.strip()
+        return not self._visible
 
     def enter(self, element: Element) -> None:
         """Begin an element within the paragraph."""
@@ -70,7 +68,7 @@ class RunningText:
         if element.tag == _SUPERSCRIPT and not raised and _NUMBER.fullmatch(element.text):
             self._end_run()
             if self._last.isdigit() or self._last == ")":
-                self._writer.add_mark("^")
+                self.add_mark("^")
 
     def leave(self, element: Element) -> None:
         """End an element within the paragraph."""
@@ -93,9 +91,16 @@ class RunningText:
                 self._run = _Run.PLAIN
 
     def add_mark(self, text: str) -> None:
-        """Add text that the file lacks, such as the colon behind a label."""
+        """Add text that the file lacks, such as a space for an element without text."""
         self._end_run()
+        self._write_space()
         self._writer.add_mark(text)
+
+    def end_lead(self, mark: str) -> None:
+        """Set what was written apart from what it leads: by ``mark``, or by a space where it ends with a stop."""
+        self._end_run()
+        self._space = None
+        self._writer.add_mark(" " if self._visible in _STOPS else mark)
 
     def add_formula(self, formula: Element) -> str:
         """Add a ``math`` or ``tex-math`` element; returns what was added, without marks."""
@@ -109,7 +114,7 @@ class RunningText:
         added = list(math_pieces(formula))
         for piece in added:
             if isinstance(piece, str):
-                self._writer.add_mark(piece)
+                self.add_mark(piece)
             else:
                 self._write(piece)
         return "".join(piece.text for piece in added if isinstance(piece, Characters))
@@ -128,10 +133,12 @@ class RunningText:
 
     def _add_reference(self, piece: Characters) -> None:
         text = piece.text.strip()
-        if text and (self._run is _Run.NONE or (self._run is _Run.PLAIN and self._last.isalnum())):
-            is_apart = self._last.isalnum() or self._last in _CLOSING
+        is_apart = self._last.isalnum() or self._last in _CLOSING
+        is_behind_number = self._run is _Run.PLAIN and self._last.isalnum() and text[:1].isalnum()
+        if text and (self._run is _Run.NONE or is_behind_number):
             is_open = text[0] in _OPENING or self._last in _OPENING
             self._run = _Run.PLAIN if is_open else _Run.MARKED
+            self._write_space()
             self._writer.add_mark((" " if is_apart else "") + ("" if is_open else "["))
         for held in self._held:
             self._write(held)
@@ -148,12 +155,22 @@ class RunningText:
         self._held.clear()
 
     def _write(self, piece: Characters) -> None:
-        if piece.stop - piece.start == len(piece.text):
-            self._writer.add(piece.text, start=piece.start)
+        self._write_space()
+        visible = piece.text.rstrip()
+        if not visible:
+            self._space = piece
+        elif piece.stop - piece.start == len(piece.text):
+            self._writer.add(visible, start=piece.start)
+            self._space = Characters(piece.text[len(visible) :], piece.start + len(visible), piece.stop)
         else:
             self._writer.add_replaced(piece.text, start=piece.start, stop=piece.stop)
-        if piece.text.strip() or self._last:
-            self._last = piece.text[-1:]
+        self._visible = visible[-1:] or self._visible
+        self._last = piece.text[-1:] if self._visible else ""
+
+    def _write_space(self) -> None:
+        if self._space is not None:
+            self._writer.add_replaced(self._space.text, start=self._space.start, stop=self._space.stop)
+            self._space = None
 
 
 def _is_raised(element: Element) -> bool:

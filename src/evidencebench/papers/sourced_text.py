@@ -3,7 +3,7 @@
 import re
 from array import array
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import compress, repeat
 
 from evidencebench.papers.paper import SourceSpan
 
@@ -13,12 +13,6 @@ INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\
 # Those go; white space becomes one space. Words with single spaces between them stay as they are.
 _WORD = rf"[^\s{INVISIBLE}]+"
 _PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
-_VISIBLE = re.compile(_WORD)
-
-
-def n_visible(text: str) -> int:
-    """Return how many characters a text has, without white space and those of no width."""
-    return sum(map(len, _VISIBLE.findall(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +30,10 @@ class SourcedText:
         return SourceSpan(start=min(real)[0], stop=max(stop for _, stop in real))
 
     @property
-    def n_of_source(self) -> int:
-        """How many characters stand in the source, white space apart; the others are marks."""
-        return sum(
-            start < stop and not character.isspace()
-            for character, start, stop in zip(self.text, self.starts, self.stops, strict=True)
-        )
+    def without_marks(self) -> str:
+        """The characters that stand in the source."""
+        pairs = zip(self.starts, self.stops, strict=True)
+        return "".join(compress(self.text, (start < stop for start, stop in pairs)))
 
     def __getitem__(self, part: slice) -> "SourcedText":
         return SourcedText(self.text[part], self.starts[part], self.stops[part])

@@ -32,7 +32,7 @@ def parse_xml(content: bytes, *, name: str) -> Element:
     text = xml_text(content, name=name)
     builder = _Builder(text, name)
     try:
-        builder.parser.Parse(builder.bytes, True)
+        builder.parser.Parse(builder.bytes, True)  # noqa: FBT003 - this is all of it
     except expat.ExpatError as error:
         raise builder.malformed(error) from error
     return builder.root
@@ -57,15 +57,15 @@ class _Builder:
         self._ascii = len(self.bytes) == len(text)
         self.parser = expat.ParserCreate(encoding="utf-8")
         self.parser.specified_attributes = True  # default values of a DTD could be repeated without end
-        self.parser.UseForeignDTD(True)  # so that undeclared entities are reported as skipped, not as errors
+        self.parser.UseForeignDTD()  # so that undeclared entities are reported as skipped, not as errors
         self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self.parser.StartElementHandler = self._on_start
         self.parser.EndElementHandler = self._on_end
         self.parser.CharacterDataHandler = self._on_text
         self.parser.SkippedEntityHandler = self._on_skipped_entity
         self.parser.EntityDeclHandler = self._on_entity_declaration
-        self.parser.StartCdataSectionHandler = lambda: self._set_cdata(True)
-        self.parser.EndCdataSectionHandler = lambda: self._set_cdata(False)
+        self.parser.StartCdataSectionHandler = self._on_cdata_start
+        self.parser.EndCdataSectionHandler = self._on_cdata_end
 
     @property
     def root(self) -> Element:
@@ -126,8 +126,11 @@ class _Builder:
             "remove its <!ENTITY ...> lines and write the characters themselves",
         )
 
-    def _set_cdata(self, value: bool) -> None:  # noqa: FBT001
-        self._in_cdata = value
+    def _on_cdata_start(self) -> None:
+        self._in_cdata = True
+
+    def _on_cdata_end(self) -> None:
+        self._in_cdata = False
 
     def _end_text(self) -> None:
         if self._pieces:
