@@ -83,7 +83,7 @@ def test_names_and_attributes_lose_their_namespaces() -> None:
         (b"<a>\n<p>Tea", r"line 2, column 7: expected </p>, got the end of the file; the file is cut off"),
         (b"<a>\n<p>Tea</p", "line 2, column 7: expected </p>, got the end of the file; the file is cut off"),
         (b"<a>\n<p>Tea</b></a>", r"line 2, column 9: expected well-formed XML, got an error: mismatched tag"),
-        (b"<a>caf\n\xe9</a>", "line 2: expected UTF-8, got the byte 0xe9; name the file's encoding"),
+        (b"<a>caf\n\xe9</a>", "line 2: expected UTF-8 text, got the byte 0xe9; save it as UTF-8"),
         (b'<?xml version="1.0" encoding="tea"?><a/>', "expected a known encoding, got encoding='tea'"),
         (b'<?xml version="1.0" encoding="punycode"?><a/>', "expected a known encoding, got encoding='punycode'"),
         (b"<a>" * (MOST_DEPTH + 1), f"line 1, column 769: expected at most {MOST_DEPTH} elements within each other"),

@@ -48,3 +48,9 @@ def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
             "thousand: ask about its papers or parts one by one"
         )
     return text
+
+
+def beginning(content: bytes) -> str:
+    """Return the text of a file's first bytes, as UTF-8 where it has no mark; what is broken is replaced."""
+    mark, encoding = next(((mark, known) for mark, known in _MARKS if content.startswith(mark)), (b"", "utf-8"))
+    return content[len(mark) :].decode(encoding, errors="replace")

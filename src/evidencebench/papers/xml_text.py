@@ -4,16 +4,10 @@ import codecs
 import re
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.decoding import beginning, decoded
 
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-    (b"<\x00?\x00", "utf-16-le"),
-    (b"\x00<\x00?", "utf-16-be"),
-)
 _DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
-_HEAD_CHARACTERS = 1 << 16
+_HEAD_BYTES = 1 << 17
 
 # Encodings of natural text, as Python names them. Others, such as punycode, are slow to decode, or no text.
 _CODECS = re.compile(
@@ -28,17 +22,8 @@ _FIRST_TAG = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 
 
 def xml_text(content: bytes, *, name: str) -> str:
-    """Return an XML file's characters, without a byte order mark; raises `UnreadableError`, with line and advice."""
-    codec = _codec(content, name)
-    try:
-        return content.decode(codec)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(
-            f"{name}: line {line}: expected {codec.removesuffix('-sig').upper()}, got the byte "
-            f"0x{content[error.start]:02x}; name the file's encoding in its first line, as in "
-            '<?xml version="1.0" encoding="windows-1252"?>, or save it as UTF-8'
-        ) from error
+    """Return an XML file's characters, without a byte order mark; raises `UnreadableError`, as `decoded` does."""
+    return decoded(content, name=name, declared=_codec(content, name))
 
 
 def root_tag(content: bytes) -> str | None:
@@ -47,8 +32,7 @@ def root_tag(content: bytes) -> str | None:
     >>> root_tag(b'<?xml version="1.0"?><!-- tea --><!DOCTYPE article SYSTEM "a.dtd"><oai:Article>')
     'article'
     """
-    codec = next((codec for mark, codec in _MARKS if content.startswith(mark)), "utf-8")
-    head = content[: 2 * _HEAD_CHARACTERS].decode(codec, errors="replace")
+    head = beginning(content[:_HEAD_BYTES])
     position = 0
     while found := _PROLOGUE.match(head, position):
         position = found.end()
@@ -57,9 +41,6 @@ def root_tag(content: bytes) -> str | None:
 
 
 def _codec(content: bytes, name: str) -> str:
-    for mark, codec in _MARKS:
-        if content.startswith(mark):
-            return codec
     declared = _DECLARED.match(content[:1024])
     if not declared:
         return "utf-8"
