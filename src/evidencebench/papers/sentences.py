@@ -1,6 +1,6 @@
 """Split a paragraph into sentences, with offsets.
 
-A stop, question mark or exclamation mark ends a sentence where white space and the beginning of another sentence follow
+A stop, question mark or exclamation mark ends a sentence where white space and what may begin another sentence follow
 it, unless the word before it is an abbreviation, an initial or the number of an item. The words that decide are in
 `abbreviations.toml`.
 """
@@ -13,32 +13,34 @@ _WORDS = {
     name: frozenset(words.split())
     for name, words in tomllib.loads((files(__package__) / "abbreviations.toml").read_text(encoding="utf-8")).items()
 }
-_STARTERS = _WORDS["starters"]
+_LOOK_BACK = 40  # characters before a stop, in which the words before it are looked for
 
 _CLOSING = "\"'\u2019\u201d\u00bb)\\]}"
 _OPENING = "\"'\u2018\u201c\u00ab(\\[{"
+_BRACKETS_AND_QUOTES = _OPENING.replace("\\", "")
 _NUMBERS = r"\d{1,3}(?:[,\u2013-]\d{1,3}){0,9}"
-# Sources cited behind the stop: "drug.[3,4] The" and, from superscripts, "drug.3 The".
+# Sources cited behind the stop: "drug.[3,4] The" and, where they were raised, "drug.3 The".
 _CITED = (
     rf"(?:\[{_NUMBERS}\]|(?:(?<=[^\W\d_][.!?])|(?<=[)\]%][.!?])|(?<=[.!?][{_CLOSING}])){_NUMBERS}"
     r"|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,9})"
 )
-# Every repeat is possessive or bounded, and begins at the first of several stops, so that the time is linear.
+# The gap is empty where white space is missing: "end.The". Every repeat is possessive or bounded, and the first begins
+# at the first of several stops, so that the time is linear.
 _STOP = re.compile(
     rf"(?P<mark>[.!?\u2026](?<![.!?\u2026]{{2}})[.!?\u2026]*+)(?P<closing>[{_CLOSING}]{{0,8}}+){_CITED}?+"
     r"(?P<gap>\s++(?=\S)|(?<=[a-z][a-z)\]][.!?])(?=[A-Z][a-z]))"
+    rf"(?=[{_OPENING}]{{0,4}}+(?P<word>[^\s,;:.!?\u2026()\[\]{{}}\"\u201d]{{0,40}}+)(?P<behind>.?))"
 )
-_NEXT_WORD = re.compile(rf"[{_OPENING}]{{0,4}}+(?P<word>[^\s,;:.!?\u2026()\[\]{{}}\"\u201d]{{0,40}}+)(?P<after>.?)")
+_GOES_ON = frozenset("=\u00b1<>\u2264\u2265+%/&.,;:!?)]}\u2026")
 # What may begin a sentence in a small letter: an item, "(ii) The", a footnote, "a Adjusted", and "n = 5".
-_SMALL_BEGINNING = re.compile(r"\((?:[ivx]{1,4}|[a-z])\)\s|[a-z]\s[A-Z=<>\u2264\u2265]")
-_CODE = re.compile(r"[#(]?[A-Z]{0,10}[\s:/#-]{0,2}\d|[IVX]+\b")
+_SMALL_BEGINNING = re.compile(r"\(?(?:[ivx]{1,4}|[a-z])\)\s|[a-z]\s[A-Z=<>\u2264\u2265]")
+# What is not the end of a sentence, but its first word or that of an item in it: "1. Wash", "were: 1. Wash".
+_ITEM = re.compile(r"(?:^(?:\d\d?|[A-Za-z]|[IVX]{1,4})|: [1aAiI]|; (?:\d\d?|[A-Za-z]|[ivx]{1,4}))$")
 _INITIALS = re.compile(r"(?:[A-Z]\.-?){0,9}[A-Z]$")
 # A capital that is a label or a unit, as in "vitamin C", "X and Y" and "5 M", no initial.
 _LABEL = re.compile(rf"(?:\b[A-Z] (?:and|or|vs|to)|\d|\b(?i:{'|'.join(sorted(_WORDS['labels']))})) [A-Z]$")
-_ITEM = re.compile(r"\d\d?$|[A-Za-z]$|[IVX]{1,4}$")
+_CODE = re.compile(r"[#(]?[A-Z]{0,10}[\s:/#-]{0,2}\d|[IVX]+\b")
 _PART = re.compile(r"[-\u2013/)\].]")
-_GOES_ON = frozenset("=\u00b1<>\u2264\u2265+%/&.,;:!?)]}\u2026")
-_LOOK_BACK = 40  # characters, in which the words before a stop are looked for
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -65,39 +67,16 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def _is_end(text: str, start: int, found: re.Match[str]) -> bool:
     """Say whether the stop that was found ends the sentence that begins at ``start``."""
-    word, is_starter = _next_word(text, found.end())
+    word = found["word"]
+    is_starter = word in _WORDS["starters"] and not (word == "A" and found["behind"] == ".")
     if not (is_starter or (found["gap"] and _may_begin(text, found.end(), word))):
         return False
-    at = found.start()
-    before = text[max(start, at - _LOOK_BACK) : at].split()
-    if found["mark"] != "." or not before:
+    if found["mark"] != ".":
         return True
-    is_first = len(before) == 1 and at - len(before[0]) == start
-    if (is_first or " ".join(before[-2:-1]).endswith((":", ";"))) and _ITEM.match(before[-1]):
-        return False
-    is_number = text[found.end("mark")].isdigit() or _CODE.match(text, found.end()) is not None
-    if is_number and not is_starter and _is_listed("before_number", before[-1]):
-        return False
-    return _may_be_last(before, word, is_starter=is_starter, is_closed=bool(found["closing"]))
-
-
-def _may_be_last(before: list[str], word: str, *, is_starter: bool, is_closed: bool) -> bool:
-    """Say whether a sentence may end in the last of these words, given the next word."""
-    last = before[-1].lstrip("([{\"'\u2018\u201c")
-    if _INITIALS.match(last):
-        return is_starter or (len(word) > 1 and _LABEL.search(" ".join(before)) is not None)
-    if _is_listed("never_last", last):
-        return is_starter and is_closed
-    return is_starter or not _is_listed("seldom_last", last)
-
-
-def _next_word(text: str, position: int) -> tuple[str, bool]:
-    """Return the word behind a stop, and whether it is one that often begins sentences."""
-    found = _NEXT_WORD.match(text, position)
-    if found is None:
-        return "", False
-    word = found["word"]
-    return word, word in _STARTERS and not (word == "A" and found["after"] == ".")
+    window = text[max(start, found.start() - _LOOK_BACK) : found.start()]
+    before = " ".join(part.lstrip(_BRACKETS_AND_QUOTES) for part in window.split())
+    is_code = text[found.end("mark")].isdigit() or _CODE.match(text, found.end()) is not None
+    return _ITEM.search(before) is None and _may_be_last(before, found, is_code=is_code, is_starter=is_starter)
 
 
 def _may_begin(text: str, position: int, word: str) -> bool:
@@ -106,6 +85,18 @@ def _may_begin(text: str, position: int, word: str) -> bool:
         return False
     is_plain = word.islower() and word[0].isalpha() and word[0] < "\u0370" and not any(map(str.isdigit, word))
     return not is_plain or _SMALL_BEGINNING.match(text, position) is not None
+
+
+def _may_be_last(before: str, found: re.Match[str], *, is_code: bool, is_starter: bool) -> bool:
+    """Say whether a sentence may end in the last word of this text, given what comes next: a number or code, a word."""
+    last = before.rpartition(" ")[2]
+    if _INITIALS.match(last):
+        return is_starter or (len(found["word"]) > 1 and _LABEL.search(before) is not None)
+    if is_code and not is_starter and _is_listed("before_number", last):
+        return False
+    if _is_listed("never_last", last):
+        return is_starter and bool(found["closing"])
+    return is_starter or not _is_listed("seldom_last", last)
 
 
 def _is_listed(name: str, word: str) -> bool:

@@ -1,31 +1,103 @@
 """``evidencebench data convert``."""
 
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import click
+import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.output import OutputFile, refuse_existing, tell_written
+from evidencebench.cli.output import (
+    OutputFile,
+    json_text,
+    print_json,
+    prose_width,
+    refuse_existing,
+    require_file,
+    tell_written,
+)
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset, write_dataset
+from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
+from evidencebench.storage.whole_file import is_stream, write_whole
+from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
 @click.command(name="convert")
 @options.data_argument
 @click.argument("output", type=OutputFile())
+@click.option(
+    "--from", "read_from", type=click.Choice(["nxml", "txt"]), help="Which form of the papers to read: nxml if there."
+)
+@click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only this split of the folder.")
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
+@options.as_json
 @options.progress_style
-def command(*, data: str, output: Path, overwrite: bool, progress_style: str) -> None:
+def command(
+    *,
+    data: str,
+    output: Path,
+    read_from: Any,
+    split: Any,
+    overwrite: bool,
+    as_json: bool,
+    progress_style: str,
+) -> None:
     """Write a data set in the form that OUTPUT's suffix names.
 
     .json, .jsonl, .json.gz or .jsonl.gz; - is standard output, an instance a line.
     Nothing is lost: what this version does not know is kept.
 
+    D may also be the published folder of Evidence Inference 2.0 (the one with
+    prompts_merged.csv): an instance a prompt, an aspect a text that doctors
+    marked. What could not be placed is counted by reason, and listed in
+    OUTPUT.placement.json.
+
     \b
-    Example: evidencebench data convert sample sample.jsonl.gz
+    Examples:
+      evidencebench data convert sample sample.jsonl.gz
+      evidencebench data convert evidence-inference/annotations ei.json
     """
+    if as_json:
+        require_file(output, "has the data set itself, so that --json cannot be printed there")
     refuse_existing(output, overwrite=overwrite)
+    if Path(data).is_dir():
+        with progress(f"converting {data}", progress_style) as on_progress:
+            report = convert_folder(Path(data), output, read_from=read_from, split=split, on_progress=on_progress)
+        _tell_conversion(output, report, as_json=as_json)
+        return
+    if read_from or split:
+        raise click.UsageError("--from, --split: expected the folder of Evidence Inference, got a data file")
     with progress(f"converting {data}", progress_style):
         n_written = write_dataset(output, open_dataset(data))
-    tell_written(output, f"{output}: {counted(n_written, 'instance')}")
+    if as_json:
+        print_json({"output": str(output), "n_instances": n_written})
+    else:
+        tell_written(output, f"{output}: {counted(n_written, 'instance')}")
+
+
+def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -> None:
+    fields = {"output": str(output), **msgspec.to_builtins(report)}
+    if not is_stream(output):
+        write_whole(output.with_name(f"{output.name}.placement.json"), f"{json_text(fields)}\n")
+    if as_json:
+        print_json(fields)
+        return
+    papers = counted(report.n_papers, "paper")
+    lines = [f"{output}: {counted(report.n_instances, 'instance')} of {papers}, read from {report.read_from}"]
+    lines.append(f"  placed {_share(report.n_placed, report.n_valid)} valid annotations")
+    if report.n_in_running_text:
+        placed = _share(report.n_placed_in_running_text, report.n_in_running_text)
+        lines.append(f"  of those in running text, {placed}")
+    left_out = {"annotations": report.annotations_left_out, "prompts": report.prompts_left_out}
+    for what, reasons in left_out.items():
+        words = ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common() if n)
+        lines.append(f"  {what} left out: {words or 'none'}")
+    lines += [f"  not read: {printable(message)}" for message in report.unreadable_papers.values()]
+    tell_written(output, "\n".join(textwrap.fill(line, prose_width(), subsequent_indent="    ") for line in lines))
+
+
+def _share(n: int, of: int) -> str:
+    return f"{n:,} of {of:,} ({100 * n / max(1, of):.1f} %)"
