@@ -158,7 +158,7 @@ def test_one_paper_that_cannot_be_read_is_told_and_the_others_are_converted(tmp_
     (folder / "txt" / "PMC22.txt").write_bytes(b"BODY:\n\xff\xfe")
     report, instances = converted(folder, "txt")
     assert [one.query.paper_id for one in instances.values()] == 3 * ["pmc_11"]
-    assert list(report.unreadable_papers) == ["PMC22"]
+    assert list(report.unreadable_papers) == ["PMC22.txt"]
     assert report.annotations_left_out["no paper"] == 2
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,16 +17,19 @@ from evidencebench.data.evidence_inference.folder import (
     find_folder,
     prompts_of,
 )
-from evidencebench.data.evidence_inference.placement import Placement, PlacingPaper, reason_against
+from evidencebench.data.evidence_inference.placement import NO_PAPER, Placement, PlacingPaper, reason_against
 from evidencebench.data.evidence_inference.plain_text import TrialText, read_trial_text
 from evidencebench.data.evidence_inference.records import Annotation, Direction, TrialPrompt
 from evidencebench.data.formats.json_instance import encode_instance
 from evidencebench.data.instance import Instance, Labels, Origin
 from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.errors import DataError, UnreadableError
+from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read
 from evidencebench.query import Query
 from evidencebench.storage.reading import read_whole
+
+_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,24 +147,34 @@ def _instances(
         raise DataError(f"{folder.path}: expected prompts with an annotation that can be placed, got none: {reasons}")
 
 
-def _paper(folder: TrialFolder, pmcid: str, report: ConversionReport) -> PlacingPaper | None:
-    """Return a paper with its plain text; None, and a note in the report, where it is missing or cannot be read."""
-    plain: TrialText | None = None
-    path = folder.paper(pmcid, "txt")
+def _paper(folder: TrialFolder, pmcid: str, report: ConversionReport) -> PlacingPaper:
+    """Return a paper with its plain text, and note in the report what cannot be read."""
+
+    def read_if_there(one: PaperFormat, read_one: Callable[[Path], _Read]) -> _Read | None:
+        path = folder.paper(pmcid, one)
+        try:
+            return None if path is None else read_one(path)
+        except UnreadableError as error:
+            report.unreadable_papers[f"PMC{pmcid}.{one}"] = str(error)
+            return None
+
+    plain = read_if_there("txt", _read_plain)
+    if report.read_from == "txt":
+        return PlacingPaper(None if plain is None else plain.paper, plain)
+    return PlacingPaper(read_if_there("nxml", read), plain)
+
+
+def _read_plain(path: Path) -> TrialText:
     try:
-        if path is not None:
-            plain = read_trial_text(read_whole(path).decode(), str(path))
-        if report.read_from == "txt":
-            return None if plain is None else PlacingPaper(plain.paper, plain)
-        path = folder.paper(pmcid, "nxml")
-        return None if path is None else PlacingPaper(read(path), plain)
-    except (UnreadableError, UnicodeDecodeError, OSError) as error:
-        report.unreadable_papers[f"PMC{pmcid}"] = str(error)
-        return None
+        return read_trial_text(read_whole(path).decode(), str(path))
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"{path}: expected UTF-8 text, got the byte 0x{error.object[error.start]:02x}") from error
 
 
 def _instance(
-    prompt: TrialPrompt, annotations: Sequence[Annotation], paper: PlacingPaper | None, report: ConversionReport
+    prompt: TrialPrompt, annotations: Sequence[Annotation], paper: PlacingPaper, report: ConversionReport
 ) -> Instance | None:
     """Return the instance of a prompt; None, and a note in the report, where no annotation has a sentence."""
     report.n_annotations += len(annotations)
@@ -172,19 +185,17 @@ def _instance(
         if reason is not None:
             report.annotations_left_out[reason] += 1
         else:
-            placement = Placement(reason="no paper") if paper is None else paper.place(one)
+            placement = paper.place(one)
             report.note_placement(prompt, one, placement)
             placed.append((one, placement))
-    if paper is None or not any(placement.sentences for _, placement in placed):
+    if paper.paper is None or not any(placement.sentences for _, placement in placed):
         why = "no annotation placed" if placed else "no valid annotation" if annotations else "no annotation"
-        report.prompts_left_out["no paper" if paper is None else why] += 1
+        report.prompts_left_out[NO_PAPER if paper.paper is None else why] += 1
         return None
-    return _labelled(prompt, placed, paper)
+    return _labelled(prompt, placed, paper.paper)
 
 
-def _labelled(
-    prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Placement]], paper: PlacingPaper
-) -> Instance:
+def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Placement]], paper: Paper) -> Instance:
     """Return the instance of a prompt with its valid annotations: an aspect for each text in other sentences."""
     instance_id = f"evidence_inference_{prompt.id}"
     ids: dict[tuple[str, tuple[int, ...]], str] = {}
@@ -197,8 +208,8 @@ def _labelled(
         instance_id=instance_id,
         paper_id=f"pmc_{prompt.pmcid}",
         hypothesis=prompt.hypothesis,
-        sentences=paper.paper.sentences,
-        kinds=paper.paper.kinds,
+        sentences=paper.sentences,
+        kinds=paper.kinds,
         wish="answer",
     )
     labels = Labels(

@@ -10,7 +10,7 @@ from evidencebench.data.evidence_inference.records import INVALID_PROMPT, Annota
 from evidencebench.data.evidence_inference.searching import SearchedPaper
 from evidencebench.papers.paper import Paper
 
-NOT_FOUND, AMBIGUOUS = "text not found", "text found in several places"
+NOT_FOUND, AMBIGUOUS, NO_PAPER = "text not found", "text found in several places", "no paper"
 _MOST_CHARACTERS = 20_000  # of a marked text that is looked for in the plain text
 
 
@@ -29,14 +29,14 @@ class Placement:
 
 @dataclass(frozen=True)
 class PlacingPaper:
-    """A paper in which marked texts are placed, and its plain text, where that is at hand."""
+    """A paper in which marked texts are placed, and its plain text; None where it is missing or cannot be read."""
 
-    paper: Paper
+    paper: Paper | None
     plain: TrialText | None
 
     @cached_property
     def _searched(self) -> SearchedPaper:
-        return SearchedPaper(self.paper.sentences)
+        return SearchedPaper(self.paper.sentences if self.paper is not None else ())
 
     @cached_property
     def _plain_searched(self) -> SearchedPaper:
@@ -50,10 +50,12 @@ class PlacingPaper:
         found = self._found(annotation, span)
         if isinstance(found, tuple):
             return Placement(sentences=found, in_running_text=in_running_text)
-        reason = found if part in {None, "running text"} else f"in a {part}"
+        reason = f"in a {part}" if found == NOT_FOUND and part not in {None, "running text"} else found
         return Placement(reason=reason, in_running_text=in_running_text)
 
     def _found(self, annotation: Annotation, span: tuple[int, int] | None) -> tuple[int, ...] | str:
+        if self.paper is None:
+            return NO_PAPER
         if self.plain is not None and self.plain.paper is self.paper and span is not None:
             n_marked = self._marked_in_plain(*span)
             enough = sum(n_marked.values()) > sum(map(str.isalnum, annotation.text)) / 2  # else the rest is in a table
