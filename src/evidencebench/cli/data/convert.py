@@ -20,6 +20,7 @@ from evidencebench.cli.output import (
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
+from evidencebench.data.formats.json_instance import published_form
 from evidencebench.storage.whole_file import is_stream, write_whole
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -48,7 +49,8 @@ def command(
     """Write a data set in the form that OUTPUT's suffix names.
 
     .json, .jsonl, .json.gz or .jsonl.gz; - is standard output, an instance a line.
-    Nothing is lost: what this version does not know is kept.
+    Nothing is lost: what this version does not know is kept. Files of RoBBR-SSR are
+    written with the published keys, beside their own.
 
     D may also be the published folder of Evidence Inference 2.0 (the one with
     prompts_merged.csv): an instance a prompt, an aspect a text that doctors
@@ -71,7 +73,7 @@ def command(
     if read_from or split:
         raise click.UsageError("--from, --split: expected the folder of Evidence Inference, got a data file")
     with progress(f"converting {data}", progress_style):
-        n_written = write_dataset(output, open_dataset(data))
+        n_written = write_dataset(output, map(published_form, open_dataset(data)))
     if as_json:
         print_json({"output": str(output), "n_instances": n_written})
     else:

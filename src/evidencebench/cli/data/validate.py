@@ -71,4 +71,4 @@ def _print_report(report: FileReport, *, optima: bool) -> None:
         click.echo(f"  ... and {len(report.violations) - _MAX_SHOWN} more; --json lists them all")
     for rule, n in sorted(count_by_rule(report.warnings).items()):
         first = next(warning for warning in report.warnings if warning.rule == rule)
-        click.echo(f"  warning, {counted(n, 'time')} (allowed in the 100k dialect), first: {printable(str(first))}")
+        click.echo(f"  warning, {counted(n, 'time')} (allowed in this dialect), first: {printable(str(first))}")

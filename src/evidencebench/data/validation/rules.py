@@ -1,10 +1,14 @@
 """The rules of the published format, each a function that checks plain JSON values and records violations."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
+import msgspec
+
 from evidencebench.data.formats.json_instance import EVALUATION_KEYS, decode_instance, spells_with_spaces
+from evidencebench.data.formats.robbr_record import RENAMED, in_published_keys, is_robbr
 from evidencebench.data.instance import Origin
 from evidencebench.data.optima import derive_optima
 from evidencebench.data.tasks import TASKS
@@ -22,7 +26,7 @@ class Violation:
     """One place where a file departs from the format.
 
     ``path`` is the field within the instance, such as ``$.aspect2sentence_indices['a1'][3]``; ``severity`` is
-    ``"error"``, or ``"warning"`` for what the 100k dialect allows.
+    ``"error"``, or ``"warning"`` for what the dialects allow (100k, RoBBR-SSR).
     """
 
     instance_id: str
@@ -34,7 +38,7 @@ class Violation:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is an error, not a warning about what the 100k dialect allows."""
+        """Whether it is an error, not a warning about what the dialects allow."""
         return self.severity == "error"
 
     def __str__(self) -> str:
@@ -48,14 +52,14 @@ class _Checked:
     instance_id: str
     record: Mapping[str, Any]
     found: list[Violation] = field(default_factory=list)
-    is_100k: bool = False
+    is_dialect: bool = False
     sentences: list[str] | None = None
     aspects: list[str] | None = None
     sources: dict[str, list[int]] = field(default_factory=dict)
 
-    def note(self, path: str, rule: str, expected: str, got: str, *, allowed_in_100k: bool = False) -> None:
-        """Record a violation; ``allowed_in_100k`` makes it a warning in that dialect."""
-        severity = "warning" if allowed_in_100k and self.is_100k else "error"
+    def note(self, path: str, rule: str, expected: str, got: str, *, allowed_in_dialects: bool = False) -> None:
+        """Record a violation; ``allowed_in_dialects`` makes it a warning in them."""
+        severity = "warning" if allowed_in_dialects and self.is_dialect else "error"
         self.found.append(
             Violation(instance_id=self.instance_id, path=path, rule=rule, expected=expected, got=got, severity=severity)
         )
@@ -87,7 +91,10 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
     checked = _Checked(instance_id, record if isinstance(record, dict) else {})
     if not checked.expect("$", record, dict, "an object"):
         return checked.found
-    checked.is_100k = _is_100k(record)
+    if is_robbr(record):
+        _check_robbr_types(checked)
+        return checked.found or _in_robbr_keys(check_record(instance_id, in_published_keys(record)))
+    checked.is_dialect = _is_dialect(record)
     for check in (_check_texts, _check_extras, _check_kinds, _check_aspects, _check_sources, _check_inverse):
         check(checked)
     for task in EVALUATION_KEYS:
@@ -114,12 +121,38 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
         elif len(evaluation.covered) != len(best.covered):
             expected, got = counted(len(best.covered), "aspect"), str(len(evaluation.covered))
             checked.note(f"{path}.covered_aspects", "optimum", expected, got)
-    return checked.found
+    return _in_robbr_keys(checked.found) if is_robbr(msgspec.json.decode(raw)) else checked.found
 
 
-def _is_100k(record: Mapping[str, Any]) -> bool:
+def _is_dialect(record: Mapping[str, Any]) -> bool:
+    """Say whether a record is 100k's, or RoBBR-SSR's in published keys: aspects may lack sentences in both."""
     kinds = record.get("sentence_types_in_candidate_pool")
-    return "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
+    own_keys = {"systematic_review_id", "bias_definition"}
+    return not own_keys.isdisjoint(record) or (isinstance(kinds, list) and spells_with_spaces(kinds))
+
+
+def _check_robbr_types(checked: _Checked) -> None:
+    """Check the fields of RoBBR-SSR that have no like in the published format, or another name there."""
+    for key in ("bias", "bias_definition", "objective", "paper_doi"):
+        checked.field(key, str, "a string")
+    pico = checked.record.get("PICO", _MISSING)
+    if not isinstance(pico, str | dict):
+        checked.note(
+            "$.PICO", "type", "an object with Methods, Participants, Intervention, Outcome, Notes", _show(pico)
+        )
+    checked.field("aspects", dict, "an object: aspect id -> text")
+    for index, sentence in enumerate(checked.field("paper_as_candidate_pool", list, "a list of sentences") or ()):
+        checked.expect(f"$.paper_as_candidate_pool[{index}]", sentence, str, "a string")
+
+
+def _in_robbr_keys(found: list[Violation]) -> list[Violation]:
+    """Return violations of a record in published keys with the names that RoBBR-SSR has for them."""
+    named = []
+    for one in found:
+        key = re.split(r"[.\[]", one.path.removeprefix("$."), maxsplit=1)[0]
+        path = one.path.replace(f"$.{key}", f"$.{RENAMED.get(key, key)}", 1)
+        named.append(replace(one, path=path))
+    return named
 
 
 def _check_texts(checked: _Checked) -> None:
@@ -167,7 +200,7 @@ def _check_aspects(checked: _Checked) -> None:
         checked.note("$.aspect_list_ids", "length", "at least one aspect", "none")
     key = "results_aspect_list_ids"
     if checked.record.get(key) is None:
-        if key not in checked.record and not checked.is_100k:
+        if key not in checked.record and not checked.is_dialect:
             checked.note(f"$.{key}", "type", "a list of aspect ids, or null", "nothing")
         return
     results = _id_list(checked, key)
@@ -209,7 +242,7 @@ def _check_sources(checked: _Checked) -> None:
     for aspect in checked.aspects or ():
         if aspect not in sources or sources[aspect] == []:
             expected = "at least one sentence" if aspect in sources else "an entry for every aspect"
-            checked.note(f"{path}[{_show(aspect)}]", "source", expected, "none", allowed_in_100k=True)
+            checked.note(f"{path}[{_show(aspect)}]", "source", expected, "none", allowed_in_dialects=True)
 
 
 def _indices(checked: _Checked, path: str, values: list[Any]) -> list[int]:
@@ -220,7 +253,7 @@ def _indices(checked: _Checked, path: str, values: list[Any]) -> list[int]:
             continue
         if index in kept:
             checked.note(
-                f"{path}[{position}]", "unique", "an index that stands once", f"{index} again", allowed_in_100k=True
+                f"{path}[{position}]", "unique", "an index that stands once", f"{index} again", allowed_in_dialects=True
             )
         kept[index] = None
     return list(kept)
@@ -251,7 +284,7 @@ def _check_aspects_of_sentence(checked: _Checked, path: str, aspects: list[Any],
         if not checked.expect(path, aspect, str, "an aspect id"):
             continue
         if aspect in seen:
-            checked.note(path, "unique", "an id that stands once", f"{_show(aspect)} again", allowed_in_100k=True)
+            checked.note(path, "unique", "an id that stands once", f"{_show(aspect)} again", allowed_in_dialects=True)
         elif aspect not in expected:
             checked.note(path, "inverse", "only aspects whose sources hold this sentence", _show(aspect))
         seen.add(aspect)
@@ -265,9 +298,9 @@ def _check_evaluation(checked: _Checked, task: str) -> None:
     scope = TASKS[task].scope
     aspects = checked.record.get("results_aspect_list_ids") if scope == "results" else checked.aspects
     if value is None or value is _MISSING:
-        if aspects and not checked.is_100k:
+        if aspects and not checked.is_dialect:
             checked.note(f"$.{key}", "type", "an evaluation, which 'data solve' derives", _show(value))
-        elif key not in checked.record and not checked.is_100k:
+        elif key not in checked.record and not checked.is_dialect:
             expected = "null, since there are no Results aspects" if scope == "results" else "an evaluation, or null"
             checked.note(f"$.{key}", "type", expected, "nothing")
         return
@@ -294,7 +327,7 @@ def _check_selection_length(checked: _Checked, task: str, value: Mapping[str, An
         expected: Any = min(budget, len(checked.sentences)) if checked.sentences is not None else budget
     else:
         expected = value.get("optimal", _MISSING)
-        if checked.is_100k and value.get("optimal") is None:
+        if checked.is_dialect and value.get("optimal") is None:
             return
         if not checked.expect(f"{path}.optimal", expected, int, "a number of sentences"):
             return
@@ -312,7 +345,7 @@ def _check_covered(
         checked.expect(f"{path}[{position}]", aspect, str, "an aspect id")
     stored = _strings_in(covered)
     if len(set(stored)) != len(stored):
-        checked.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_100k=True)
+        checked.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_dialects=True)
     chosen = set(indices)
     actual = {aspect for aspect in aspects if chosen & set(checked.sources.get(aspect, ()))}
     for aspect in sorted(actual - set(stored)):
