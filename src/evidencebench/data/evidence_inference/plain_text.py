@@ -37,7 +37,7 @@ _FEWEST_WORDS_ENDED, _FEWEST_WORDS = 5, 9  # of a line of running text: one that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Piece:
+class _TextPiece:
     """A line or a part of one: characters start..stop-1."""
 
     start: int
@@ -52,7 +52,7 @@ class TrialText:
 
     text: str
     paper: Paper
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[_TextPiece, ...]
 
     def part_of(self, start: int, stop: int) -> TextPart:
         """Return the part that holds most letters and digits of the characters start..stop-1."""
@@ -86,10 +86,10 @@ def read_trial_text(text: str, name: str) -> TrialText:
     return TrialText(text=text, paper=paper, pieces=pieces)
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+def _pieces(text: str) -> Iterator[_TextPiece]:
     """Yield the pieces of all lines that are not empty."""
     start, in_title = 0, False
-    before: _Piece | None = None  # the line before, where it is running text that has not ended
+    before: _TextPiece | None = None  # the line before, where it is running text that has not ended
     for line in text.splitlines(keepends=True):
         stop, begins = start + len(line), start
         start = stop
@@ -100,20 +100,20 @@ def _pieces(text: str) -> Iterator[_Piece]:
         if heading is not None or in_title:
             in_title = heading is not None and heading["part"] == "TITLE"
             before = None
-            yield _Piece(start=begins, stop=stop, part="heading")
+            yield _TextPiece(start=begins, stop=stop, part="heading")
             continue
         glued = _GLUED.search(line)
         cut = begins + glued.start() if glued is not None else stop
         body = text[begins:cut]
-        piece = _Piece(start=begins, stop=cut, part=_part_of_line(body, before), continues=before is not None)
+        piece = _TextPiece(start=begins, stop=cut, part=_part_of_line(body, before), continues=before is not None)
         yield piece
         if cut < stop:
-            yield _Piece(start=cut, stop=stop, part="caption")
+            yield _TextPiece(start=cut, stop=stop, part="caption")
         goes_on = piece.part == "running text" and cut == stop and not _ENDED.search(body)
         before = piece if goes_on else None
 
 
-def _part_of_line(line: str, before: _Piece | None) -> TextPart:
+def _part_of_line(line: str, before: _TextPiece | None) -> TextPart:
     if _CAPTION.match(line):
         return "caption"
     if before is not None and not _is_number(line):
@@ -128,7 +128,7 @@ def _is_number(line: str) -> bool:
     return has_digit and _WORD.search(line) is None and _ENDED.search(line) is None
 
 
-def _blocks(text: str, pieces: tuple[_Piece, ...]) -> Iterator[Block]:
+def _blocks(text: str, pieces: tuple[_TextPiece, ...]) -> Iterator[Block]:
     """Yield headings and paragraphs; captions and tables are left out."""
     kind, section = Kind.BODY, tuple[str, ...]()
     writer: TextWriter | None = None
