@@ -75,7 +75,7 @@ TABLES = [
 ]
 
 
-GROUPS = {"cache": 3, "data": 7, "llm": 4}
+GROUPS = {"cache": 3, "data": 7, "llm": 5}
 """Groups of commands, and how many each holds."""
 
 

@@ -52,7 +52,7 @@ def write_hypotheses(path: Path, hypotheses: Mapping[str, str], own: Mapping[str
             file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
 
 
-def check_writable(path: Path) -> None:
+def require_suffix(path: Path) -> None:
     """Raise `DataError` if `write_hypotheses` has no form for a path."""
     if path.suffix != ".jsonl":
         raise DataError(f"{path}: expected the suffix .jsonl, in which hypotheses are written, got '{path.suffix}'")

@@ -1,6 +1,6 @@
 """``evidencebench llm``: the commands about language models that are no runs, one command a file.
 
-The commands: `providers`, `show`, `examples` and `serve_fake`.
+The commands: `providers`, `show`, `examples`, `rewrite` and `serve_fake`.
 """
 
 import click
@@ -10,6 +10,7 @@ from evidencebench.cli.groups import LazyGroup
 _COMMANDS = {
     "examples": "Draw examples for the prompt of llm_icl from labelled data.",
     "providers": "List who serves models, and which of their keys are set.",
+    "rewrite": "Have a model negate or paraphrase the hypotheses, for 'controls'.",
     "serve-fake": "Serve a fake language model for trials.",
     "show": "Show what a model was asked for an instance, and its replies.",
 }
@@ -19,6 +20,6 @@ _COMMANDS = {
 def command() -> None:
     """List providers, show prompts and replies, serve a fake model.
 
-    And draw examples. To ask a model, run a strategy:
+    And draw examples, and rewrite hypotheses. To ask a model, run a strategy:
     evidencebench run llm_base:model=openai/NAME
     """

@@ -68,6 +68,10 @@ class FakeModel:
             return Reply(call=call, text=begin + _BROKEN_OFF, finish="length")
         if personality in _WITHOUT_ANSWER:
             return Reply(call=call, text=_WITHOUT_ANSWER[personality])
+        if content.mode == "rewrite":
+            text = f"In other words: {content.hypotheses[-1] if content.hypotheses else ''}"
+            is_object = call.properties is not None
+            return Reply(call=call, text=_as_hypothesis(text, is_object=is_object), is_object=is_object)
         paper = self.papers.find(content)
         chance = random.Random(f"{self.settings.seed} {key}")  # noqa: S311 - no secret
         reasoning, named = _answer(personality, content, paper, chance)
@@ -90,6 +94,10 @@ class FakeModel:
             personality is Personality.OVER_LENGTH or (settings.repairable and personality in _REPAIRABLE)
         )
         return Personality.ORACLE if mends else personality
+
+
+def _as_hypothesis(text: str, *, is_object: bool) -> str:
+    return msgspec.json.encode({"hypothesis": text}).decode() if is_object else f"HYPOTHESIS: {text}"
 
 
 def _answer(

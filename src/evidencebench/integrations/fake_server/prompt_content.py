@@ -15,7 +15,11 @@ _HYPOTHESIS = re.compile(r"^Hypothesis: (.*)$", re.MULTILINE)
 _BUDGET = re.compile(rf"at most ({_DIGITS}) sentences?\b|as many sentences as needed", re.IGNORECASE)
 _ESCAPED = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"  # in place of <, so that no sentence can end the paper
 _RESULTS = "outcomes and analyses only"
-_SCORE, _ORDER = "score every sentence", "order every sentence"
+_MODES: dict[str, Literal["score", "order", "rewrite"]] = {
+    "score every sentence": "score",
+    "order every sentence": "order",
+    "rewritten hypothesis": "rewrite",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +42,7 @@ class PromptContent:
     hypotheses: tuple[str, ...] = ()
     budget: int | None = None  # None: no limit is stated
     scope: AspectScope = "all"
-    mode: Literal["select", "score", "order"] = "select"
+    mode: Literal["select", "score", "order", "rewrite"] = "select"
     is_follow_up: bool = False
 
     @property
@@ -66,7 +70,7 @@ def read_prompt(turns: Sequence[Turn]) -> PromptContent:
         hypotheses=tuple(normalised(line) for text in outside for line in _HYPOTHESIS.findall(text)),
         budget=_budget(outside),
         scope="results" if _RESULTS in instructions else "all",
-        mode="score" if _SCORE in instructions else "order" if _ORDER in instructions else "select",
+        mode=next((mode for words, mode in _MODES.items() if words in instructions), "select"),
         # A last turn by the model is only the beginning of its reply.
         is_follow_up=any(turn.role == "assistant" for turn in turns[:-1]),
     )

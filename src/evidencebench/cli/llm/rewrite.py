@@ -1,0 +1,80 @@
+"""``evidencebench llm rewrite``."""
+
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
+from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.hypotheses import require_suffix, write_hypotheses
+from evidencebench.execution.query_controls import FROM_FILE
+from evidencebench.execution.rewriting import asker_from, rewrite_all
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+
+@click.command(name="rewrite")
+@click.argument("how", type=click.Choice(FROM_FILE))
+@options.data
+@click.option(
+    "--model", required=True, metavar="MODEL", help="Such as openai/NAME; behind commas, options of llm_base."
+)
+@click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Where to: a file with the suffix .jsonl.")
+@options.limit
+@options.seed
+@click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
+@asking_options()
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    how: str,
+    data: str,
+    model: str,
+    output: Path | None,
+    limit: int | None,
+    seed: int,
+    overwrite: bool,
+    asking: Asking,
+) -> None:
+    """Have a model negate or paraphrase the hypotheses, for 'controls'.
+
+    Each line of the file holds an instance's id, the new hypothesis, and its own
+    one beside it: read them before you use them. What the model did not rewrite
+    is told, and missing in the file: add it by hand, since 'controls' refuses a
+    file that lacks a hypothesis.
+
+    \b
+    Example: evidencebench llm rewrite negated --data train \\
+               --model openai/gpt-4o-mini -o negated.jsonl --max-cost-usd 0.10
+             evidencebench controls cues --data train \\
+               --control negated=negated.jsonl
+    """
+    own = {query.instance_id: query.hypothesis for query in open_dataset(data).queries(limit)}
+    if asking.estimate:
+        n_failed = print_estimate(
+            asking,
+            lambda client, shown: (
+                rewrite_all(asker_from(model, seed=seed, client=client), own, how, on_progress=shown).rehearsal
+            ),
+        )
+        ctx.exit(1 if n_failed else 0)
+    if output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    require_suffix(output)
+    refuse_existing(output, overwrite=overwrite)
+    with opened_client(asking, "asking", asks=True) as (client, waiting, shown):
+        found = rewrite_all(asker_from(model, seed=seed, client=client), own, how, waiting=waiting, on_progress=shown)
+    tell_asked(client)
+    write_hypotheses(output, found.hypotheses, own)
+    for instance_id, why in list(found.failures.items()):
+        click.echo(f"{instance_id}: {printable(why)}", err=True)
+    if asking.as_json:
+        asked = {} if client is None else {"asked": client.totals.fields()}
+        tell_written(output, json_text({"output": str(output), "how": how, "failures": found.failures, **asked}))
+    else:
+        lacking = f"; {len(found.failures)} of {len(own)} are missing" if found.failures else ""
+        tell_written(output, f"{output}: {counted(len(found.hypotheses), 'hypothesis', 'hypotheses')}{lacking}")
+    ctx.exit(1 if found.failures else 0)

@@ -1,0 +1,83 @@
+"""Have a language model negate or paraphrase the hypotheses of a data set, many at a time."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from evidencebench.errors import PendingError, ReplyError, StopError, SystemSpecError
+from evidencebench.execution.asking import InstanceOutcome, Rehearsal, Todo, Waiting, ask_all
+from evidencebench.execution.making import make_system
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.runs.answer_line import Failure
+from evidencebench.systems.strategies.conversation import Asker, asker_of
+from evidencebench.systems.strategies.rewriting import rewrite
+from evidencebench.systems.strategies.whole_paper import LlmBase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """Hypotheses as a model rewrote them, and why there are none for the others; both by instance id."""
+
+    hypotheses: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def rehearsal(self) -> Rehearsal:
+        """What would come of it, where nothing was sent."""
+        first = next(iter(self.failures.items()), None)
+        return Rehearsal(
+            n_instances=len(self.hypotheses) + len(self.failures),
+            n_failed=len(self.failures),
+            first_error=None if first is None else ": ".join(first),
+        )
+
+
+def asker_from(model: str, *, seed: int = 0, client: ChatClient | None = None) -> Asker:
+    """Return who is asked: ``openai/NAME``, and behind commas any options of ``llm_base``; raises as `make_system`."""
+    system = make_system(f"llm_base:model={model}", seed=seed, client=client).system
+    if not isinstance(system, LlmBase):
+        raise SystemSpecError(f"expected a language model, such as openai/NAME, got '{model}'")
+    return asker_of(system.client, system.chat, system.repairs)
+
+
+def rewrite_all(
+    asker: Asker,
+    own: Mapping[str, str],
+    how: str,
+    *,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Rewritten:
+    """Return hypotheses, by instance id, as a model rewrites them; ``how`` is ``negated`` or ``paraphrased``.
+
+    Raises `StopError` if no more requests may be sent, or replies still wait for a batch; what was replied is stored.
+    """
+    texts: dict[str, str] = {}
+    failures: dict[str, str] = {}
+
+    def ask(todo: Todo) -> InstanceOutcome:
+        try:
+            texts[todo.instance_id] = asker.client.run(rewrite(asker, own[todo.instance_id], how))
+        except ReplyError as error:
+            return InstanceOutcome(todo=todo, answers={None: Failure(error=str(error))}, seconds=0)
+        except PendingError:
+            return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo)
+        except StopError as error:
+            return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo, stop=error)
+        return InstanceOutcome(todo=todo, answers={}, seconds=0)
+
+    def keep(outcome: InstanceOutcome) -> None:
+        for failed in outcome.answers.values():
+            if isinstance(failed, Failure):
+                failures[outcome.todo.instance_id] = failed.error
+        if on_progress is not None:
+            on_progress(len(texts) + len(failures), len(own))
+
+    ask_all(ask, [Todo(instance_id, None) for instance_id in own], keep, waiting)
+    if n_left := len(own) - len(texts) - len(failures):
+        raise StopError(
+            f"{n_left} of {len(own)} hypotheses wait for a batch; run again: what is stored is not paid twice"
+        )
+    return Rewritten(
+        hypotheses={one: texts[one] for one in own if one in texts},
+        failures={one: failures[one] for one in own if one in failures},
+    )

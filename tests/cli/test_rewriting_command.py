@@ -1,0 +1,59 @@
+"""``evidencebench llm rewrite``: hypotheses rewritten into a file."""
+
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE, Command
+from evidencebench.data.hypotheses import read_hypotheses
+from fake_models import RunningServer, running_fake_server
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+
+@pytest.mark.parametrize("more", ["", ",structured=true"])
+def test_hypotheses_are_rewritten_into_a_file_that_controls_reads(
+    more: str, server: RunningServer, command: Command
+) -> None:
+    call = f"llm rewrite paraphrased --data sample --model local/fake,base_url={server.base_url}{more}"
+    estimate = command(f"{call} --estimate --json").json
+    assert (estimate["n_instances"], estimate["models"][0]["requests"]) == (10, 10)
+    assert server.totals()["requests"] == 0
+    made = command(f"{call} -o other.jsonl")
+    assert (made.code, made.out) == (0, "other.jsonl: 10 hypotheses\n"), made.err
+    assert "asked: 10 sent" in made.err
+    found = read_hypotheses(Path("other.jsonl"), SAMPLE)
+    assert found == {one.id: f"In other words: {one.query.hypothesis}" for one in SAMPLE}
+    assert "other.jsonl: exists" in command(f"{call} -o other.jsonl").err
+    again = command(f"{call} -o other.jsonl --overwrite --json")
+    assert (again.json["failures"], server.totals()["requests"]) == ({}, 10)
+    (one,) = command("controls bm25 --data sample --control paraphrased=other.jsonl -t er_at_10 --draws 50 --json").json
+    assert one["control"] == "paraphrased=other.jsonl"
+
+
+def test_what_a_model_does_not_rewrite_is_told_and_missing(command: Command) -> None:
+    with running_fake_server(SAMPLE, personality="wrong_format") as server:
+        call = f"llm rewrite negated --data sample --limit 2 --model local/fake,base_url={server.base_url}"
+        found = command(f"{call} -o other.jsonl")
+    assert (found.code, found.out) == (1, "other.jsonl: 0 hypotheses; 2 of 2 are missing\n")
+    assert f"{SAMPLE.ids[0]}: no rewritten hypothesis: the reply holds none" in found.err
+    assert Path("other.jsonl").read_bytes() == b""
+
+
+def test_a_limit_on_cost_stops_rewriting_before_it_is_passed(server: RunningServer, command: Command) -> None:
+    call = f"llm rewrite negated --data sample --model local/fake,base_url={server.base_url},max_tokens=300 -o a.jsonl"
+    stopped = command(f"{call} --prices prices.json --max-cost-usd 0.001")
+    assert (stopped.code, stopped.out) == (3, ""), stopped.err
+    assert not Path("a.jsonl").exists()
+    allowed = command(f"{call} --prices prices.json --max-cost-usd 5")
+    assert allowed.code == 0, allowed.err
+    assert server.totals()["paid_more_than_once"] == 0
+
+
+def test_an_output_that_cannot_be_used_is_refused_before_anything_is_sent(
+    server: RunningServer, command: Command
+) -> None:
+    call = f"llm rewrite negated --data sample --model local/fake,base_url={server.base_url}"
+    assert "Missing option '-o'" in command(call).err
+    assert "expected the suffix .jsonl" in command(f"{call} -o a.csv").err
+    assert server.totals()["requests"] == 0
