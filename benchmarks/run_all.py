@@ -12,6 +12,7 @@ import over_length
 import pipeline
 import reporting
 import selecting
+import splitting
 import viewing
 from timing import main_of
 
@@ -25,6 +26,7 @@ if __name__ == "__main__":
         pipeline.figures,
         encoding.figures,
         selecting.figures,
+        splitting.figures,
         asking.figures,
         reporting.figures,
         viewing.figures,

@@ -13,6 +13,13 @@ _WORDS = {
     name: frozenset(words.split())
     for name, words in tomllib.loads((files(__package__) / "abbreviations.toml").read_text(encoding="utf-8")).items()
 }
+_ABBREVIATIONS = ("never_last", "before_number", "seldom_last")
+# Each abbreviation, as it stands and with a capital -> the lists that have it.
+_LISTS = {
+    form: {name for name in _ABBREVIATIONS if {form, form[0].lower() + form[1:]} & _WORDS[name]}
+    for word in frozenset.union(*(_WORDS[name] for name in _ABBREVIATIONS))
+    for form in (word, word[0].upper() + word[1:])
+}
 _LOOK_BACK = 40  # characters before a stop, in which the words before it are looked for
 
 _CLOSING = "\"'\u2019\u201d\u00bb)\\]}"
@@ -34,6 +41,8 @@ _STOP = re.compile(
 _GOES_ON = frozenset("=\u00b1<>\u2264\u2265+%/&.,;:!?)]}\u2026")
 # What may begin a sentence in a small letter: an item, "(ii) The", a footnote, "a Adjusted", and "n = 5".
 _SMALL_BEGINNING = re.compile(r"\(?(?:[ivx]{1,4}|[a-z])\)\s|[a-z]\s[A-Z=<>\u2264\u2265]")
+# What stands before a stop and is hardly an abbreviation: a long word, a bracket or a percentage.
+_NO_ABBREVIATION = re.compile(r"(?<=[a-z]{5})|(?<=[)\]%])")
 # What is not the end of a sentence, but its first word or that of an item in it: "1. Wash", "were: 1. Wash".
 _ITEM = re.compile(r"(?:^(?:\d\d?|[A-Za-z]|[IVX]{1,4})|: [1aAiI]|; (?:\d\d?|[A-Za-z]|[ivx]{1,4}))$")
 _INITIALS = re.compile(r"(?:[A-Z]\.-?){0,9}[A-Z]$")
@@ -69,22 +78,28 @@ def _is_end(text: str, start: int, found: re.Match[str]) -> bool:
     """Say whether the stop that was found ends the sentence that begins at ``start``."""
     word = found["word"]
     is_starter = word in _WORDS["starters"] and not (word == "A" and found["behind"] == ".")
-    if not (is_starter or (found["gap"] and _may_begin(text, found.end(), word))):
+    if not (is_starter or (found["gap"] and _may_begin(text, found))):
         return False
     if found["mark"] != ".":
         return True
     window = text[max(start, found.start() - _LOOK_BACK) : found.start()]
-    before = " ".join(part.lstrip(_BRACKETS_AND_QUOTES) for part in window.split())
+    before = " ".join(part.lstrip(_BRACKETS_AND_QUOTES) for part in window.rsplit(maxsplit=3)[-3:])
     is_code = text[found.end("mark")].isdigit() or _CODE.match(text, found.end()) is not None
     return _ITEM.search(before) is None and _may_be_last(before, found, is_code=is_code, is_starter=is_starter)
 
 
-def _may_begin(text: str, position: int, word: str) -> bool:
-    """Say whether a sentence may begin here; one in small letters only does so with a sign or a digit, as in p53."""
-    if text[position] in _GOES_ON:
+def _may_begin(text: str, found: re.Match[str]) -> bool:
+    """Say whether a sentence may begin behind this stop.
+
+    In small letters only with a sign or a digit, as in p53, or where no abbreviation can stand before.
+    """
+    word = found["word"]
+    if text[found.end()] in _GOES_ON:
         return False
     is_plain = word.islower() and word[0].isalpha() and word[0] < "\u0370" and not any(map(str.isdigit, word))
-    return not is_plain or _SMALL_BEGINNING.match(text, position) is not None
+    if not is_plain or _SMALL_BEGINNING.match(text, found.end()):
+        return True
+    return found["mark"] == "." and not found["closing"] and _NO_ABBREVIATION.match(text, found.start()) is not None
 
 
 def _may_be_last(before: str, found: re.Match[str], *, is_code: bool, is_starter: bool) -> bool:
@@ -92,14 +107,9 @@ def _may_be_last(before: str, found: re.Match[str], *, is_code: bool, is_starter
     last = before.rpartition(" ")[2]
     if _INITIALS.match(last):
         return is_starter or (len(found["word"]) > 1 and _LABEL.search(before) is not None)
-    if is_code and not is_starter and _is_listed("before_number", last):
+    lists = _LISTS.get(last) or _LISTS.get(_PART.split(last)[-1]) or ()
+    if "before_number" in lists and is_code and not is_starter:
         return False
-    if _is_listed("never_last", last):
+    if "never_last" in lists:
         return is_starter and bool(found["closing"])
-    return is_starter or not _is_listed("seldom_last", last)
-
-
-def _is_listed(name: str, word: str) -> bool:
-    """Say whether a list of abbreviations has a word, or its part behind a hyphen, slash, bracket or stop."""
-    parts = {word, _PART.split(word)[-1]}
-    return any(part in _WORDS[name] or part[:1].lower() + part[1:] in _WORDS[name] for part in parts)
+    return is_starter or "seldom_last" not in lists
