@@ -1,0 +1,304 @@
+"""Papers are untrusted: whatever a file holds, it is read or refused in words that name it.
+
+Nothing hangs, fills the memory, asks a network or reads another file: `reading_apart` reads in a process with limits.
+"""
+
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.read import read
+from examples import IS_THOROUGH, SHORTER
+from hostile_server import hostile_server
+from reading_apart import Verdict, read_apart
+from unwritable import open_to_all
+
+ARTICLE = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE article PUBLIC "-//NLM//DTD JATS (Z39.96) Journal Archiving DTD v1.2 20190208//EN" "JATS-archivearticle1.dtd">
+<article xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:mml="http://www.w3.org/1998/Math/MathML" xml:lang="en">
+<front><article-meta>
+<article-id pub-id-type="pmcid">PMC42</article-id><article-id pub-id-type="doi">10.1000/tea</article-id>
+<title-group><article-title>Green tea and β-blockers: a trial</article-title></title-group>
+<abstract><sec><title>Background</title><p>It is not known whether tea lowers blood pressure.</p></sec>
+<sec><title>Results</title><p>Pressure fell by 3.1 mmHg (95% CI 1.0 to 5.2; <italic>p</italic> &lt; 0.05).</p></sec>
+</abstract></article-meta></front>
+<body><sec id="s1"><title>Methods</title>
+<p>We gave 10<sup>6</sup> cups of tea<xref ref-type="bibr" rid="b1">1</xref> to adults, i.e. H<sub>2</sub>O &amp;
+leaves. Each cup held 5 µg·kg<sup>\N{MINUS SIGN}1</sup> of &#x3b1;-catechin &#8212; see Fig. 2.</p>
+<table-wrap id="t1"><caption><p>Cups.</p></caption><table><tr><td>1</td><td>2 &lt; 3</td></tr></table></table-wrap>
+<sec><title>Measures</title><p>Pressure was taken <bold>twice</bold>.<!-- by a nurse --></p>
+<list><list-item><p>On day 1.</p></list-item><list-item><p>On day 8.</p></list-item></list>
+<disp-formula><mml:math><mml:mi>x</mml:mi><mml:mo>≤</mml:mo><mml:mn>2</mml:mn></mml:math></disp-formula></sec></sec>
+<sec><title>Results</title><p><![CDATA[Pressure fell where x < 2.]]> It rose <?pagebreak 7?>again.</p></sec></body>
+<back><ack><p>We thank the nurses.</p></ack>
+<ref-list><ref id="b1"><mixed-citation>Tea. 2001.</mixed-citation></ref></ref-list></back></article>
+"""
+
+# What no article holds, or holds once and in its place.
+STRANGE = (
+    "<", ">", "&", "]]>", "<![CDATA[", "<!--", "-->", "<?xml?>", "<!DOCTYPE a [", "<!ENTITY a 'b'>", "\x00", "\ufffe",
+    "<p", "</p>", "</article>", "<article>", "<body>", "</body>", "<front>", "<sec>", "<sub-article>", "<table>",
+    "<mi>", "&#0;", "&#x110000;", "&#xd800;", "&nbsp;", "&none;", "\u202e", " xmlns=''", " a='1' a='2'",
+)  # fmt: skip
+LONG = [part * 3000 for part in ("<italic>", "(", ".", "1.", " ", "a", "A. ", "<p>A. ", "&amp;", "<!-- -->")]
+
+
+def mutated(rng: random.Random, content: bytes) -> bytes:
+    """Return an article to which one to three things were done."""
+    for _ in range(rng.randint(1, 3)):
+        place, other = sorted((rng.randrange(len(content) + 1), rng.randrange(len(content) + 1)))
+        head, part, tail = content[:place], content[place:other], content[other:]
+        content = rng.choice(_MUTATIONS)(rng, head, part, tail) or b"<"
+    return content
+
+
+def _swap_tags(rng: random.Random, head: bytes, part: bytes, tail: bytes) -> bytes:
+    content = head + part + tail
+    tags = [one.partition(b">")[0] for one in content.split(b"<")[1:]] or [b"p"]
+    return content.replace(b"<" + rng.choice(tags), b"<" + rng.choice(tags), rng.randint(1, 3))
+
+
+_MUTATIONS: tuple[Callable[[random.Random, bytes, bytes, bytes], bytes], ...] = (
+    _swap_tags,
+    lambda rng, head, part, tail: head + rng.randbytes(rng.randint(1, 4)) + (part + tail)[1:],
+    lambda _, head, __, ___: head,
+    lambda _, __, part, tail: part + tail,
+    lambda _, head, __, tail: head + tail,
+    lambda rng, head, part, tail: head + part * rng.randint(2, 20) + tail,
+    lambda rng, head, part, tail: head + rng.choice(STRANGE).encode() + part + tail,
+    lambda rng, head, part, tail: head + rng.choice(LONG).encode() + part + tail,
+)
+
+
+def is_refused(verdict: Verdict) -> bool:
+    """Say whether a file was refused; the message then names it, and is short."""
+    if verdict.error:
+        assert verdict.error.startswith(verdict.path), verdict.error[:2000]
+        assert len(verdict.error.removeprefix(verdict.path)) < 600, verdict.error[:2000]
+    return bool(verdict.error)
+
+
+VerdictsOn = Callable[[Mapping[str, str | bytes]], dict[str, Verdict]]
+
+
+@pytest.fixture
+def verdicts_on(tmp_path: Path) -> VerdictsOn:
+    """Give a function that reads contents as files of these names in one process, and returns what became of each."""
+
+    def read_contents(contents: Mapping[str, str | bytes]) -> dict[str, Verdict]:
+        paths = {name: tmp_path / f"{name.replace('/', ' ')}.xml" for name in contents}
+        for name, content in contents.items():
+            paths[name].write_bytes(content.encode() if isinstance(content, str) else content)
+        verdicts = dict(zip(contents, read_apart(list(paths.values())), strict=True))
+        for verdict in verdicts.values():
+            is_refused(verdict)
+        return verdicts
+
+    return read_contents
+
+
+def test_the_article_that_the_others_are_made_of_is_read(verdicts_on: VerdictsOn) -> None:
+    assert "Each cup held 5 µg·kg" in " ".join(verdicts_on({"whole": ARTICLE})["whole"].sentences)
+
+
+def test_a_thousand_broken_articles_are_each_read_or_refused_in_words(tmp_path: Path) -> None:
+    rng = random.Random(13)
+    paths = [tmp_path / f"{number}.xml" for number in range(1000 if IS_THOROUGH else 200)]
+    for path in paths:
+        path.write_bytes(mutated(rng, ARTICLE.encode()))
+    n_refused = sum(map(is_refused, read_apart(paths, cpu_seconds=300)))
+    assert 0 < n_refused < len(paths)  # else the mutations are too mild, or too wild, to show anything
+
+
+# Entities, and what lies elsewhere.
+
+
+def article(paragraph: str = "Tea lowered it.", *, declared: str = "", attributes: str = "") -> str:
+    """Return an article of one paragraph behind declarations."""
+    doctype = f"<!DOCTYPE article [{declared}]>" if declared else ""
+    return f"{doctype}<article {attributes}><body><p>{paragraph}</p></body></article>"
+
+
+_LAUGHS = '<!ENTITY l0 "ha">' + "".join(f"<!ENTITY l{n} '{f'&l{n - 1};' * 10}'>" for n in range(1, 10))
+_WITH_ENTITIES = {
+    "billion laughs": article("Tea &l9; fell.", declared=_LAUGHS),
+    "one long entity, often": article("&a;" * 20_000, declared=f"<!ENTITY a '{'ha' * 50_000}'>"),
+    "in an attribute": article(declared=_LAUGHS, attributes='a="&l9;"'),
+    "of itself": article("Tea &a; fell.", declared='<!ENTITY a "&b;"><!ENTITY b "&a;">'),
+    "of parameters": article("Tea &b; fell.", declared="<!ENTITY % a '<!ENTITY b \"hahaha\">'> %a;"),
+}
+
+
+def test_entities_are_not_expanded(verdicts_on: VerdictsOn) -> None:
+    for verdict in verdicts_on(_WITH_ENTITIES).values():
+        assert "hahaha" not in " ".join(verdict.sentences), verdict.path
+        assert sum(map(len, verdict.sentences)) < 2000, verdict.path
+
+
+def test_default_attributes_are_not_repeated_without_end(verdicts_on: VerdictsOn) -> None:
+    verdicts_on({"defaults": article("Tea.</p><p>" * 30_000, declared=f"<!ATTLIST p a CDATA '{'x' * 100_000}'>")})
+
+
+_THERE = "http://there"
+_OUTSIDE = {
+    "entity": article("Tea &x; it.", declared=f'<!ENTITY x SYSTEM "{_THERE}">'),
+    "parameter": article(declared=f'<!ENTITY % x SYSTEM "{_THERE}"> %x;'),
+    "DTD": f'<!DOCTYPE article SYSTEM "{_THERE}">{article("Tea &x; it.")}',
+    "public DTD": f'<!DOCTYPE article PUBLIC "-//x//EN" "{_THERE}">{article("Tea &x; it.")}',
+    "XInclude": article(
+        f'<xi:include href="{_THERE}" parse="text"/> Tea.', attributes='xmlns:xi="http://www.w3.org/2001/XInclude"'
+    ),
+    "stylesheet": f'<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="{_THERE}"?>{article()}',
+    "schema": article(
+        attributes=f'xmlns:a="http://www.w3.org/2001/XMLSchema-instance" a:noNamespaceSchemaLocation="{_THERE}"'
+    ),
+    "graphic": article(f'Tea <graphic a:href="{_THERE}"/>.', attributes='xmlns:a="http://www.w3.org/1999/xlink"'),
+    "page": f'<!DOCTYPE html><html><head><base href="{_THERE}"><link rel="stylesheet" href="{_THERE}">'
+    f'<script src="{_THERE}"></script></head><body><h1>Tea</h1><p>Tea lowered it.</p><img src="{_THERE}">'
+    f'<iframe src="{_THERE}"></iframe></body></html>',
+}
+
+
+def test_nothing_is_asked_of_a_network_and_no_other_file_is_read(verdicts_on: VerdictsOn, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("open sesame")
+    with hostile_server(b'<!ENTITY x "open sesame">') as server:
+        places = {"web": server.address("x.dtd"), "uri": secret.as_uri(), "name": secret.name, "path": str(secret)}
+        verdicts = verdicts_on(
+            {
+                f"{which} by {how}": content.replace(_THERE, there)
+                for which, content in _OUTSIDE.items()
+                for how, there in places.items()
+            }
+        )
+        assert server.log == []
+    assert [one.path for one in verdicts.values() if "sesame" in one.error + " ".join(one.sentences)] == []
+
+
+# Depth and length.
+
+_DEEP = 100_000
+_REPEATED = {
+    "sections": f"<article><body>{'<sec>' * _DEEP}<p>Tea.</p>{'</sec>' * _DEEP}</body></article>",
+    "italics": article(f"{'<italic>' * _DEEP}Tea.{'</italic>' * _DEEP}"),
+    "open sections": f"<article><body>{'<sec><title>T</title>' * _DEEP}",
+    "empty sections": f"<article><body>{'<sec><title>T</title></sec>' * _DEEP}</body></article>",
+    "formulas": article(f"{'<math><mrow>' * _DEEP}x{'</mrow></math>' * _DEEP}"),
+    "articles": f"<articles>{article() * _DEEP}</articles>",
+    "namespaces": article("".join(f"<a{n}:p xmlns:a{n}='b{n}'/>" for n in range(_DEEP))),
+    "attributes": article(attributes=" ".join(f"a{n}='1'" for n in range(_DEEP))),
+    "divisions": f"<html><body>{'<div>' * _DEEP}<p>Tea lowered it.</p>",
+    "comments in a DTD": f"<!DOCTYPE article [{'<!-- [ -->' * _DEEP}",
+    "brackets in a DTD": f"<!DOCTYPE article {'[]' * _DEEP}",
+    "declared elements": article(declared="".join(f"<!ELEMENT a{n} ANY>" for n in range(_DEEP))),
+    "a deep model": article(declared=f"<!ELEMENT a {'(' * _DEEP}b{')' * _DEEP}>"),
+    "JSON lists": f'{{"documents": {"[" * _DEEP}{"]" * _DEEP}}}',
+    "JSON objects": '{"passages":' * _DEEP,
+    "stars": f"{'*' * _DEEP}Tea{'*' * _DEEP}",
+} | {
+    f"only {part}": part * _DEEP
+    for part in ("<!--", "<?", "<", "<a ", "</", "&", "[", "> ", "- ", "# ", "`", "|", "1. ")
+}
+
+
+def test_what_is_nested_or_repeated_without_measure_is_read_or_refused(verdicts_on: VerdictsOn) -> None:
+    assert any(map(is_refused, verdicts_on(_REPEATED).values()))
+
+
+_LONG_BYTES = (100 << 20) // SHORTER
+
+
+@pytest.mark.parametrize("piece", ["Tea lowered pressure. ", "x", "A. ", "(", "&amp;", "<xref>1</xref>", "é "])
+def test_one_paragraph_of_many_megabytes_is_read_or_refused(verdicts_on: VerdictsOn, piece: str) -> None:
+    verdicts_on({"long": article(piece * (_LONG_BYTES // len(piece.encode())))})
+
+
+def test_a_file_above_the_limit_is_refused_without_reading_it_all(tmp_path: Path) -> None:
+    path = tmp_path / "huge.xml"
+    with path.open("wb") as file:
+        file.truncate(50 << 30)  # of zeros, which take no room
+    (verdict,) = read_apart([path])
+    assert is_refused(verdict)
+    assert "holds more than 67,108,864 bytes" in verdict.error
+
+
+# What is no XML, or in another encoding.
+
+
+def test_a_pdf_named_xml_is_told_by_its_content(verdicts_on: VerdictsOn) -> None:
+    verdicts = verdicts_on(
+        {"a": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>\nendobj\n", "b": b"%PDF-"}
+    )
+    assert all("PDF" in verdict.error for verdict in verdicts.values())
+
+
+# What latin-1 can say.
+_WESTERN = ARTICLE.replace("β", "ß").replace("\N{MINUS SIGN}", "-").replace("≤", "=")
+_DECLARED = {"utf-8-sig": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
+
+
+def test_an_article_in_a_declared_encoding_is_read_as_in_utf_8(verdicts_on: VerdictsOn) -> None:
+    encodings = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "windows-1252"]
+    verdicts = verdicts_on({one: _WESTERN.replace("UTF-8", _DECLARED.get(one, one)).encode(one) for one in encodings})
+    assert [one for one in encodings if verdicts[one].sentences != verdicts["utf-8"].sentences] == []
+    assert not is_refused(verdicts["utf-8"])
+
+
+def test_a_wrong_encoding_is_refused_in_words(verdicts_on: VerdictsOn) -> None:
+    declared = ["UTF-8", "none-such", "UTF-7", "idna", "hex", "zlib", "unicode_escape"]
+    verdicts = verdicts_on({one: _WESTERN.replace('"UTF-8"', f'"{one}"').encode("latin-1") for one in declared})
+    assert [one.path for one in verdicts.values() if "UTF-8" not in one.error] == []
+
+
+_NOTHING = (
+    *(b"", b" \n\t ", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00", b"\x00" * 5000, bytes(range(256)) * 20),
+    *(b"<article/>", b"<article><body/></article>", b"<article><body><p/></body></article>", b"<article>", b"#"),
+    *(b"<html></html>", b'{"documents": []}', b"<collection/>", b"<TEI/>", b"<pmc-articleset/>", b"<svg></svg>"),
+    *(b"<?xml version='1.0'?>", b"<!DOCTYPE article>", ARTICLE.replace("Pressure", "Pres\x00sure").encode()),
+)
+
+
+def test_a_file_without_a_sentence_is_refused_in_words(verdicts_on: VerdictsOn) -> None:
+    verdicts = verdicts_on({str(number): content for number, content in enumerate(_NOTHING)})
+    read_ones = [one for one, verdict in zip(_NOTHING, verdicts.values(), strict=True) if not is_refused(verdict)]
+    assert read_ones == []
+
+
+# Files that cannot be read.
+
+
+@pytest.fixture
+def unreadable() -> Iterator[Path]:
+    """Give a file that this process may not read, also where it is run by root."""
+    with open_to_all() as folder:
+        path = folder / "paper.xml"
+        path.write_text(ARTICLE)
+        path.chmod(0)
+        is_root = os.geteuid() == 0
+        if is_root:
+            os.seteuid(65534)
+        try:
+            yield path
+        finally:
+            if is_root:
+                os.seteuid(0)
+
+
+def test_a_file_that_may_not_be_read_is_refused_in_words(unreadable: Path) -> None:
+    with pytest.raises(UnreadableError, match=r"paper\.xml: cannot be read: Permission denied"):
+        read(unreadable)
+
+
+def test_a_folder_a_pipe_a_device_and_a_missing_file_are_refused_in_words(tmp_path: Path) -> None:
+    pipe, absent = tmp_path / "pipe.xml", tmp_path / "absent.xml"
+    os.mkfifo(pipe)
+    said = [verdict.error for verdict in read_apart([tmp_path, pipe, Path("/dev/zero"), absent])]
+    assert said[0] == f"{tmp_path}: cannot be read: Is a directory"
+    assert said[1].startswith(f"{pipe}: cannot be read: is a pipe; expected a regular file")
+    assert said[2].startswith("/dev/zero: cannot be read: is a device; expected a regular file")
+    assert said[3] == f"{absent}: cannot be read: No such file or directory"

@@ -1,0 +1,69 @@
+"""Read papers' files in a process of their own, which is ended where it takes more time or memory than it may.
+
+A reader that hangs, even in C, is then a failure with the file's name, and no test that never ends.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of one file: the sentences of its paper, or the error in words."""
+
+    path: str
+    sentences: tuple[str, ...] = ()
+    error: str = ""
+
+
+def read_apart(paths: Sequence[Path], *, cpu_seconds: int = 60, memory_bytes: int = 3 << 30) -> list[Verdict]:
+    """Return what became of each file; fails where one is answered by neither a result nor an error in words."""
+    done = subprocess.run(
+        [sys.executable, __file__, str(cpu_seconds), str(memory_bytes)],
+        input="\n".join(map(str, paths)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    verdicts = [Verdict(**json.loads(line)) for line in done.stdout.splitlines()]
+    stopped_at = paths[len(verdicts)] if len(verdicts) < len(paths) else "none"
+    assert (done.returncode, done.stderr) == (0, ""), f"exit code {done.returncode} at {stopped_at}: {done.stderr}"
+    return verdicts
+
+
+def _main() -> None:
+    cpu_seconds, memory_bytes = map(int, sys.argv[1:])
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    for path in sys.stdin.read().splitlines():
+        sys.stdout.write(json.dumps(asdict(_verdict(path))) + "\n")
+        sys.stdout.flush()
+
+
+def _verdict(path: str) -> Verdict:
+    try:
+        paper = read(Path(path))
+    except UnreadableError as error:
+        return Verdict(path=path, error=str(error))
+    _require_sound(paper)
+    return Verdict(path=path, sentences=paper.sentences)
+
+
+def _require_sound(paper: Paper) -> None:
+    n = len(paper.sentences)
+    assert n == len(paper.kinds) == len(paper.places) == len(paper.spans) > 0
+    assert all(sentence.strip() == sentence != "" for sentence in paper.sentences)
+    assert all(0 <= span.start <= span.stop for span in paper.spans)
+
+
+if __name__ == "__main__":
+    _main()
