@@ -27,11 +27,13 @@ KNOWN = (OPEN, OTHER, CLOSED, ABSTRACT_ONLY)
 PREFIX = "/europepmc/webservices/rest"
 
 
-def article(title: str, body: str = "<sec><title>Results</title><p>Pressure fell by 3 mmHg.</p></sec>") -> bytes:
+def article(title: str, *, pmcid: str = "") -> bytes:
+    own_id = f'<article-id pub-id-type="pmcid">{pmcid}</article-id>' if pmcid else ""
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<article><front><article-meta><title-group><article-title>{title}'
-        "</article-title></title-group><abstract><p>We asked whether tea lowers pressure.</p></abstract>"
-        f"</article-meta></front><body>{body}</body></article>"
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<article><front><article-meta>{own_id}'
+        f"<title-group><article-title>{title}</article-title></title-group>"
+        "<abstract><p>We asked whether tea lowers pressure.</p></abstract></article-meta>"
+        "</front><body><sec><title>Results</title><p>Pressure fell by 3 mmHg.</p></sec></body></article>"
     ).encode()
 
 
@@ -60,7 +62,7 @@ def _usual(path: str) -> Behaviour:
         return search(_matching(asked["query"][0]))
     for one in (OPEN, OTHER):
         if parts.path == f"{PREFIX}/{one['pmcid']}/fullTextXML":
-            return answer(200, article(one["title"]), Content_Type="application/xml")
+            return answer(200, article(one["title"], pmcid=one["pmcid"]), Content_Type="application/xml")
     return answer(404, b'{"errCode":404}')
 
 

@@ -21,7 +21,7 @@ def test_a_paper_is_fetched_by_each_sort_of_id_and_asked_for_once(command: Comma
             said = command(f"papers fetch {spelled} -o papers --base-url {base_url(server)}")
             assert (said.code, said.out.splitlines()[0]) == (0, f"PMC1280405.xml  cc by  {OPEN['title']}"), said.err
         n_asked = len(server.log)
-    assert Path("papers/PMC1280405.xml").read_bytes() == article(OPEN["title"])
+    assert Path("papers/PMC1280405.xml").read_bytes() == article(OPEN["title"], pmcid=OPEN["pmcid"])
     assert n_asked == 2  # the search and the file; the other ids are those of a paper that is here
     assert set(_rows()) == {"PMC1280405", "10.1186/1471-2458-5-99", "PMID:16162290"}
 

@@ -13,7 +13,7 @@ from evidencebench.papers.fetching import FetchedPaper, fetch_papers, missing_pa
 from evidencebench.papers.paper_ids import public_id
 from hostile_server import Behaviour, Exchange, HostileServer, answer, chunked, hang, redirect, reset_at_once
 
-ONE = article(OPEN["title"])
+ONE = article(OPEN["title"], pmcid=OPEN["pmcid"])
 SEARCH, FILE = "/search", "/PMC1280405/fullTextXML"
 
 
@@ -114,11 +114,13 @@ def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path
         (SEARCH, answer(200, b"{" * 5_000_000), "expected at most 4,194,304 bytes, got more"),
         (FILE, answer(404), "expected the full text, got the answer 404 Not Found; check --base-url, or try later"),
         (FILE, answer(403), "got the answer 403 Forbidden"),
-        (FILE, answer(200, b"<!DOCTYPE html><html><article><body>Log in"), "expected the XML of an article"),
-        (FILE, answer(200, b"%PDF-1.7 <article><body>"), "expected the XML of an article"),
-        (FILE, answer(200), "expected the XML of an article"),
+        (FILE, answer(200, b"<!DOCTYPE html><html><article><body>Log in"), "fullTextXML: expected"),
+        (FILE, answer(200, b"%PDF-1.7 <article><body>"), "fullTextXML: "),
+        (FILE, answer(200, b"Tea lowered blood pressure."), "expected an article in JATS XML, got text"),
+        (FILE, answer(200), "fullTextXML: expected a paper"),
         (FILE, answer(200, b"<article><front/></article>"), "metadata only"),
-        (FILE, answer(200, ONE[:-20]), "expected the XML of an article"),
+        (FILE, answer(200, ONE[:-20]), "the file is cut off"),
+        (FILE, answer(200, article("Coffee", pmcid="PMC22")), "expected PMC1280405, got PMC22"),
         (FILE, answer(200, ONE, Content_Length=99_999_999), "expected at most 67,108,864 bytes, got more"),
         (
             FILE,

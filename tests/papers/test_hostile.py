@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.decoding import MOST_CHARACTERS
 from evidencebench.papers.read import read
 from examples import IS_THOROUGH, SHORTER
 from hostile_server import hostile_server
@@ -182,27 +183,30 @@ def test_nothing_is_asked_of_a_network_and_no_other_file_is_read(verdicts_on: Ve
 
 # Depth and length.
 
-_DEEP = 100_000
+_DEEP, _MANY = 100_000, 20_000
 _REPEATED = {
     "sections": f"<article><body>{'<sec>' * _DEEP}<p>Tea.</p>{'</sec>' * _DEEP}</body></article>",
     "italics": article(f"{'<italic>' * _DEEP}Tea.{'</italic>' * _DEEP}"),
     "open sections": f"<article><body>{'<sec><title>T</title>' * _DEEP}",
-    "empty sections": f"<article><body>{'<sec><title>T</title></sec>' * _DEEP}</body></article>",
     "formulas": article(f"{'<math><mrow>' * _DEEP}x{'</mrow></math>' * _DEEP}"),
-    "articles": f"<articles>{article() * _DEEP}</articles>",
-    "namespaces": article("".join(f"<a{n}:p xmlns:a{n}='b{n}'/>" for n in range(_DEEP))),
-    "attributes": article(attributes=" ".join(f"a{n}='1'" for n in range(_DEEP))),
     "divisions": f"<html><body>{'<div>' * _DEEP}<p>Tea lowered it.</p>",
-    "comments in a DTD": f"<!DOCTYPE article [{'<!-- [ -->' * _DEEP}",
-    "brackets in a DTD": f"<!DOCTYPE article {'[]' * _DEEP}",
-    "declared elements": article(declared="".join(f"<!ELEMENT a{n} ANY>" for n in range(_DEEP))),
     "a deep model": article(declared=f"<!ELEMENT a {'(' * _DEEP}b{')' * _DEEP}>"),
     "JSON lists": f'{{"documents": {"[" * _DEEP}{"]" * _DEEP}}}',
     "JSON objects": '{"passages":' * _DEEP,
+    "comments in a DTD": f"<!DOCTYPE article [{'<!-- [ -->' * _DEEP}",
+    "brackets in a DTD": f"<!DOCTYPE article {'[]' * _DEEP}",
     "stars": f"{'*' * _DEEP}Tea{'*' * _DEEP}",
+    "empty sections": f"<article><body>{'<sec><title>T</title></sec>' * _MANY}</body></article>",
+    "tables": article(f"<table>{'<tr><td>1</td></tr>' * _MANY}</table>"),
+    "articles": f"<articles>{article() * _MANY}</articles>",
+    "namespaces": article("".join(f"<a{n}:p xmlns:a{n}='b{n}'/>" for n in range(_MANY))),
+    "attributes": article(attributes=" ".join(f"a{n}='1'" for n in range(_MANY))),
+    "declared elements": article(declared="".join(f"<!ELEMENT a{n} ANY>" for n in range(_MANY))),
 } | {
-    f"only {part}": part * _DEEP
-    for part in ("<!--", "<?", "<", "<a ", "</", "&", "[", "> ", "- ", "# ", "`", "|", "1. ")
+    f"only {number}": part * _DEEP
+    for number, part in enumerate(
+        ("<!--", "<?", "<", "<a ", "</", "&", "[", "> ", "- ", "# ", "`", "|", "1. ", "<p>\n")
+    )
 }
 
 
@@ -210,21 +214,22 @@ def test_what_is_nested_or_repeated_without_measure_is_read_or_refused(verdicts_
     assert any(map(is_refused, verdicts_on(_REPEATED).values()))
 
 
-_LONG_BYTES = (100 << 20) // SHORTER
+_PIECES = ("Tea lowered pressure. ", "x", "A. ", "(", "&amp;", "<xref>1</xref>", "é ", "A.<p/>")
 
 
-@pytest.mark.parametrize("piece", ["Tea lowered pressure. ", "x", "A. ", "(", "&amp;", "<xref>1</xref>", "é "])
-def test_one_paragraph_of_many_megabytes_is_read_or_refused(verdicts_on: VerdictsOn, piece: str) -> None:
-    verdicts_on({"long": article(piece * (_LONG_BYTES // len(piece.encode())))})
+def test_one_paragraph_of_as_many_characters_as_a_file_may_have_is_read_or_refused(verdicts_on: VerdictsOn) -> None:
+    n = (MOST_CHARACTERS - 1000) // SHORTER
+    verdicts_on({str(number): article(piece * (n // len(piece))) for number, piece in enumerate(_PIECES)})
 
 
-def test_a_file_above_the_limit_is_refused_without_reading_it_all(tmp_path: Path) -> None:
-    path = tmp_path / "huge.xml"
-    with path.open("wb") as file:
+def test_one_paragraph_of_a_hundred_megabytes_is_refused_in_words(verdicts_on: VerdictsOn, tmp_path: Path) -> None:
+    sparse = tmp_path / "sparse.xml"
+    with sparse.open("wb") as file:
         file.truncate(50 << 30)  # of zeros, which take no room
-    (verdict,) = read_apart([path])
-    assert is_refused(verdict)
-    assert "holds more than 67,108,864 bytes" in verdict.error
+    verdicts = [*read_apart([sparse]), *verdicts_on({"long": article("tea " * (25 << 20))}).values()]
+    assert [verdict.error.removeprefix(verdict.path) for verdict in verdicts] == [
+        ": cannot be read: holds more than 67,108,864 bytes; expected a smaller file"
+    ] * 2
 
 
 # What is no XML, or in another encoding.
@@ -239,14 +244,18 @@ def test_a_pdf_named_xml_is_told_by_its_content(verdicts_on: VerdictsOn) -> None
 
 # What latin-1 can say.
 _WESTERN = ARTICLE.replace("β", "ß").replace("\N{MINUS SIGN}", "-").replace("≤", "=")
-_DECLARED = {"utf-8-sig": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
 
 
 def test_an_article_in_a_declared_encoding_is_read_as_in_utf_8(verdicts_on: VerdictsOn) -> None:
-    encodings = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1", "windows-1252"]
-    verdicts = verdicts_on({one: _WESTERN.replace("UTF-8", _DECLARED.get(one, one)).encode(one) for one in encodings})
+    encodings = ["utf-8", "utf-8-sig", "utf-16", "latin-1", "windows-1252"]
+    verdicts = verdicts_on({one: _WESTERN.replace("UTF-8", one.removesuffix("-sig")).encode(one) for one in encodings})
     assert [one for one in encodings if verdicts[one].sentences != verdicts["utf-8"].sentences] == []
     assert not is_refused(verdicts["utf-8"])
+
+
+def test_utf_16_without_a_mark_is_told_by_its_content(verdicts_on: VerdictsOn) -> None:
+    verdicts = verdicts_on({one: ARTICLE.replace("UTF-8", "UTF-16").encode(one) for one in ("utf-16-le", "utf-16-be")})
+    assert all("it is UTF-16 without a mark" in verdict.error for verdict in verdicts.values())
 
 
 def test_a_wrong_encoding_is_refused_in_words(verdicts_on: VerdictsOn) -> None:

@@ -14,8 +14,10 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from evidencebench.errors import DownloadError
+from evidencebench.errors import DownloadError, UnreadableError
+from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper_ids import IdScheme, PublicId
+from evidencebench.papers.read import read_content
 from evidencebench.storage.reading import MOST_BYTES
 from evidencebench.version import __version__
 from evidencebench.web.fetch import ask, blocks_of, wrong_file
@@ -105,11 +107,14 @@ class EuropePmc:
         """Return the XML of a paper's full text; raises as `open_paper`."""
         address = self.full_text_address(pmcid)
         content = self._content(address, self.most_bytes, "the full text")
-        head = content.lstrip()[:_HEAD_BYTES]
-        if head[:1] != b"<" or _PAGE.search(head) or b"<article" not in content or b"</article>" not in content:
-            raise wrong_file(address, "the XML of an article", "something else", _CHECK_URL)
-        if b"<body" not in content:
-            raise DownloadError(f"{pmcid}: metadata only: the reply has no body, and so no full text")
+        try:
+            paper = read_content(content, name=address)
+        except UnreadableError as error:  # it is cut off, holds metadata only, or is no paper
+            raise DownloadError(str(error)) from error
+        if paper.format != JATS:
+            raise wrong_file(address, f"an article in {JATS}", paper.format, _CHECK_URL)
+        if paper.ids.get("pmcid", pmcid) != pmcid:
+            raise wrong_file(address, pmcid, paper.ids["pmcid"], _CHECK_URL)
         return content
 
     @property
@@ -140,8 +145,6 @@ class EuropePmc:
 
 
 _CHECK_URL = "check --base-url, or try later"
-_HEAD_BYTES = 1024
-_PAGE = re.compile(rb"<!doctype\s+html|<html\b", re.IGNORECASE)
 
 
 def _too_long(address: str, most_bytes: int) -> DownloadError:
