@@ -13,7 +13,7 @@ import pytest
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.decoding import MOST_CHARACTERS
 from evidencebench.papers.read import read
-from examples import IS_THOROUGH, SHORTER
+from examples import IS_THOROUGH
 from hostile_server import hostile_server
 from reading_apart import Verdict, read_apart
 from unwritable import open_to_all
@@ -198,12 +198,12 @@ _REPEATED = {
     "stars": f"{'*' * _DEEP}Tea{'*' * _DEEP}",
     "empty sections": f"<article><body>{'<sec><title>T</title></sec>' * _MANY}</body></article>",
     "tables": article(f"<table>{'<tr><td>1</td></tr>' * _MANY}</table>"),
-    "articles": f"<articles>{article() * _MANY}</articles>",
+    "articles": f"<articles>{article() * 2000}</articles>",
     "namespaces": article("".join(f"<a{n}:p xmlns:a{n}='b{n}'/>" for n in range(_MANY))),
     "attributes": article(attributes=" ".join(f"a{n}='1'" for n in range(_MANY))),
     "declared elements": article(declared="".join(f"<!ELEMENT a{n} ANY>" for n in range(_MANY))),
 } | {
-    f"only {number}": part * _DEEP
+    f"only {number}": part * _MANY
     for number, part in enumerate(
         ("<!--", "<?", "<", "<a ", "</", "&", "[", "> ", "- ", "# ", "`", "|", "1. ", "<p>\n")
     )
@@ -217,8 +217,8 @@ def test_what_is_nested_or_repeated_without_measure_is_read_or_refused(verdicts_
 _PIECES = ("Tea lowered pressure. ", "x", "A. ", "(", "&amp;", "<xref>1</xref>", "é ", "A.<p/>")
 
 
-def test_one_paragraph_of_as_many_characters_as_a_file_may_have_is_read_or_refused(verdicts_on: VerdictsOn) -> None:
-    n = (MOST_CHARACTERS - 1000) // SHORTER
+def test_one_paragraph_of_millions_of_characters_is_read_or_refused(verdicts_on: VerdictsOn) -> None:
+    n = (MOST_CHARACTERS - 1000) // (4 if IS_THOROUGH else 100)
     verdicts_on({str(number): article(piece * (n // len(piece))) for number, piece in enumerate(_PIECES)})
 
 

@@ -25,9 +25,9 @@ class SourcedText:
 
     def span(self, start: int, stop: int) -> SourceSpan:
         """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
-        pairs = list(zip(self.starts[start:stop], self.stops[start:stop], strict=True))
-        real = [pair for pair in pairs if pair[0] < pair[1]] or pairs
-        return SourceSpan(start=min(real)[0], stop=max(stop for _, stop in real))
+        while start < stop - 1 and self.starts[start] == self.stops[start]:
+            start += 1  # a mark has the place where the character before it ends, so only the first ones matter
+        return SourceSpan(start=min(self.starts[start:stop]), stop=max(self.stops[start:stop]))
 
     @property
     def without_marks(self) -> str:
