@@ -4,8 +4,10 @@ import os
 import secrets
 import threading
 import webbrowser
-from contextlib import closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,16 +15,22 @@ from evidencebench.cli import options
 from evidencebench.cli.listening import listening, refuse_exposed
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
+from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.extras import require_extra
 from evidencebench.models.endpoints import is_loopback_host
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
 
+if TYPE_CHECKING:  # starlette is an extra
+    from starlette.types import ASGIApp
+
+    from evidencebench.pages.app.serving import Address
+
 
 @click.command
 @click.argument("runs", metavar="[RUN]...", nargs=-1, type=click.Path(path_type=Path))
-@options.data
+@click.option("-d", "--data", metavar="D", shell_complete=options.complete_data, help="Data file, or a catalogue name.")
 @options.tasks
 @options.rules
 @click.option(
@@ -40,7 +48,7 @@ from evidencebench.tables import printable
 def command(
     *,
     runs: tuple[Path, ...],
-    data: str,
+    data: str | None,
     tasks: tuple[Task, ...],
     rules: Rules,
     folder: Path | None,
@@ -57,47 +65,84 @@ def command(
     and searched grows while you read. It serves until Ctrl-C, to this machine
     only.
 
+    Without --data it shows a page for a paper of your own: drop or paste the
+    paper, type a hypothesis, and see the evidence marked.
+
     With --people, people sign in with a name, see hypothesis and paper, and pick
     as many sentences as one --task allows (er_at_optimal). What they missed is
     shown once they have submitted. FOLDER gets a run for each, scored as any.
 
     \b
     Examples:
+      evidencebench view --open
       evidencebench view --data sample
       evidencebench view --data train bm25.jsonl llm.jsonl --task er_at_10
       evidencebench view --data train --people picks --limit 20
     """
     tasks = _tasks_to_show(tasks, folder, limit)
+    if data is None and (runs or tasks or folder is not None):
+        raise click.UsageError("expected --data: the data that RUN, --task or --people are about")
     require_extra("view", "view", "starlette", "uvicorn")
-    from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
-    from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
-    from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - as above
-    from evidencebench.pages.app.serving import (  # noqa: PLC0415 - as above
+    from evidencebench.pages.app.serving import (  # noqa: PLC0415 - an extra
         address_of,
         listening_socket,
         serve_until_signal,
     )
-    from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
     refuse_exposed(host, expose=expose)
     with listening(host, port):
         bound = listening_socket(host, port)
     with bound:
         address = address_of(bound, host, None if is_loopback_host(host) else secrets.token_urlsafe(32))
-        viewed = viewer_data_of(runs, open_dataset(data), tasks, rules=rules)
-        people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
+        shown = (
+            _own_papers(address)
+            if data is None
+            else _data_set(address, runs, data=data, tasks=tasks, rules=rules, folder=folder, limit=limit)
+        )
 
-        def tell() -> None:
-            doing = "viewing" if folder is None else "people pick in"
-            click.echo(f"{doing} {printable(viewed.title)} on {address.url}")  # which flushes
-            if is_opened:
-                threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+        with shown as (app, what):
 
-        with people as picking, closing(BackgroundScan(viewed, cache_folder(os.environ))) as scan:
-            if picking is None:
-                scan.start()
-            app = make_app(viewed, scan, picking=picking, address=address)
+            def tell() -> None:
+                click.echo(f"{what} on {address.url}")  # which flushes
+                if is_opened:
+                    threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+
             serve_until_signal(app, bound, tell)
+
+
+@contextmanager
+def _data_set(
+    address: "Address",
+    runs: tuple[Path, ...],
+    *,
+    data: str,
+    tasks: tuple[Task, ...],
+    rules: Rules,
+    folder: Path | None,
+    limit: int | None,
+) -> Iterator[tuple["ASGIApp", str]]:
+    """Yield the app that shows a data set or lets people pick, and a few words on it."""
+    from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
+    from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
+    from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - as above
+    from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
+
+    viewed = viewer_data_of(runs, open_dataset(data), tasks, rules=rules)
+    people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
+    with people as picking, closing(BackgroundScan(viewed, cache_folder(os.environ))) as scan:
+        if picking is None:
+            scan.start()
+        doing = "viewing" if folder is None else "people pick in"
+        yield make_app(viewed, scan, picking=picking, address=address), f"{doing} {printable(viewed.title)}"
+
+
+@contextmanager
+def _own_papers(address: "Address") -> Iterator[tuple["ASGIApp", str]]:
+    """Yield the app that finds evidence in papers of the reader's own, and a few words on it."""
+    from evidencebench.execution.making import make_system  # noqa: PLC0415 - beside what shows it
+    from evidencebench.pages.findings.routes import make_finding_app  # noqa: PLC0415 - an extra
+
+    yield make_finding_app(make_system(DEFAULT_FINDER), address=address), "finding evidence in papers of your own"
 
 
 def _tasks_to_show(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:

@@ -9,6 +9,9 @@ from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.topic_words import topic_words, unmentioned_words
 
+DEFAULT_FINDER = "cues"
+"""The system that is asked where no other is named."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:

@@ -15,7 +15,7 @@ from evidencebench.cli.output import OutputFile, print_json, print_table, prose_
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
 from evidencebench.execution.asking import Rehearsal
-from evidencebench.execution.finding import Finding, find_evidence
+from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
 from evidencebench.execution.making import asks_model, make_system
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
@@ -53,7 +53,7 @@ from evidencebench.wording import counted
 @click.option(
     "--system",
     "spec",
-    default="cues",
+    default=DEFAULT_FINDER,
     show_default=True,
     metavar="SYSTEM",
     shell_complete=options.complete_systems,

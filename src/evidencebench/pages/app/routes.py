@@ -1,10 +1,8 @@
 """The routes of the app: one HTML page, its script and style, and the JSON that its script asks for."""
 
-import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import get_args
 
 from starlette.applications import Starlette
@@ -20,7 +18,7 @@ from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, matching_positions
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.app.serving import Address
-from evidencebench.pages.markup import replace_forbidden
+from evidencebench.pages.app.static import answer_failure, answer_refusal, icon_route, page_without_data, static_route
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
 from evidencebench.pages.viewer.page_parts import APP_SCRIPTS, APP_STYLES, script, style
@@ -31,11 +29,6 @@ MOST_ROWS = 200
 MAX_QUERY_CHARACTERS = 1_000
 
 _log = logging.getLogger(__name__)
-
-_ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b5394"/>'
-    '<path d="M3 4h10M3 8h6M3 12h10" stroke="#fff" stroke-width="2"/></svg>'
-)
 
 
 def make_app(
@@ -55,34 +48,22 @@ def make_app(
     app = Starlette(
         routes=[
             Route("/", pages.first),
-            Route("/static/app.js", _static_endpoint(script(APP_SCRIPTS), "text/javascript")),
-            Route("/static/app.css", _static_endpoint(style(APP_STYLES), "text/css")),
-            Route("/favicon.ico", _static_endpoint(_ICON, "image/svg+xml")),
+            static_route("/static/app.js", script(APP_SCRIPTS), "text/javascript"),
+            static_route("/static/app.css", style(APP_STYLES), "text/css"),
+            icon_route(),
             Route("/api/overview", pages.overview),
             Route("/api/rows", pages.rows),
             Route("/api/instances", pages.instance),
             *(() if picking is None else picking.routes()),
         ],
         exception_handlers={
-            HTTPException: _answer_refusal,
-            Exception: _answer_failure,
+            HTTPException: answer_refusal,
+            Exception: answer_failure,
             **({} if picking is None else {EvidenceBenchError: picking.answer_error}),
         },
     )
     app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
     return SecuredApp(app, address, body_seconds=body_seconds)
-
-
-def _answer_refusal(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
-    assert isinstance(error, HTTPException)
-    known = {404: "there is no such page", 405: "this page cannot be asked in that way"}
-    unknown = known.get(error.status_code, "the request cannot be answered")
-    words = error.detail if isinstance(error, RefusedError) else unknown
-    return json_response({"error": words}, error.status_code, error.headers)
-
-
-def _answer_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
-    return json_response({"error": "the app failed; the terminal that it runs in says how"}, 500)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +73,7 @@ class _Pages:
     picking: PickingPages | None
 
     async def first(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
-        return Response(_page_without_data(self.viewed.title), media_type="text/html")
+        return Response(page_without_data(self.viewed.title, source="server"), media_type="text/html")
 
     async def overview(self, request: Request) -> Response:
         return json_response(self.viewed.overview() if self.picking is None else self.picking.overview(request))
@@ -209,28 +190,3 @@ def _read_choice(request: Request, name: str, choices: Sequence[str]) -> str | N
     if text is not None and text not in choices:
         raise RefusedError(400, f"{name}: expected one of {', '.join(filter(None, choices))}")
     return text
-
-
-def _static_endpoint(text: str, media_type: str) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint that answers with a text, or with status 304 where the browser has the same text already."""
-    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": "no-cache"}  # the browser asks each time whether its copy is current
-
-    async def answer(request: Request) -> Response:
-        if request.headers.get("if-none-match") == tag:
-            return Response(status_code=304, headers=headers)
-        return Response(text, media_type=media_type, headers=headers)
-
-    return answer
-
-
-def _page_without_data(title: str) -> str:
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(replace_forbidden(title))}</title>\n"
-        '<link rel="icon" href="/favicon.ico" type="image/svg+xml">\n'
-        '<link rel="stylesheet" href="/static/app.css">\n<script src="/static/app.js" defer></script>\n</head>\n'
-        '<body data-source="server">\n<header class="page-head"></header>\n<main id="viewer"></main>\n'
-        "<noscript>This page needs JavaScript, which is off.</noscript>\n</body>\n</html>\n"
-    )

@@ -21,6 +21,7 @@ from evidencebench.pages.app.serving import Address
 from evidencebench.pages.responses import RefusedError, json_response
 
 MAX_BODY_BYTES = 64 << 10
+MAX_FILE_BYTES = 64 << 20
 MAX_TARGET_BYTES = 8 << 10
 BODY_SECONDS = 10.0
 
@@ -43,12 +44,23 @@ _log = logging.getLogger(__name__)
 
 
 class SecuredApp:
-    """Passes a request on to ``app`` only if its own page sent it, and its whole body came within ``body_seconds``."""
+    """Passes a request on to ``app`` only if its own page sent it, and its whole body came within ``body_seconds``.
 
-    def __init__(self, app: ASGIApp, address: Address, *, body_seconds: float = BODY_SECONDS) -> None:
+    A body is JSON; below ``file_paths`` it is a file, up to `MAX_FILE_BYTES`.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        address: Address,
+        *,
+        body_seconds: float = BODY_SECONDS,
+        file_paths: frozenset[str] = frozenset(),
+    ) -> None:
         self._app = app
         self._address = address
         self._body_seconds = body_seconds
+        self._file_paths = file_paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -86,23 +98,27 @@ class SecuredApp:
             _log.exception("the app failed to answer %s", scope["path"])
 
     async def _body(self, request: Request) -> bytes:
-        """Return the whole body of a request; refuse one that is too long, too slow, or not JSON."""
+        """Return the whole body of a request; refuse one that is too long, too slow, or of the wrong type."""
+        is_file = request.scope["path"] in self._file_paths
+        expected, most = (
+            ("application/octet-stream", MAX_FILE_BYTES) if is_file else ("application/json", MAX_BODY_BYTES)
+        )
         length = _single_header(request, "content-length") or "0"
         if length == "0" and _single_header(request, "transfer-encoding") is None:
             return b""
         if request.method in _SAFE_METHODS:
             raise RefusedError(400, f"a {request.method} request has no body")
-        if not length.isdecimal() or int(length) > MAX_BODY_BYTES:
-            raise RefusedError(413, f"expected at most {MAX_BODY_BYTES} bytes")
-        if (_single_header(request, "content-type") or "").partition(";")[0].strip().lower() != "application/json":
-            raise RefusedError(415, "expected JSON")
+        if not length.isdecimal() or int(length) > most:
+            raise RefusedError(413, f"expected at most {most:,} bytes")
+        if (_single_header(request, "content-type") or "").partition(";")[0].strip().lower() != expected:
+            raise RefusedError(415, "expected a file" if is_file else "expected JSON")
         body = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
                 async for part in request.stream():
                     body += part
-                    if len(body) > MAX_BODY_BYTES:
-                        raise RefusedError(413, f"expected at most {MAX_BODY_BYTES} bytes")
+                    if len(body) > most:
+                        raise RefusedError(413, f"expected at most {most:,} bytes")
         except TimeoutError:
             raise RefusedError(408, f"the request did not end within {self._body_seconds:g} seconds") from None
         return bytes(body)

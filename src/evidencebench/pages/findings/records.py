@@ -3,7 +3,8 @@
 from typing import Any
 
 from evidencebench.execution.finding import Finding, FoundSentence
-from evidencebench.pages.findings.words import told
+from evidencebench.pages.findings.words import chance_text, place_text, told
+from evidencebench.papers.paper import Paper
 
 
 def finding_record(finding: Finding) -> dict[str, Any]:
@@ -23,6 +24,19 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     }
 
 
+def paper_record(paper: Paper) -> dict[str, Any]:
+    """Return a paper as JSON values: what a page needs to show its text."""
+    return {
+        "name": paper.name,
+        "title": paper.title,
+        "format": paper.format,
+        "sentences": paper.sentences,
+        "kinds": [kind.value for kind in paper.kinds],
+        "paragraphs": [place.paragraph for place in paper.places],
+        "levels": [len(place.section) for place in paper.places],
+    }
+
+
 def _sentence_record(found: FoundSentence) -> dict[str, Any]:
     return {
         "sentence": found.sentence,
@@ -34,4 +48,5 @@ def _sentence_record(found: FoundSentence) -> dict[str, Any]:
         "start": found.span.start,
         "stop": found.span.stop,
         "chance": found.chance,
+        "told": "; ".join([place_text(found.place), *([] if found.chance is None else [chance_text(found.chance)])]),
     }

@@ -20,8 +20,10 @@ APP_SCRIPTS = (
     *("work_clock", "autosave", "people_server", "pick_view", "merge_picks", "pick_page", "review_page", "people"),
     "app",
 )
+FIND_SCRIPTS = ("dom", "storage", "theme", "server", "found_paper", "find_page")
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
+FIND_STYLES = ("tokens", "viewer", "find_page")
 
 
 @cache

@@ -7,13 +7,14 @@ class RefusalError extends Error {
   }
 }
 
-// Parameters of the query that are null or undefined are left out; a body is sent as JSON.
-async function askServer(path, { method = "GET", query = {}, body, ...options } = {}) {
+// Parameters of the query that are null or undefined are left out; a body is sent as JSON, a file as its bytes.
+async function askServer(path, { method = "GET", query = {}, body, file, ...options } = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined);
-  const headers = { Accept: "application/json", ...(body && { "Content-Type": "application/json" }) };
+  const type = file ? "application/octet-stream" : "application/json";
+  const headers = { Accept: "application/json", ...((body || file) && { "Content-Type": type }) };
   let reply;
   try {
-    reply = await fetch(`${path}?${new URLSearchParams(given)}`, { method, headers, body: body && JSON.stringify(body), ...options });
+    reply = await fetch(`${path}?${new URLSearchParams(given)}`, { method, headers, body: file ?? (body && JSON.stringify(body)), ...options });
   } catch {
     throw new RefusalError(0, "The app does not answer; is “evidencebench view” still running?");
   }

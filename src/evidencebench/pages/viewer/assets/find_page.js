@@ -1,0 +1,154 @@
+// The page for a paper of the reader's own: drop or paste a paper, ask, see its evidence, change how much of it, export.
+
+const EXPORTS = { csv: "CSV", markdown: "Markdown", json: "JSON", ris: "RIS notes", html: "Page (HTML)" };
+const WISHES = { answer: "what answers the hypothesis", study: "what a reviewer would note of the study" };
+const EXAMPLE = "Tea lowers blood pressure.";
+const MOST_FILE_BYTES = 64 * 1024 * 1024;
+
+function showFindPage(root) {
+  const state = { file: null, paper: null, answer: null };
+  const status = h("p", { class: "find-status", role: "status" });
+  const file = h("input", { type: "file", id: "find-file", onchange: () => file.files[0] && take(file.files[0], file.files[0].name) });
+  const pasted = h("textarea", { id: "find-text", rows: 4, placeholder: "or paste its text here", onpaste: () => setTimeout(takePasted) });
+  const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter });
+  const wish = h("select", { id: "find-wish" }, ...optionsOf(WISHES));
+  const budget = h("input", { id: "find-budget", type: "number", min: 1, max: 100, value: 10, oninput: showAnswer });
+  const askButton = h("button", { type: "submit", class: "find-ask", disabled: true }, "Find the evidence");
+  const format = h("select", { id: "find-format" }, ...optionsOf(EXPORTS));
+  const exporting = h("div", { class: "find-export", hidden: true }, labelled("Export as", format), h("button", { type: "button", onclick: exportAnswer }, "Export"));
+  const answer = h("div", { class: "find-answer" });
+  const text = h("div", { class: "find-text" }, h("p", { class: "find-empty" }, "Drop a paper anywhere on this page. It stays on this machine."));
+  let marked = null;
+
+  root.classList.add("find");
+  root.append(
+    h(
+      "div",
+      { class: "find-side" },
+      h(
+        "form",
+        { class: "find-form", onsubmit: ask },
+        labelled("Paper: PDF, XML, HTML, Markdown or text", file),
+        pasted,
+        labelled("Hypothesis", hypothesis),
+        labelled("Show", wish),
+        labelled("How many sentences", budget),
+        askButton,
+      ),
+      status,
+      answer,
+      exporting,
+    ),
+    text,
+  );
+  pasted.setAttribute("aria-label", "Text of the paper");
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", drop);
+
+  function drop(event) {
+    event.preventDefault();
+    const dropped = event.dataTransfer.files[0];
+    if (dropped) take(dropped, dropped.name);
+  }
+
+  function takePasted() {
+    if (pasted.value.trim()) take(new Blob([pasted.value]), "the pasted text");
+  }
+
+  async function take(content, name) {
+    if (content.size > MOST_FILE_BYTES) {
+      announce(status, `${name}: expected at most ${counted(MOST_FILE_BYTES, "byte")}.`);
+      return;
+    }
+    announce(status, `Reading ${name} …`);
+    try {
+      const found = await askServer("/api/find/paper", { method: "POST", query: { name }, file: content });
+      Object.assign(state, { file: { content, name }, paper: found, answer: null });
+    } catch (error) {
+      announce(status, error.message);
+      return;
+    }
+    marked = foundPaper(state.paper);
+    text.replaceChildren(marked.article);
+    askButton.disabled = false;
+    showAnswer();
+    announce(status, `${state.paper.title || name}: ${state.paper.format}, ${counted(state.paper.sentences.length, "sentence")}.`);
+    if (hypothesis.value.trim()) await ask();
+  }
+
+  function askOnEnter(event) {
+    if (event.key === "Enter" && !event.shiftKey && !askButton.disabled) ask(event);
+  }
+
+  async function ask(event) {
+    event?.preventDefault();
+    if (state.paper === null || !hypothesis.value.trim()) {
+      announce(status, state.paper === null ? "Give a paper first." : "Type a hypothesis first.");
+      return;
+    }
+    askButton.disabled = true;
+    announce(status, "Looking …");
+    try {
+      state.answer = await askAboutPaper("/api/find/answer", question());
+      announce(status, state.answer.told || `${counted(shown().length, "sentence")} found.`);
+    } catch (error) {
+      state.answer = null;
+      announce(status, error.message);
+    }
+    askButton.disabled = false;
+    showAnswer();
+  }
+
+  function question() {
+    return { paper: state.paper.key, hypothesis: hypothesis.value.trim(), wish: wish.value };
+  }
+
+  // Sends the paper again where the server has forgotten it, as after a restart.
+  async function askAboutPaper(path, body) {
+    try {
+      return await askServer(path, { method: "POST", body });
+    } catch (error) {
+      if (error.status !== 410) throw error;
+      await askServer("/api/find/paper", { method: "POST", query: { name: state.file.name }, file: state.file.content });
+      return askServer(path, { method: "POST", body });
+    }
+  }
+
+  function shown() {
+    const most = Math.max(1, Math.min(100, Math.floor(Number(budget.value)) || 1));
+    return state.answer === null ? [] : state.answer.evidence.slice(0, most);
+  }
+
+  function showAnswer() {
+    const evidence = shown();
+    marked?.mark(evidence);
+    answer.replaceChildren(...(evidence.length ? [evidenceList(evidence)] : []));
+    exporting.hidden = state.answer === null;
+  }
+
+  async function exportAnswer() {
+    try {
+      const body = { ...question(), hypothesis: state.answer.hypothesis, budget: Math.max(1, shown().length), format: format.value };
+      const found = await askAboutPaper("/api/find/export", body);
+      const address = URL.createObjectURL(new Blob([found.text]));
+      h("a", { href: address, download: found.name }).click();
+      setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    } catch (error) {
+      announce(status, error.message);
+    }
+  }
+}
+
+function labelled(words, control) {
+  return h("label", { class: "find-label" }, h("span", {}, words), control);
+}
+
+function optionsOf(choices) {
+  return Object.entries(choices).map(([value, words]) => h("option", { value }, words));
+}
+
+if (document.body.dataset.source === "find") {
+  if (location.search) history.replaceState(null, "", location.pathname); // the token is in a cookie now
+  document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
+  showFindPage(document.getElementById("viewer"));
+}

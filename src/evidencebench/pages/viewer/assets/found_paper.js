@@ -1,0 +1,58 @@
+// The text of a paper with the evidence in it marked, and the list of that evidence.
+
+// Returns the paper's element, and a function that marks sentences: [{sentence, text}], best first.
+function foundPaper(paper) {
+  const marks = new Map();
+  const article = h("article", { class: "found-paper", "aria-label": "The paper" }, ...blocksOf(paper, marks));
+  return { article, mark };
+
+  function mark(evidence) {
+    for (const [index, { element, label }] of marks) {
+      const rank = evidence.findIndex((found) => found.sentence === index) + 1;
+      element.classList.toggle("is-evidence", rank > 0);
+      label.textContent = rank > 0 ? String(rank) : "";
+    }
+  }
+}
+
+function blocksOf(paper, marks) {
+  const blocks = [];
+  let block = null;
+  paper.sentences.forEach((text, index) => {
+    const isHeading = paper.kinds[index] === "section_name";
+    if (isHeading) {
+      const tag = `h${Math.min(6, 2 + paper.levels[index])}`;
+      blocks.push(foreign(index ? tag : "h2", { id: `sentence-${index}` }, text));
+      block = null;
+      return;
+    }
+    if (block === null || block.paragraph !== paper.paragraphs[index]) {
+      const element = h("p", { class: paper.kinds[index] === "abstract" ? "in-abstract" : "", dir: "auto" });
+      block = { paragraph: paper.paragraphs[index], element };
+      blocks.push(element);
+    }
+    const label = h("sup", { class: "rank" });
+    const element = h("span", { id: `sentence-${index}`, class: "sentence", tabindex: -1 }, text, label);
+    marks.set(index, { element, label });
+    block.element.append(element, " ");
+  });
+  return blocks;
+}
+
+// Returns a list of links to the sentences, each with where it stands and how likely it is evidence.
+function evidenceList(evidence) {
+  return h(
+    "ol",
+    { class: "evidence-list" },
+    ...evidence.map((found) =>
+      h("li", {}, h("a", { href: `#sentence-${found.sentence}`, dir: "auto", onclick: show }, found.text), h("small", {}, found.told)),
+    ),
+  );
+
+  function show(event) {
+    event.preventDefault();
+    const sentence = document.querySelector(event.currentTarget.getAttribute("href"));
+    sentence.scrollIntoView({ block: "center" });
+    sentence.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,160 @@
+"""The page for a paper of the reader's own, in a real browser: drop, paste, ask, change k, export."""
+
+import csv
+import io
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, assert_accessible, assert_fits, screens
+from evidencebench.execution.making import make_system
+from evidencebench.pages.app.serving import Address, address_of, listening_socket, server_of
+from evidencebench.pages.findings.routes import FindingPages, make_finding_app
+
+pytest.importorskip("starlette", reason="needs the extra 'view'")
+
+_JATS = """<?xml version="1.0"?>
+<article><front><article-meta><title-group><article-title>Tea and <script>alert(1)</script> pressure</article-title>
+</title-group><abstract><p>It is not known whether tea lowers blood pressure. In a randomised trial of 120 adults, tea
+lowered systolic pressure by 3.1 mmHg (p = 0.004).</p></abstract></article-meta></front>
+<body><sec><title>Methods</title><p>We asked 120 adults to drink tea. Nurses measured their pressure.</p></sec>
+<sec><title>Results</title><p>Systolic blood pressure fell by 3.1 mmHg with tea (p = 0.004).
+Heart rate did not change. &lt;img src=x onerror=alert(2)&gt; was typed by a participant.</p></sec></body></article>
+"""
+
+_DROP = """([name, text]) => {
+  const data = new DataTransfer();
+  data.items.add(new File([text], name));
+  document.body.dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+}"""
+
+
+@contextmanager
+def _serving() -> Iterator[Address]:
+    with closing(listening_socket("127.0.0.1", 0)) as bound:
+        address = address_of(bound, "127.0.0.1")
+        server = server_of(make_finding_app(make_system("cues"), address=address))
+        bound.listen()
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield address
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with _serving() as address:
+        yield address.url
+
+
+def _dropped(page: Page, url: str) -> None:
+    page.goto(url)
+    page.evaluate(_DROP, ["tea.xml", _JATS])
+    expect(page.get_by_role("status")).to_contain_text("sentences")
+
+
+def _asked(page: Page, url: str, hypothesis: str = "Tea lowers blood pressure.") -> None:
+    _dropped(page, url)
+    page.get_by_label("Hypothesis").fill(hypothesis)
+    page.get_by_role("button", name="Find the evidence").click()
+
+
+def test_a_dropped_paper_is_asked_marked_and_exported(page: Page, url: str, tmp_path: Path) -> None:
+    _asked(page, url)
+    marked = page.locator(".sentence.is-evidence")
+    expect(marked).to_have_count(7)
+    page.get_by_label("How many sentences").fill("2")
+    expect(marked).to_have_count(2)
+    expect(page.locator(".evidence-list li")).to_have_count(2)
+    expect(page.locator(".evidence-list li").first).to_contain_text("3.1 mmHg")
+    page.locator(".evidence-list a").first.click()
+    expect(page.locator(".sentence.is-evidence:focus")).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    download.value.save_as(tmp_path / "evidence.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "evidence.csv").read_text(encoding="utf-8"))))
+    assert [row["rank"] for row in rows] == ["1", "2"]
+    assert all("3.1 mmHg" in row["text"] for row in rows)
+
+
+@pytest.mark.parametrize("form", ["markdown", "json", "ris", "html"])
+def test_every_export_names_the_evidence(page: Page, url: str, form: str, tmp_path: Path) -> None:
+    _asked(page, url)
+    page.get_by_label("Export as").select_option(form)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    download.value.save_as(tmp_path / "evidence")
+    text = (tmp_path / "evidence").read_text(encoding="utf-8")
+    assert "3.1 mmHg" in text
+    assert "<script" not in text or form == "markdown"
+
+
+def test_hostile_text_stays_text(page: Page, url: str) -> None:
+    _dropped(page, url)
+    expect(page.locator(".found-paper")).to_contain_text("<img src=x onerror=alert(2)> was typed")
+    assert page.locator(".found-paper img, .found-paper script").count() == 0
+
+
+def test_pasted_text_is_a_paper_too(page: Page, url: str) -> None:
+    page.goto(url)
+    page.get_by_label("Hypothesis").fill("Tea lowers blood pressure.")
+    box = page.get_by_label("Text of the paper")
+    box.fill("Tea lowered systolic blood pressure by 3.1 mmHg.\nHeart rate did not change.\n")
+    box.dispatch_event("paste")
+    expect(page.locator(".sentence.is-evidence")).to_have_count(2)
+
+
+def test_what_the_paper_never_mentions_is_said(page: Page, url: str) -> None:
+    _asked(page, url, "Xyzzy harms unrelated cats.")
+    expect(page.get_by_role("status")).to_have_text("Nothing in this paper mentions 'xyzzy', 'harms', 'unrelated' or 'cats'.")
+    expect(page.locator(".sentence.is-evidence")).to_have_count(0)
+
+
+def test_what_is_no_paper_is_refused_in_words(new_page: NewPage, url: str) -> None:
+    page = new_page(expected_errors=["status of 422"])
+    page.goto(url)
+    page.evaluate(_DROP, ["paper.docx", "PK\x03\x04 rest"])
+    expect(page.get_by_role("status")).to_contain_text("paper.docx: ")
+    expect(page.get_by_role("status")).to_contain_text("ZIP")
+
+
+def test_a_paper_that_the_app_forgot_is_sent_again(new_page: NewPage) -> None:
+    page = new_page(expected_errors=["status of 410"])
+    with closing(listening_socket("127.0.0.1", 0)) as bound:
+        bound.close()
+    with _serving() as address:
+        _dropped(page, address.url)
+        for number in range(8):
+            page.evaluate(_FORGET, [f"{number}.txt", f"Paper {number} is short.\n"])
+        page.get_by_label("Hypothesis").fill("Tea lowers blood pressure.")
+        page.get_by_role("button", name="Find the evidence").click()
+        expect(page.locator(".sentence.is-evidence")).to_have_count(7)
+
+
+_FORGET = """([name, text]) => fetch(`/api/find/paper?name=${name}`,
+  {method: "POST", headers: {"Content-Type": "application/octet-stream"}, body: text})"""
+
+
+def test_the_app_keeps_a_few_papers_only() -> None:
+    pages = FindingPages(system=make_system("cues"))
+    for number in range(20):
+        pages.read(f"Paper {number} is short.\n".encode(), "x")
+    assert len(pages.papers) == 8
+
+
+@pytest.mark.parametrize(("width", "dark"), screens(390, 1280))
+def test_the_page_is_accessible_and_fits(new_page: NewPage, url: str, width: int, *, dark: bool) -> None:
+    page = new_page(width, dark=dark)
+    _asked(page, url)
+    expect(page.locator(".sentence.is-evidence")).to_have_count(7)
+    assert_accessible(page)
+    assert_fits(page)
+    page.screenshot(path=f"/tmp/find/page-{width}-{dark}.png")
