@@ -34,6 +34,10 @@ _DROP = """([name, text]) => {
 }"""
 
 
+_FORGET = """([name, text]) => fetch(`/api/find/paper?name=${name}`,
+  {method: "POST", headers: {"Content-Type": "application/octet-stream"}, body: text})"""
+
+
 @contextmanager
 def _serving() -> Iterator[Address]:
     with closing(listening_socket("127.0.0.1", 0)) as bound:
@@ -114,7 +118,8 @@ def test_pasted_text_is_a_paper_too(page: Page, url: str) -> None:
 
 def test_what_the_paper_never_mentions_is_said(page: Page, url: str) -> None:
     _asked(page, url, "Xyzzy harms unrelated cats.")
-    expect(page.get_by_role("status")).to_have_text("Nothing in this paper mentions 'xyzzy', 'harms', 'unrelated' or 'cats'.")
+    told = "Nothing in this paper mentions 'xyzzy', 'harms', 'unrelated' or 'cats'."
+    expect(page.get_by_role("status")).to_have_text(told)
     expect(page.locator(".sentence.is-evidence")).to_have_count(0)
 
 
@@ -128,8 +133,6 @@ def test_what_is_no_paper_is_refused_in_words(new_page: NewPage, url: str) -> No
 
 def test_a_paper_that_the_app_forgot_is_sent_again(new_page: NewPage) -> None:
     page = new_page(expected_errors=["status of 410"])
-    with closing(listening_socket("127.0.0.1", 0)) as bound:
-        bound.close()
     with _serving() as address:
         _dropped(page, address.url)
         for number in range(8):
@@ -139,14 +142,10 @@ def test_a_paper_that_the_app_forgot_is_sent_again(new_page: NewPage) -> None:
         expect(page.locator(".sentence.is-evidence")).to_have_count(7)
 
 
-_FORGET = """([name, text]) => fetch(`/api/find/paper?name=${name}`,
-  {method: "POST", headers: {"Content-Type": "application/octet-stream"}, body: text})"""
-
-
 def test_the_app_keeps_a_few_papers_only() -> None:
     pages = FindingPages(system=make_system("cues"))
     for number in range(20):
-        pages.read(f"Paper {number} is short.\n".encode(), "x")
+        pages.keep_paper(f"Paper {number} is short.\n".encode(), "x")
     assert len(pages.papers) == 8
 
 
@@ -157,4 +156,3 @@ def test_the_page_is_accessible_and_fits(new_page: NewPage, url: str, width: int
     expect(page.locator(".sentence.is-evidence")).to_have_count(7)
     assert_accessible(page)
     assert_fits(page)
-    page.screenshot(path=f"/tmp/find/page-{width}-{dark}.png")

@@ -106,9 +106,10 @@ class FindingPages:
         """Read the file that is the body of the request, and return the paper."""
         name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
         content = await request.body()
-        return await run_in_threadpool(self._take, content, name)
+        return await run_in_threadpool(lambda: json_response(self.keep_paper(content, name)))
 
-    def _take(self, content: bytes, name: str) -> Response:
+    def keep_paper(self, content: bytes, name: str) -> dict[str, object]:
+        """Read a paper and keep it; return its record, with the key by which it is asked about."""
         key = hashlib.sha256(content).hexdigest()
         try:
             paper = read_content(content, name=name)
@@ -119,7 +120,7 @@ class FindingPages:
             self.papers.move_to_end(key)
             while len(self.papers) > _MOST_PAPERS:
                 self.papers.popitem(last=False)
-        return json_response({"key": key, **paper_record(paper)})
+        return {"key": key, **paper_record(paper)}
 
     async def answer(self, request: Request) -> Response:
         """Return the evidence for a hypothesis in a paper that was sent, best first."""

@@ -140,7 +140,7 @@ function showFindPage(root) {
 }
 
 function labelled(words, control) {
-  return h("label", { class: "find-label" }, h("span", {}, words), control);
+  return h("div", { class: "find-label" }, h("label", { for: control.id }, words), control);
 }
 
 function optionsOf(choices) {
