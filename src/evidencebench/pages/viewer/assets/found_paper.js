@@ -3,7 +3,8 @@
 // Returns the paper's element, and a function that marks sentences: [{sentence, text}], best first.
 function foundPaper(paper) {
   const marks = new Map();
-  const article = h("article", { class: "found-paper", "aria-label": "The paper" }, ...blocksOf(paper, marks));
+  const about = foreign("p", { class: "found-about" }, `${paper.name}: ${paper.format}, ${counted(paper.sentences.length, "sentence")}`);
+  const article = h("article", { class: "found-paper", "aria-label": "The paper" }, about, ...blocksOf(paper, marks));
   return { article, mark };
 
   function mark(evidence) {
