@@ -1,4 +1,4 @@
-"""What `find` found, for people and for programs: words, JSON records, tables, RIS notes, and a page.
+"""What was found in papers, for people and for programs: words, JSON records, tables, RIS notes and pages.
 
-Read `words`, then `records`, `exports` and `page`.
+Read `words`, then `records`, `exports`, `page` (one file) and `routes` (the app's page).
 """
