@@ -56,6 +56,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.scoring.evaluate import answers_of as answers_of
     from evidencebench.scoring.evaluate import evaluate as evaluate
     from evidencebench.scoring.measures import aspect_recall as aspect_recall
+    from evidencebench.scoring.place_breakdown import place_breakdown as place_breakdown
     from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
     from evidencebench.scoring.selection import Rules as Rules
     from evidencebench.scoring.selection import select as select
@@ -96,6 +97,7 @@ _NAMES_OF = {
     "scoring.compare": "compare",
     "scoring.evaluate": "answers_of evaluate",
     "scoring.measures": "aspect_recall",
+    "scoring.place_breakdown": "place_breakdown",
     "scoring.query_controls": "measure_query_controls",
     "scoring.selection": "Rules select",
     "scoring.task_scores": "TaskScores",

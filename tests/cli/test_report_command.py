@@ -89,7 +89,7 @@ def test_a_file_that_exists_is_replaced_only_on_request(command: Command) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("swapped.jsonl", "add a run that was asked the papers' own"),
+        ("swapped.jsonl", "add a run that was asked the data's own"),
         ("bm25.jsonl bm25.jsonl", "given twice"),
         ("bm25.jsonl --task result_er_unconstrained", "cannot answer task 'result_er_unconstrained'"),
         ("nothing.jsonl", "nothing.jsonl: cannot be read"),

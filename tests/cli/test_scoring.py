@@ -1,6 +1,7 @@
 """What ``score``, ``leaderboard``, ``compare`` and ``report`` say first, how they end, and how much they print."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -134,7 +135,12 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     assert max(map(len, lines)) <= 80
     header = next(line for line in lines if line.startswith("run"))
     assert header.split() == ["run", "recall", *"ABCDEFGH"]
-    assert "* p below 0.05 by sign flips, Holm over 140 tests (all that differ)" in lines
+    tested = re.search(
+        r"^\* p below 0\.05 by sign flips, Holm over (\d+) tests \(all that differ\)$", brief.out, re.MULTILINE
+    )
+    assert tested is not None
+    pairs = command(f"compare {paths} --data sample --draws 50 --json").json["pairs"]
+    assert int(tested[1]) == sum(pair["n_better"] + pair["n_worse"] > 0 for pair in pairs) < len(pairs) == 140
     assert lines[-1].startswith("--details shows every pair")
     full = command(f"compare {paths} --data sample --draws 50 --details").out
     assert full.count("\n") > 500
@@ -181,3 +187,15 @@ def test_one_is_said_in_the_singular(command: Command) -> None:
     assert command("data solve one.jsonl -o solved.jsonl").out.startswith("solved.jsonl: 1 instance solved")
     assert command("run lead --data one.jsonl -o run.jsonl").out.startswith("run.jsonl: 1 instance; 0 answers failed")
     assert "[1 seed]" in command("crossval lead --data sample --seeds 1 --task er_at_10 --draws 50").out
+
+
+@pytest.mark.usefixtures("runs")
+def test_recall_by_where_the_evidence_lies_is_a_table_and_json(command: Command) -> None:
+    call = "score bm25.jsonl --data sample --task er_at_10 --draws 50 --places"
+    shown = command(call).out
+    assert "er_at_10: recall by the share of aspects that the first and last 10 sentences" in shown
+    assert re.search(r"^over 80 % +5 +\d", shown, re.MULTILINE)
+    assert re.search(r"^the same, length held +10 +-?\d", shown, re.MULTILINE)
+    places = command(f"{call} --json").json["er_at_10"]["places"]
+    assert [group["share"] for group in places["groups"]] == ["over 80 %", "60 to 80 %", "40 to 60 %"]
+    assert "--kinds and --places have no CSV form" in command(f"{call} --format csv").err

@@ -31,7 +31,7 @@ COMMANDS = {
     "leaderboard": "Rank runs by aspect recall beside the controls.",
     "view": "Look at papers, their evidence and what each RUN chose.",
     "report": "Write one HTML file with everything about RUNs, papers included.",
-    "controls": "Measure whether SYSTEMs use the hypothesis, by changed queries.",
+    "controls": "Measure whether SYSTEMs use the hypothesis.",
 }
 
 

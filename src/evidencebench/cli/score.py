@@ -20,6 +20,7 @@ from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES
+from evidencebench.scoring.place_breakdown import N_AT_AN_END, place_breakdown
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import score_fields
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
@@ -60,11 +61,19 @@ _LEGEND = "; ".join(
 @scoring_options(
     options.number("--curve", most=500, metavar="K", help="Add recall at every budget up to K; as CSV, it alone."),
     click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body."),
+    click.option("--places", is_flag=True, help="Add recall by where the evidence lies ('lost in the middle')."),
     options.controls,
 )
 @click.pass_context
 def command(
-    ctx: click.Context, *, run: Path, curve: int | None, kinds: bool, controls: bool, scoring: ScoringOptions
+    ctx: click.Context,
+    *,
+    run: Path,
+    curve: int | None,
+    kinds: bool,
+    places: bool,
+    controls: bool,
+    scoring: ScoringOptions,
 ) -> None:
     """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
 
@@ -80,14 +89,17 @@ def command(
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
       evidencebench score bm25.jsonl --data sample --plot bm25.svg
     """
-    if kinds and scoring.table_format == "csv" and not scoring.as_json:
-        raise click.UsageError("--kinds has no CSV form; use --json")
+    if (kinds or places) and scoring.table_format == "csv" and not scoring.as_json:
+        raise click.UsageError("--kinds and --places have no CSV form; use --json")
     scored, cautions = scoring.score([run], with_controls=controls, with_selections=kinds)
     (label,) = scored.runs
     resampling = scoring.resampling
     fields = {task.name: _fields(scored, label, task, resampling) for task in scored.tasks}
     for task in scored.tasks if kinds else ():
         fields[task.name]["kinds"] = kind_breakdown(scored.scores[label][task.name], scored.dataset)
+    for task in scored.tasks if places else ():
+        found = place_breakdown(scored.scores[label][task.name], scored.dataset, resampling)
+        fields[task.name]["places"] = asdict(found)
     scopes = dict.fromkeys(task.scope for task in scored.tasks) if curve else ()
     curves: Curves = {scope: _curve(run, scored, scope, range(1, (curve or 0) + 1), scoring) for scope in scopes}
     if scoring.plot:
@@ -208,10 +220,36 @@ def _tables(fields: Fields, curves: Curves) -> Iterator[Table]:
             parts = {"selected": "% of selection", "recall": "recall from it", "available": "recall available"}
             kinds = [[kind, *(100 * row[part] for part in parts)] for kind, row in found["kinds"].items()]
             yield Table(title=name, columns=["kind", *parts.values()], rows=kinds)
+        if "places" in found:
+            yield from _place_tables(name, found["places"])
     for scope, points in curves.items():
         shown = [[point["k"], *(_percent(point[part]) for part in _ENDS)] for point in points]
         title = f"aspect recall by budget, {'Results' if scope == 'results' else 'all'} aspects"
         yield Table(title=title, columns=["k", "%", "low", "high"], rows=shown)
+
+
+def _place_tables(task: str, places: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield recall by the share of the aspects at the ends of the paper, and how it changes with that share."""
+    rows: list[list[Cell]] = [
+        [one["share"], one["recall"]["n"], percent(Estimate(**one["recall"])), f"{one['n_sentences']:.0f}"]
+        for one in places["groups"]
+    ]
+    title = f"{task}: recall by the share of aspects that the first and last {N_AT_AN_END} sentences cover"
+    yield Table(title=title, columns=["share", "n", "recall, %", "mean length"], rows=rows)
+    slopes = {
+        "from no aspect to all": places["slope"],
+        "the same, length held": places["slope_at_length"],
+        "twice the length, share held": places["per_doubling"],
+        **{
+            f"from no aspect to all, {one['shortest']}-{one['longest']} sentences": one["slope"]
+            for one in places["lengths"]
+        },
+    }
+    changes: list[list[Cell]] = [
+        [what, None if one is None else one["n"], "undefined" if one is None else percent(Estimate(**one))]
+        for what, one in slopes.items()
+    ]
+    yield Table(title=f"{task}: change of recall in points", columns=["with", "n", "change"], rows=changes)
 
 
 def _csv_table(fields: Fields) -> Table:

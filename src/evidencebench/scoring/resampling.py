@@ -151,19 +151,22 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
     """Return the mean of each draw, draws x columns."""
     # One product for each column, so that its digits do not depend on the other columns.
     columns = [np.ascontiguousarray(column) for column in sums.T]
-    n_clusters, start = len(sums), 0
-    totals, n_drawn = np.empty((len(columns), n_draws)), np.empty(n_draws)
+    totals, n_drawn, start = np.empty((len(columns), n_draws)), np.empty(n_draws), 0
+    for weights in draw_counts(len(sums), generator, n_draws):
+        rows = slice(start, start + len(weights))
+        np.dot(weights, sizes, out=n_drawn[rows])
+        for column, total in zip(columns, totals, strict=True):
+            np.dot(weights, column, out=total[rows])
+        start += len(weights)
+    return totals.T / n_drawn[:, None]
+
+
+def draw_counts(n_clusters: int, generator: np.random.Generator, n_draws: int) -> Iterator[Floats]:
+    """Yield how often each draw holds each cluster (draws x clusters), a few draws at a time."""
     for n_rows in block_sizes(n_draws, n_clusters):
         drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
         for first in range(0, n_rows, CACHED_ROWS):
-            # How often each draw holds each cluster: the same for every column.
-            weights = _count_clusters(drawn[first : first + CACHED_ROWS], n_clusters)
-            rows = slice(start + first, start + first + len(weights))
-            np.dot(weights, sizes, out=n_drawn[rows])
-            for column, total in zip(columns, totals, strict=True):
-                np.dot(weights, column, out=total[rows])
-        start += n_rows
-    return totals.T / n_drawn[:, None]
+            yield _count_clusters(drawn[first : first + CACHED_ROWS], n_clusters)
 
 
 def _count_clusters(drawn: npt.NDArray[np.int32], n_clusters: int) -> Floats:

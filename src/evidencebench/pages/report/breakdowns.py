@@ -15,12 +15,14 @@ from evidencebench.pages.report.blocks import figure, note, section
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.opening import task_in_words
 from evidencebench.query import Kind
+from evidencebench.scoring.place_breakdown import N_AT_AN_END, SHARES, covered_at_ends, share_group
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
+_AT_ENDS = (*(f"{share} of the aspects" for share in SHARES), "no aspect can be covered")
 _PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", "no aspect can be covered")
 
 
@@ -67,6 +69,9 @@ def breakdowns_of(findings: Findings, task: Task) -> dict[str, Bins]:
         "the number of aspects that count": bins(_names(_ASPECT_BINS, "aspects"), by_aspects),
         "the length of the paper": bins(_names(_LENGTH_BINS, "sentences"), by_length),
         "what the abstract covers": bins(_PLACES, [_place(one, task) for one in instances]),
+        f"what the first and last {N_AT_AN_END} sentences cover": bins(
+            _AT_ENDS, [_at_ends(one, task) for one in instances]
+        ),
     }
 
 
@@ -85,6 +90,12 @@ def _place(instance: Instance, task: Task) -> int:
     return 0 if covered == coverage.coverable else 1 if covered else 2
 
 
+def _at_ends(instance: Instance, task: Task) -> int:
+    """Return the position in `_AT_ENDS` that an instance belongs to."""
+    n_at_ends, n_coverable, _ = covered_at_ends(instance, task.scope)
+    return share_group(n_at_ends, n_coverable) if n_coverable else len(SHARES)
+
+
 def breakdowns_section(findings: Findings) -> Node:
     """Return the section with a grouped chart and its table for each property, on the first task."""
     task = findings.tasks[0]
@@ -94,7 +105,8 @@ def breakdowns_section(findings: Findings) -> Node:
         note(
             f"On {task.name} ({task_in_words(task)}). Intervals resample papers within the group; a group of one paper "
             "has none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
-            "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers."
+            "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers. "
+            "'score --places' tells whether the length of the papers explains what their ends seem to do."
         ),
         *(_figure(findings, task, *one) for one in breakdowns_of(findings, task).items()),
     )
