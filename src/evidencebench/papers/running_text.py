@@ -71,8 +71,8 @@ class RunningText:
                 self.add_mark("^")
 
     def leave(self, element: Element) -> None:
-        """End an element within the paragraph."""
-        if element.tag in _INLINE:
+        """End an element within the paragraph, unless it began in the paragraph before."""
+        if element.tag in _INLINE and self._raised:
             self._raised.pop()
             self._n_references -= element.tag in REFERENCES
 
