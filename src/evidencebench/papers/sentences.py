@@ -25,10 +25,10 @@ _LOOK_BACK = 40  # characters before a stop, in which the words before it are lo
 _CLOSING = "\"'\u2019\u201d\u00bb)\\]}"
 _OPENING = "\"'\u2018\u201c\u00ab(\\[{"
 _BRACKETS_AND_QUOTES = _OPENING.replace("\\", "")
-_NUMBERS = r"\d{1,3}(?:[,\u2013-]\d{1,3}){0,9}"
-# Sources cited behind the stop: "drug.[3,4] The" and, where they were raised, "drug.3 The".
+_NUMBERS = r"\d{1,3}(?:[,\u2013-]\s?\d{1,3}){0,19}"
+# Sources cited behind the stop: "drug. [3,4] The" and, where they were raised, "drug.3, 4 The".
 _CITED = (
-    rf"(?:\[{_NUMBERS}\]|(?:(?<=[^\W\d_][.!?])|(?<=[)\]%][.!?])|(?<=[.!?][{_CLOSING}])){_NUMBERS}"
+    rf"(?:\s?\[{_NUMBERS}\]|(?:(?<=[^\W\d_][.!?])|(?<=[)\]%][.!?])|(?<=[.!?][{_CLOSING}])){_NUMBERS}"
     r"|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,9})"
 )
 # The gap is empty where white space is missing: "end.The". Every repeat is possessive or bounded, and the first begins
@@ -84,7 +84,7 @@ def _is_end(text: str, start: int, found: re.Match[str]) -> bool:
         return True
     window = text[max(start, found.start() - _LOOK_BACK) : found.start()]
     before = " ".join(part.lstrip(_BRACKETS_AND_QUOTES) for part in window.rsplit(maxsplit=3)[-3:])
-    is_code = text[found.end("mark")].isdigit() or _CODE.match(text, found.end()) is not None
+    is_code = text[found.end("mark")].isdigit() or (not is_starter and _CODE.match(text, found.end()) is not None)
     return _ITEM.search(before) is None and _may_be_last(before, found, is_code=is_code, is_starter=is_starter)
 
 
@@ -108,7 +108,7 @@ def _may_be_last(before: str, found: re.Match[str], *, is_code: bool, is_starter
     if _INITIALS.match(last):
         return is_starter or (len(found["word"]) > 1 and _LABEL.search(before) is not None)
     lists = _LISTS.get(last) or _LISTS.get(_PART.split(last)[-1]) or ()
-    if "before_number" in lists and is_code and not is_starter:
+    if "before_number" in lists and is_code:
         return False
     if "never_last" in lists:
         return is_starter and bool(found["closing"])
