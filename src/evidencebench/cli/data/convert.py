@@ -26,6 +26,9 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
+_MOST_SHOWN = 3  # papers that cannot be read
+
+
 @click.command(name="convert")
 @options.data_argument
 @click.argument("output", type=OutputFile())
@@ -97,7 +100,10 @@ def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -
     for what, reasons in left_out.items():
         words = ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common() if n)
         lines.append(f"  {what} left out: {words or 'none'}")
-    lines += [f"  not read: {printable(message)}" for message in report.unreadable_papers.values()]
+    unread = [f"  not read: {printable(message)}" for message in report.unreadable_papers.values()]
+    lines += unread[:_MOST_SHOWN]
+    if len(unread) > _MOST_SHOWN:
+        lines.append(f"  ... and {len(unread) - _MOST_SHOWN} papers more; --json lists them all")
     tell_written(output, "\n".join(textwrap.fill(line, prose_width(), subsequent_indent="    ") for line in lines))
 
 

@@ -1,6 +1,7 @@
 """The plain text of a paper, as Evidence Inference has it: its sentences, and where its running text lies.
 
-A line such as ``BODY.RESULTS:`` stands before each part. A line is a paragraph, a caption or a cell of a table; some
+A line such as ``BODY.RESULTS:``, ``2.1BODY.PATIENTS:`` or ``TITLE:`` stands before each part; what stands
+between the title and the first such line is the abstract. A line is a paragraph, a caption or a cell of a table; some
 captions stand behind a paragraph on its line, and subscripts or the source's own line ends break some paragraphs.
 """
 
@@ -19,7 +20,7 @@ from evidencebench.query import Kind
 TextPart = Literal["running text", "heading", "caption", "table"]
 """What a line, or the rest of it, is."""
 
-_HEADING = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:+(?P<rest>[^:\n]*)$")
+_HEADING = re.compile(r"[\d.]{0,12}+(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:+(?P<rest>[^:\n]*)$")
 # Repeats are possessive, so that "Table 12 shows" is not read as "Table 1" with a caption behind it.
 _LABEL = r"(?:Supplementary |Online )?+(?:Figure|Fig|Table|Box|Scheme|Chart)s?+\.?+\s{0,3}+(?:S?+\d{1,3}+|[IVX]{1,5}+)"
 # "Table 2Ages", "Table 2. Ages" and "Table 2" are captions; "Table 2 shows", "Figure 2B shows" are not.
@@ -32,6 +33,7 @@ _CLOSING = "\"'\u2019\u201d)\\]"
 _CITED = r"[^\d\s.]\.\d{1,3}(?:[,\u2013-]\d{1,3})*"
 _ENDED = re.compile(rf"(?:[.!?:;][{_CLOSING}]*(?:\s*\[[\d,\s\u2013-]+\])?|{_CITED})\s*$")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_CAPITALIZED = re.compile(r"\s*[^\W\d_a-z][^\W\d_A-Z]{2}")
 _LEADER = re.compile(r"\.{4,}")  # dots between the cells of a row
 _FEWEST_WORDS_ENDED, _FEWEST_WORDS = 5, 9  # of a line of running text: one that ends as sentences do, and any other
 
@@ -79,10 +81,10 @@ def read_trial_text(text: str, name: str) -> TrialText:
     ['heading', 'running text', 'caption', 'table', 'table']
     """
     pieces = tuple(_pieces(text))
-    title = next((text[one.start : one.stop].strip() for one in pieces if one.part == "heading"), "")
     blocks = list(_blocks(text, pieces))
-    has_title = text.startswith("TITLE")
-    paper = paper_of(blocks, name=name, file_format="text of Evidence Inference", title=title if has_title else "")
+    has_title = text.startswith("TITLE") and blocks and blocks[0].kind is Kind.HEADING
+    title = blocks[0].text.text if has_title else ""
+    paper = paper_of(blocks, name=name, file_format="text of Evidence Inference", title=title)
     return TrialText(text=text, paper=paper, pieces=pieces)
 
 
@@ -116,42 +118,49 @@ def _pieces(text: str) -> Iterator[_TextPiece]:
 def _part_of_line(line: str, before: _TextPiece | None) -> TextPart:
     if _CAPTION.match(line):
         return "caption"
-    if before is not None and not _is_number(line):
+    if before is not None and not _is_cell(line):
         return "running text"
     n_words = 0 if _LEADER.search(line) else len(_WORD.findall(line))
     return "running text" if n_words >= (_FEWEST_WORDS_ENDED if _ENDED.search(line) else _FEWEST_WORDS) else "table"
 
 
-def _is_number(line: str) -> bool:
-    """Say whether a line is a cell of numbers; a single digit is a subscript, and one that ends a sentence is none."""
-    has_digit = any(map(str.isdigit, line)) and len(line.strip()) > 1
-    return has_digit and _WORD.search(line) is None and _ENDED.search(line) is None
+def _is_cell(line: str) -> bool:
+    """Say whether a line is a cell, rather than goes on from the one before: a number, or a few words and a capital.
+
+    A single digit is a subscript, and a line that ends as sentences do is no cell.
+    """
+    words = _WORD.findall(line)
+    is_number = not words and any(map(str.isdigit, line)) and len(line.strip()) > 1
+    is_name = _CAPITALIZED.match(line) is not None and len(words) < _FEWEST_WORDS_ENDED
+    return (is_number or is_name) and _ENDED.search(line) is None
 
 
 def _blocks(text: str, pieces: tuple[_TextPiece, ...]) -> Iterator[Block]:
     """Yield headings and paragraphs; captions and tables are left out."""
+    labels = [_HEADING.match(text[one.start : one.stop].rstrip()) for one in pieces]
+    # Some texts say ABSTRACT of the whole paper; then the body begins with the introduction.
+    has_body = any(label is not None and label["part"] == "BODY" for label in labels)
     kind, section = Kind.BODY, tuple[str, ...]()
+    in_body = False
     writer: TextWriter | None = None
-    for piece in pieces:
-        goes_on = piece.continues and piece.part == "running text" and writer is not None
-        if writer is not None and not goes_on:
+    for piece, label in zip(pieces, labels, strict=True):
+        if writer is not None and not (piece.continues and piece.part == "running text"):
             yield Block(text=writer.finish(), kind=kind, section=section)
             writer = None
         if piece.part == "running text":
             writer = writer or TextWriter()
             writer.add(text[piece.start : piece.stop], start=piece.start)
         elif piece.part == "heading":
-            line = text[piece.start : piece.stop].rstrip()
-            found = _HEADING.match(line)
-            begin = piece.start
-            if found is not None:
-                kind = Kind.ABSTRACT if found["part"] == "ABSTRACT" else Kind.BODY
-                section = (found["title"],) if found["title"] else ()
-                if found["title"] is None:
-                    continue
-                begin += found.start("title")
-            heading = TextWriter()
-            heading.add(text[begin : piece.start + len(line)].rstrip(":"), start=begin)
-            yield Block(text=heading.finish(), kind=Kind.HEADING)
+            begin, title = piece.start, text[piece.start : piece.stop]
+            if label is not None:
+                in_body = label["part"] == "BODY" or (not has_body and (in_body or label["title"] == "INTRODUCTION"))
+                kind = Kind.BODY if in_body else Kind.ABSTRACT
+                section = (label["title"],) if label["title"] else ()
+                begin += label.start("title") if label["title"] else len(title)
+                title = text[begin : piece.stop].rstrip().rstrip(":")
+            if title.strip():
+                heading = TextWriter()
+                heading.add(title, start=begin)
+                yield Block(text=heading.finish(), kind=Kind.HEADING)
     if writer is not None:
         yield Block(text=writer.finish(), kind=kind, section=section)
