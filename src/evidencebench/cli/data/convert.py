@@ -25,7 +25,6 @@ from evidencebench.storage.whole_file import is_stream, write_whole
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
-
 _MOST_SHOWN = 3  # papers that cannot be read
 
 
