@@ -12,6 +12,7 @@ from evidencebench.systems.retrievers.bm25 import BM25
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.retrievers.tokens import tokens
 from evidencebench.systems.selectors.lexicon import CUES, count_cues
+from evidencebench.systems.selectors.relevance import Relevance
 from evidencebench.systems.selectors.rhetorical_roles import Role, roles_of, runs_of
 from evidencebench.systems.selectors.similarity import WordSimilarity
 
@@ -172,6 +173,11 @@ class PaperColumns:
     def bm25(self) -> Floats:
         """The BM25 score for the hypothesis."""
         return np.array(BM25().scores(self.query), dtype=float)
+
+    @cached_property
+    def relevance(self) -> Relevance:
+        """How much each sentence speaks of each part of the hypothesis."""
+        return Relevance(self.query)
 
     @cached_property
     def terms_held(self) -> Floats:

@@ -1,0 +1,125 @@
+"""Cut a hypothesis into what is done, what it is compared with, and what it changes; find its words in sentences."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from evidencebench.systems.retrievers.tokens import STOPWORDS, tokens
+
+# "Tea, compared with water, changes blood pressure."
+_COMPARED = re.compile(r"(?P<intervention>.+?),? compared (?:with|to) (?P<comparator>.+?), changes (?P<outcome>.+?)\.?", re.S)
+
+# The verb between a cause and its effect.
+_VERB = re.compile(
+    r"\b(?:(?:is|are|was|were)(?: not| causally| inversely| positively| independently| dose-dependently)* associated with"
+    r"|increas\w+|decreas\w+|reduc\w+|rais\w+|lower\w*|elevat\w+|caus\w+|induc\w+|affect\w*|alter\w*|impair\w*|improv\w+"
+    r"|disrupt\w*|modulat\w+|inhibit\w*|promot\w+|lead\w*|upregulat\w+|enhanc\w+|contribut\w+|prevent\w*|chang\w+)\b",
+    re.I,
+)
+
+# Words that a hypothesis says of its effect, not of its topic.
+_OF_EFFECTS = frozenset(
+    "increase increases increased decrease decreases decreased reduce reduces reduced change changes changed higher lower "
+    "compared versus vs than group groups effect effects affect affects cause causes induce induces associated via through "
+    "more less does do have has can may which who those between during after before per from without".split()
+)
+_ROOT_LETTERS = 6
+_HYPHENATED = re.compile(r"[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
+_ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
+_LONGEST_ABBREVIATED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HypothesisParts:
+    """The texts of a hypothesis's parts; without a comparator, that one is empty."""
+
+    intervention: str
+    comparator: str
+    outcome: str
+
+
+def parts_of(hypothesis: str) -> HypothesisParts:
+    """Return the parts of a hypothesis; one without a known verb is cut in its middle.
+
+    >>> parts_of("Tea, compared with water, changes blood pressure.")
+    HypothesisParts(intervention='Tea', comparator='water', outcome='blood pressure')
+    >>> parts_of("Drinking tea lowers blood pressure.").outcome
+    'blood pressure.'
+    """
+    text = hypothesis.strip()
+    if found := _COMPARED.fullmatch(text):
+        return HypothesisParts(**found.groupdict())
+    verb = _VERB.search(text, 1)
+    if verb and text[verb.end() :].strip(" ."):
+        return HypothesisParts(intervention=text[: verb.start()].strip(), comparator="", outcome=text[verb.end() :].strip())
+    words = text.split()
+    middle = (len(words) + 1) // 2
+    return HypothesisParts(intervention=" ".join(words[:middle]), comparator="", outcome=" ".join(words[middle:]))
+
+
+def root(word: str) -> str:
+    """Return the beginning that a word shares with its inflections, such as "infect" for "infections".
+
+    >>> [root(word) for word in ("infections", "rates", "studies", "pain")]
+    ['infect', 'rate', 'study', 'pain']
+    """
+    if len(word) > 4 and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word[:_ROOT_LETTERS]
+
+
+def roots(text: str) -> list[str]:
+    """Return the roots of a text's words, in order; a hyphenated word is there in parts, then as one.
+
+    >>> roots("post-operative pain")
+    ['post', 'operat', 'pain', 'postop']
+    """
+    joined = [re.sub(r"\W", "", found.lower()) for found in _HYPHENATED.findall(text)]
+    return [root(word) for word in (*tokens(text), *joined)]
+
+
+def topic_roots(text: str) -> tuple[str, ...]:
+    """Return the roots of a text's words without those that say what changes how, each once."""
+    words = [word for word in tokens(text) if word not in _OF_EFFECTS]
+    return tuple(dict.fromkeys(root(word) for word in words or tokens(text)))
+
+
+def abbreviations(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return each abbreviation that a paper explains, as "full name (FN)" -> the words of its full name.
+
+    The abbreviation's letters begin the words before the bracket, or stand in them in this order.
+
+    >>> abbreviations(["Deep venous thrombosis (DVT) was rare."])
+    {'dvt': ('deep', 'venous', 'thrombosis')}
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for sentence in sentences:
+        for match in _ABBREVIATION.finditer(sentence):
+            short = match[1].lower().replace("-", "")
+            if short in found or not any(letter.isupper() for letter in match[1]):
+                continue
+            before = tokens(sentence[max(0, match.start() - 120) : match.start()], stopwords=False)
+            if full := _full_name(short, before[-_LONGEST_ABBREVIATED:]):
+                found[short] = full
+    return found
+
+
+def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:
+    """Return the words before a bracket that the abbreviation stands for; none if its letters are not in them."""
+    singular = short[:-1] if len(short) > 2 and short.endswith("s") else short
+    for size in range(1, len(before) + 1):
+        words = before[-size:]
+        if words[0][0] != singular[0] or words[0] in STOPWORDS:
+            continue
+        initials = "".join(word[0] for word in words)
+        content = "".join(word[0] for word in words if word not in STOPWORDS)
+        if singular in (initials, content) or (size <= len(singular) and _holds_in_order(singular, "".join(words))):
+            return tuple(words)
+    return ()
+
+
+def _holds_in_order(short: str, text: str) -> bool:
+    letters = iter(text)
+    return all(letter in letters for letter in short)

@@ -1,0 +1,186 @@
+"""How much each sentence, and what stands around it, speaks of each part of the hypothesis."""
+
+import math
+from collections import Counter
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.query import Kind, Query
+from evidencebench.systems.selectors.hypothesis_parts import abbreviations, parts_of, root, roots, topic_roots
+
+Floats = NDArray[np.float64]
+
+PARTS = ("intervention", "comparator", "outcome", "whole")
+
+_EXPANSION = 40
+
+
+def windowed(values: Floats, reach: int) -> Floats:
+    """Return, for each value, the mean of it and the ``reach`` values on either side, fewer at the ends."""
+    n = len(values)
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    index = np.arange(n)
+    low, high = np.maximum(0, index - reach), np.minimum(n, index + reach + 1)
+    found: Floats = (sums[high] - sums[low]) / (high - low)
+    return found
+
+
+class Relevance:
+    """Columns of one number a sentence; each is computed when it is first read."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.n = len(query.sentences)
+        parts = parts_of(query.hypothesis)
+        texts = {
+            "intervention": parts.intervention,
+            "comparator": parts.comparator,
+            "outcome": parts.outcome,
+            "whole": query.hypothesis,
+        }
+        self.wanted = {part: topic_roots(text) for part, text in texts.items()}
+        # What both arms share does not tell them apart
+        self._full = {
+            root(short): tuple(dict.fromkeys(map(root, words)))
+            for short, words in abbreviations(query.sentences).items()
+        }
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The roots of each sentence."""
+        return [roots(sentence) for sentence in self.query.sentences]
+
+    @cached_property
+    def counts(self) -> list[Counter[str]]:
+        """The counts of the roots; where an abbreviation or its full name stands, the hypothesis's words for it too."""
+        asked = set(self.wanted["whole"])
+        helpful = {
+            short: full for short, full in self._full.items() if short in asked or asked.intersection(full)
+        }
+        found = []
+        for words in self.words:
+            count = Counter(words)
+            held = set(count)
+            for short, full in helpful.items():
+                if short in held:
+                    for word in full:
+                        if word in asked and word not in held:
+                            count[word] += 1
+                elif short in asked and held.issuperset(full):
+                    count[short] += 1
+            found.append(count)
+        return found
+
+    @cached_property
+    def idf(self) -> dict[str, float]:
+        """How rare each root is among the paper's sentences."""
+        n_holding = Counter(word for count in self.counts for word in count)
+        return {word: math.log(1 + (self.n - n + 0.5) / (n + 0.5)) for word, n in n_holding.items()}
+
+    @cached_property
+    def unseen(self) -> float:
+        """The rarity of a word that the paper lacks."""
+        return math.log(1 + (self.n + 0.5) / 0.5)
+
+    @cached_property
+    def held(self) -> dict[str, Floats]:
+        """Part -> the share of its words that each sentence holds, each weighed by its rarity."""
+        return {part: self._held(words) for part, words in self.wanted.items()}
+
+    def _held(self, words: tuple[str, ...]) -> Floats:
+        weights = {word: self.idf.get(word, self.unseen) for word in words}
+        total = sum(weights.values()) or 1.0
+        return np.array([sum(weights[w] for w in words if w in count) / total for count in self.counts])
+
+    @cached_property
+    def known(self) -> dict[str, float]:
+        """Part -> the share of its words that the paper has at all."""
+        return {
+            part: sum(word in self.idf for word in words) / max(1, len(words)) for part, words in self.wanted.items()
+        }
+
+    @cached_property
+    def rarest(self) -> dict[str, Floats]:
+        """Part -> 1 where the sentence holds the part's rarest word of those that the paper has."""
+        found = {}
+        for part, words in self.wanted.items():
+            there = [word for word in words if word in self.idf]
+            rarest = max(there, key=lambda word: self.idf[word], default=None)
+            found[part] = np.array([float(rarest in count) if rarest else 0.0 for count in self.counts])
+        return found
+
+    @cached_property
+    def phrase(self) -> dict[str, Floats]:
+        """Part -> the share of its neighbouring words that stand side by side in the sentence."""
+        found = {}
+        for part, words in self.wanted.items():
+            pairs = set(zip(words, words[1:], strict=False))
+            if not pairs:
+                found[part] = self.held[part]
+                continue
+            found[part] = np.array(
+                [len(pairs.intersection(zip(s, s[1:], strict=False))) / len(pairs) for s in self.words]
+            )
+        return found
+
+    @cached_property
+    def focus(self) -> dict[str, Floats]:
+        """Part -> the share of the sentence's own words, weighed by rarity, that are the part's."""
+        totals = np.array([sum(self.idf[w] for w in count) for count in self.counts])
+        found = {}
+        for part, words in self.wanted.items():
+            sums = np.array([sum(self.idf[w] for w in words if w in count) for count in self.counts])
+            found[part] = sums / np.maximum(totals, 1e-9)
+        return found
+
+    @cached_property
+    def bm25(self) -> dict[str, Floats]:
+        """Part -> BM25 on roots."""
+        lengths = np.array([len(words) for words in self.words], dtype=float)
+        damping = 0.9 * (0.6 + 0.4 * lengths / max(1e-9, lengths.mean() if self.n else 1.0))
+        found = {}
+        for part, words in self.wanted.items():
+            scores = np.zeros(self.n)
+            for word in words:
+                if word in self.idf:
+                    n = np.array([count.get(word, 0) for count in self.counts], dtype=float)
+                    scores += self.idf[word] * n / (n + damping)
+            found[part] = scores
+        return found
+
+    @cached_property
+    def heading(self) -> NDArray[np.intp]:
+        """The index of the last heading before each sentence, -1 without."""
+        index = np.where([kind is Kind.HEADING for kind in self.query.kinds], np.arange(self.n), -1)
+        return np.maximum.accumulate(index)
+
+    def under_heading(self, values: Floats) -> Floats:
+        """Return the value of the heading above each sentence; 0 without."""
+        found: Floats = np.where(self.heading >= 0, values[self.heading], 0.0)
+        return found
+
+    @cached_property
+    def topic(self) -> Floats:
+        """Cosine with the words that stand where the hypothesis's words stand (a relevance model).
+
+        Each root is weighed by the relevance of the sentences that hold it. It tells the hypothesis's paper from
+        another one in the same pool.
+        """
+        relevance = self.bm25["whole"]
+        near = windowed(relevance, 2)
+        top = np.argsort(-(relevance + near), kind="stable")[:_EXPANSION]
+        weights: Counter[str] = Counter()
+        for index in top.tolist():
+            count = self.counts[index]
+            for word, n in count.items():
+                weights[word] += (relevance[index] + near[index]) * n / max(1, len(self.words[index]))
+        terms = {word: weight * self.idf[word] for word, weight in weights.items()}
+        terms = dict(sorted(terms.items(), key=lambda item: (-item[1], item[0]))[:100])
+        found = np.zeros(self.n)
+        for index, count in enumerate(self.counts):
+            dot = sum(terms[w] * (1 + math.log(n)) * self.idf[w] for w, n in count.items() if w in terms)
+            norm = math.sqrt(sum(((1 + math.log(n)) * self.idf[w]) ** 2 for w, n in count.items()))
+            found[index] = dot / norm if norm else 0.0
+        return found / max(1e-9, found.max(initial=0.0))
