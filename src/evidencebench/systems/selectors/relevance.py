@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,13 @@ from evidencebench.systems.selectors.hypothesis_parts import abbreviations, part
 
 Floats = NDArray[np.float64]
 
-PARTS = ("intervention", "comparator", "outcome", "whole")
+Part = Literal["intervention", "comparator", "outcome", "whole"]
+"""A part of the hypothesis, or the whole of it."""
 
-_EXPANSION = 40
+PARTS: tuple[Part, ...] = get_args(Part)
+
+# The words of a topic: the most telling ones of those sentences that speak most of the hypothesis.
+_TOPIC_SENTENCES, _TOPIC_WORDS = 40, 100
 
 
 def windowed(values: Floats, reach: int) -> Floats:
@@ -34,14 +39,13 @@ class Relevance:
         self.query = query
         self.n = len(query.sentences)
         parts = parts_of(query.hypothesis)
-        texts = {
+        texts: dict[Part, str] = {
             "intervention": parts.intervention,
             "comparator": parts.comparator,
             "outcome": parts.outcome,
             "whole": query.hypothesis,
         }
-        self.wanted = {part: topic_roots(text) for part, text in texts.items()}
-        # What both arms share does not tell them apart
+        self.wanted: dict[Part, tuple[str, ...]] = {part: topic_roots(text) for part, text in texts.items()}
         self._full = {
             root(short): tuple(dict.fromkeys(map(root, words)))
             for short, words in abbreviations(query.sentences).items()
@@ -85,7 +89,7 @@ class Relevance:
         return math.log(1 + (self.n + 0.5) / 0.5)
 
     @cached_property
-    def held(self) -> dict[str, Floats]:
+    def held(self) -> dict[Part, Floats]:
         """Part -> the share of its words that each sentence holds, each weighed by its rarity."""
         return {part: self._held(words) for part, words in self.wanted.items()}
 
@@ -95,14 +99,7 @@ class Relevance:
         return np.array([sum(weights[w] for w in words if w in count) / total for count in self.counts])
 
     @cached_property
-    def known(self) -> dict[str, float]:
-        """Part -> the share of its words that the paper has at all."""
-        return {
-            part: sum(word in self.idf for word in words) / max(1, len(words)) for part, words in self.wanted.items()
-        }
-
-    @cached_property
-    def rarest(self) -> dict[str, Floats]:
+    def rarest(self) -> dict[Part, Floats]:
         """Part -> 1 where the sentence holds the part's rarest word of those that the paper has."""
         found = {}
         for part, words in self.wanted.items():
@@ -112,7 +109,7 @@ class Relevance:
         return found
 
     @cached_property
-    def phrase(self) -> dict[str, Floats]:
+    def phrase(self) -> dict[Part, Floats]:
         """Part -> the share of its neighbouring words that stand side by side in the sentence."""
         found = {}
         for part, words in self.wanted.items():
@@ -126,7 +123,7 @@ class Relevance:
         return found
 
     @cached_property
-    def focus(self) -> dict[str, Floats]:
+    def focus(self) -> dict[Part, Floats]:
         """Part -> the share of the sentence's own words, weighed by rarity, that are the part's."""
         totals = np.array([sum(self.idf[w] for w in count) for count in self.counts])
         found = {}
@@ -136,7 +133,7 @@ class Relevance:
         return found
 
     @cached_property
-    def bm25(self) -> dict[str, Floats]:
+    def bm25(self) -> dict[Part, Floats]:
         """Part -> BM25 on roots."""
         lengths = np.array([len(words) for words in self.words], dtype=float)
         damping = 0.9 * (0.6 + 0.4 * lengths / max(1e-9, lengths.mean() if self.n else 1.0))
@@ -170,14 +167,14 @@ class Relevance:
         """
         relevance = self.bm25["whole"]
         near = windowed(relevance, 2)
-        top = np.argsort(-(relevance + near), kind="stable")[:_EXPANSION]
+        top = np.argsort(-(relevance + near), kind="stable")[:_TOPIC_SENTENCES]
         weights: Counter[str] = Counter()
         for index in top.tolist():
             count = self.counts[index]
             for word, n in count.items():
                 weights[word] += (relevance[index] + near[index]) * n / max(1, len(self.words[index]))
         terms = {word: weight * self.idf[word] for word, weight in weights.items()}
-        terms = dict(sorted(terms.items(), key=lambda item: (-item[1], item[0]))[:100])
+        terms = dict(sorted(terms.items(), key=lambda item: (-item[1], item[0]))[:_TOPIC_WORDS])
         found = np.zeros(self.n)
         for index, count in enumerate(self.counts):
             dot = sum(terms[w] * (1 + math.log(n)) * self.idf[w] for w, n in count.items() if w in terms)

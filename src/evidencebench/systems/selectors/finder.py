@@ -1,0 +1,114 @@
+"""The finder: trees over features that read the hypothesis, for what answers it or for what a reviewer would note."""
+
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.models.embedding.folder import PinnedDigest
+from evidencebench.models.model_card import card_digest
+from evidencebench.query import AspectScope, Query, Wish
+from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.systems.selectors.articles import article_slices
+from evidencebench.systems.selectors.finder_model import FinderModel, load_finder
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.relevance import Relevance
+from evidencebench.systems.selectors.selector import order_by_scores
+
+SHIPPED = Path(__file__).with_name("shipped_finder")
+"""The folder of the model that comes with the package. It was trained on Evidence Inference alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finder:
+    """Finds what answers a hypothesis, or what a reviewer would note of its study.
+
+    Of a query that holds several articles, the one whose words are the hypothesis's is read; the others' sentences come
+    last. For ``"answer"``, sentences are ordered by score. For ``"study"``, a score falls the more similar its sentence
+    is to those chosen before (see `discounted_order`).
+
+    Attributes
+    ----------
+    model
+        A folder that ``evidencebench train finder`` wrote; None: the model that comes with the package.
+    wish
+        ``"answer"`` or ``"study"``; None: what the query says, and ``"study"`` where it says nothing, as in the published
+        files.
+    """
+
+    model: Path | None = None
+    wish: Wish | None = None
+    _card: PinnedDigest = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.wish not in (None, "answer", "study"):
+            raise SystemSpecError(f"finder: wish: expected answer or study, got '{self.wish}'")
+        folder = SHIPPED if self.model is None else Path(self.model)
+        object.__setattr__(self, "model", folder)
+        object.__setattr__(self, "_card", PinnedDigest(folder, lambda: card_digest(folder)))
+        self._load()
+
+    @property
+    def traits(self) -> Traits:
+        """It reads the brief, for its scope; the card of its model says on which data it was trained."""
+        return Traits(reads_brief=True, versions=self._versions, trained_on=self._trained_on)
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences in the order in which they are chosen."""
+        return Ranking(sentences=_order(self._load(), self._wish_of(query), query, brief.scope))
+
+    def chances(self, query: Query, brief: Brief) -> list[float] | None:  # noqa: ARG002 - as `rank`
+        """Return, for each sentence, the share of held-back sentences with such a score that were evidence.
+
+        It is 0 in the articles of a query that the hypothesis is not about; None if the model has no such table.
+        """
+        model, wish = self._load(), self._wish_of(query)
+        table = model.card.calibrations.get(model.trained_wish(wish))
+        if table is None:
+            return None
+        article, _, scores = _score(model, wish, query, "all")
+        found = np.zeros(len(query.sentences))
+        found[article] = table.chances(scores)
+        return [float(chance) for chance in found]
+
+    def _wish_of(self, query: Query) -> Wish:
+        return self.wish or query.wish or "study"
+
+    def _versions(self) -> dict[str, str]:
+        name = "finder's model" if self.model == SHIPPED else f"model {self.model}"
+        return {name: f"sha256:{self._card.digest()}"}
+
+    def _trained_on(self) -> frozenset[str]:
+        return self._load().card.trained_on
+
+    def _load(self) -> FinderModel:
+        return load_finder(Path(self.model or SHIPPED), self._card.digest())
+
+
+@lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
+def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[int, ...]:
+    article, paper, scores = _score(model, wish, query, scope)
+    strength = model.card.strengths[model.trained_wish(wish)]
+    order = order_by_scores(paper, scores, strength) if strength else np.argsort(-scores, kind="stable").tolist()
+    places = range(len(query.sentences))
+    others = (*places[: article.start], *places[article.stop :])
+    return (*(index + article.start for index in order), *others)
+
+
+@lru_cache(maxsize=4)
+def _score(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[slice, PaperColumns, Floats]:
+    article, paper = _read(query)
+    return article, paper, model.scores(paper, wish, scope)
+
+
+@lru_cache(maxsize=2)
+def _read(query: Query) -> tuple[slice, PaperColumns]:
+    """Return the sentences of the article that the hypothesis is about, and their columns."""
+    articles = article_slices(query.kinds)
+    if len(articles) == 1:
+        return articles[0], PaperColumns(query)
+    topic = Relevance(query).topic
+    article = max(articles, key=lambda one: float(topic[one].mean()))
+    return article, PaperColumns(replace(query, sentences=query.sentences[article], kinds=query.kinds[article]))

@@ -1,0 +1,125 @@
+"""Read the model of a finder from its folder, and score sentences with it; needs numpy alone."""
+
+import hashlib
+import math
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from evidencebench.errors import ModelError
+from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_part
+from evidencebench.query import AspectScope, Wish
+from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
+from evidencebench.systems.selectors.trees import Forest
+
+FINDER_FEATURES: tuple[Feature, ...] = (
+    *(feature for feature in FEATURES if feature.group != "embedding"),
+    *RELEVANCE_FEATURES,
+)
+"""The columns that training gives a finder."""
+
+_BY_NAME = {feature.name: feature for feature in FINDER_FEATURES}
+
+
+class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
+    """The trees for one wish and scope, in a file beside the card."""
+
+    wish: Wish
+    scope: AspectScope
+    file: str
+    sha256: str
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """What a score means: the share of evidence among held-back sentences of such scores; both lists ascend."""
+
+    scores: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def chances(self, scores: Floats) -> Floats:
+        """Return the share for each score, linear between two of the table, and the end's beyond the ends."""
+        return np.interp(scores, self.scores, self.shares)
+
+
+class FinderCard(ModelCard, frozen=True, kw_only=True):
+    """The card of a trained finder."""
+
+    format: Literal["evidencebench-finder/1"] = "evidencebench-finder/1"
+    features: tuple[str, ...]  # names of the columns, in the order in which the trees read them
+    members: tuple[FinderMember, ...]
+    strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
+    calibrations: dict[Wish, Calibration] = {}  # of the members for all evidence; none without held-back folds
+    training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
+    cross_validated: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class FinderModel:
+    """A loaded model: its card, and file name -> trees."""
+
+    def __init__(self, card: FinderCard, forests: dict[str, Forest]) -> None:
+        self.card = card
+        self.features = tuple(_BY_NAME[name] for name in card.features)
+        self.forests = forests
+        self._members = {(member.wish, member.scope): forests[member.file] for member in card.members}
+
+    def trained_wish(self, wish: Wish) -> Wish:
+        """Return the wish, or the other one if the model was not trained for it."""
+        return wish if (wish, "all") in self._members else self.card.members[0].wish
+
+    def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
+        """Return one number a sentence.
+
+        Where the training data labels no results, the members for all evidence serve both scopes; where it has none of
+        a wish, those of the other serve both.
+        """
+        if paper.n == 0:
+            return np.zeros(0)
+        known = self.trained_wish(wish)
+        forest = self._members.get((known, scope)) or self._members[known, "all"]
+        return forest.predict(feature_table(paper, self.features))
+
+
+@lru_cache(maxsize=8)
+def load_finder(folder: Path, card_sha256: str) -> FinderModel:
+    """Return the model in a folder; raise `ModelError` if a file is missing or damaged, or the digest differs."""
+    card = read_model_card(folder, FinderCard, sha256=card_sha256)
+    try:
+        _require_sound(card)
+        return FinderModel(card, {one.file: _read_forest(folder, one, len(card.features)) for one in card.members})
+    except ModelError as error:
+        raise ModelError(f"{folder}: {error}; train the model again") from error
+
+
+def _read_forest(folder: Path, member: FinderMember, n_features: int) -> Forest:
+    path = folder / member.file
+    if Path(member.file).name != member.file or not path.is_file():
+        raise ModelError(f"the file '{member.file}' of the card is missing")
+    content = read_part(path)
+    if hashlib.sha256(content).hexdigest() != member.sha256:
+        raise ModelError(f"{member.file}: differs from what the card names")
+    forest = Forest.from_text(content.decode("utf-8", errors="replace"))
+    if forest.n_features != n_features:
+        raise ModelError(f"{member.file}: expected trees on {n_features} features, got {forest.n_features}")
+    return forest
+
+
+def _require_sound(card: FinderCard) -> None:
+    if not card.features or len(set(card.features)) < len(card.features):
+        raise ModelError(f"{CARD}: features: expected some, each once")
+    if unknown := [name for name in card.features if name not in _BY_NAME]:
+        raise ModelError(f"{CARD}: no feature '{unknown[0]}' in this version")
+    wishes = {member.wish for member in card.members}
+    if not wishes or any((wish, "all") not in {(one.wish, one.scope) for one in card.members} for wish in wishes):
+        raise ModelError(f"{CARD}: members: expected one of the scope 'all' for each wish")
+    if any(not 0 <= card.strengths.get(wish, -1) <= 1 for wish in wishes):
+        raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each wish")
+    for table in card.calibrations.values():
+        numbers = [*table.scores, *table.shares]
+        ascends = list(table.scores) == sorted(table.scores) and list(table.shares) == sorted(table.shares)
+        if not numbers or len(table.scores) != len(table.shares) or not ascends or not all(map(math.isfinite, numbers)):
+            raise ModelError(f"{CARD}: calibrations: expected scores and shares, as many of both, ascending")
