@@ -32,6 +32,7 @@ _PLACES = {
     "fuse": "systems.retrievers.fusion:Fuse",
     "diverse": "systems.selectors.diverse:Diverse",
     "cues": "systems.selectors.cues:Cues",
+    "finder": "systems.selectors.finder:Finder",
     "selector": "systems.selectors.selector:Selector",
     "best": "systems.selectors.selector:Selector",
     "llm_base": "systems.strategies.whole_paper:LlmBase",

@@ -26,7 +26,7 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     Attributes
     ----------
     data
-        What it was trained on: ``sha256`` of the file, its name, and counts.
+        What it was trained on: ``sha256`` of the file, or of each file, its name, and counts.
     versions
         Of what trained it.
     """
@@ -38,7 +38,8 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
     def trained_on(self) -> frozenset[str]:
         """The sha256 of the data that the model was trained on, if the card says."""
         sha256 = self.data.get("sha256")
-        return frozenset([sha256]) if isinstance(sha256, str) else frozenset()
+        several = [sha256] if isinstance(sha256, str) else sha256
+        return frozenset(map(str, several)) if isinstance(several, list | tuple) else frozenset()
 
 
 class FineTunedCard(ModelCard, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from evidencebench.execution.own_code import find_own_code, is_file
 from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.embedder import EmbedderTraining
+from evidencebench.training.finder import FinderTraining
 from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import BestTraining, SelectorTraining
 from evidencebench.wording import did_you_mean
@@ -42,7 +43,13 @@ class Training(Protocol):
 
 
 TRAININGS: Mapping[str, Any] = MappingProxyType(
-    {"selector": SelectorTraining, "best": BestTraining, "embedder": EmbedderTraining, "reranker": RerankerTraining}
+    {
+        "finder": FinderTraining,
+        "selector": SelectorTraining,
+        "best": BestTraining,
+        "embedder": EmbedderTraining,
+        "reranker": RerankerTraining,
+    }
 )
 """Name -> class of the `Training`."""
 

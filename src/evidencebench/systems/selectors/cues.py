@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.query import AspectScope, Query
+from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.selectors.features import FEATURES, feature_table
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
 from evidencebench.systems.selectors.reordering import discounted_order
 
 
@@ -59,12 +60,19 @@ WEIGHTS: Mapping[str, Weight] = MappingProxyType(
 )
 """Feature -> its weight in the sum. Each feature is described in `evidencebench.systems.selectors.features`."""
 
+ANSWER_WEIGHTS: Mapping[str, float] = MappingProxyType({"outcome_held": 4.0, "match": 2.0})
+"""Feature -> its weight, beside those for results, where what answers the hypothesis is wanted: it speaks of the
+outcome, and of an intervention or a comparison too."""
+
 STRENGTH = 0.85
 
-_FEATURES = tuple(feature for feature in FEATURES if feature.name in WEIGHTS)
-_WEIGHTS: dict[AspectScope, Floats] = {
-    "all": np.array([WEIGHTS[feature.name].evidence for feature in _FEATURES]),
-    "results": np.array([WEIGHTS[feature.name].results for feature in _FEATURES]),
+_FEATURES = tuple(
+    feature for feature in (*FEATURES, *RELEVANCE_FEATURES) if feature.name in WEIGHTS or feature.name in ANSWER_WEIGHTS
+)
+_RESULTS = {name: weight.results for name, weight in WEIGHTS.items()}
+_BY_SCOPE: dict[AspectScope, Mapping[str, float]] = {
+    "all": {name: weight.evidence for name, weight in WEIGHTS.items()},
+    "results": _RESULTS,
 }
 
 
@@ -82,14 +90,20 @@ class Cues:
         How much of its score a sentence loses that repeats a chosen one, in 0..1.
     hypothesis
         Whether the hypothesis is read; if not, the features that read it count 0.
+    wish
+        ``"answer"``: what answers the hypothesis, by `ANSWER_WEIGHTS` too, and repetitions with it; ``"study"``: what a
+        reviewer would note of the study; None: what the query says, and ``"study"`` where it says nothing.
     """
 
     strength: float = STRENGTH
     hypothesis: bool = True
+    wish: Wish | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.strength <= 1:
             raise SystemSpecError(f"cues: strength: expected a number in 0..1, got {self.strength}")
+        if self.wish not in (None, "answer", "study"):
+            raise SystemSpecError(f"cues: wish: expected answer or study, got '{self.wish}'")
 
     @property
     def traits(self) -> Traits:
@@ -104,7 +118,14 @@ class Cues:
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
     paper, table = _table(cues, query)
-    return discounted_order(np.exp(table @ _WEIGHTS[scope]), paper.similarity.row, strength=cues.strength)
+    if (cues.wish or query.wish) == "answer":
+        worth = table @ _weights({**_RESULTS, **ANSWER_WEIGHTS})
+        return tuple(np.argsort(-worth, kind="stable").tolist())
+    return discounted_order(np.exp(table @ _weights(_BY_SCOPE[scope])), paper.similarity.row, strength=cues.strength)
+
+
+def _weights(by_name: Mapping[str, float]) -> Floats:
+    return np.array([by_name.get(feature.name, 0.0) for feature in _FEATURES])
 
 
 @lru_cache(maxsize=2)

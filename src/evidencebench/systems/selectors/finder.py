@@ -12,9 +12,8 @@ from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.selectors.articles import article_slices
-from evidencebench.systems.selectors.finder_model import FinderModel, load_finder
+from evidencebench.systems.selectors.finder_model import FinderModel, finder_columns, load_finder
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
-from evidencebench.systems.selectors.relevance import Relevance
 from evidencebench.systems.selectors.selector import order_by_scores
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
@@ -34,19 +33,20 @@ class Finder:
     model
         A folder that ``evidencebench train finder`` wrote; None: the model that comes with the package.
     wish
-        ``"answer"`` or ``"study"``; None: what the query says, and ``"study"`` where it says nothing, as in the published
-        files.
+        ``"answer"`` or ``"study"``; None: what the query says, and ``"study"`` where it says nothing, as in the
+        published files.
     """
 
     model: Path | None = None
     wish: Wish | None = None
+    _folder: Path = field(init=False, repr=False, compare=False)
     _card: PinnedDigest = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.wish not in (None, "answer", "study"):
             raise SystemSpecError(f"finder: wish: expected answer or study, got '{self.wish}'")
         folder = SHIPPED if self.model is None else Path(self.model)
-        object.__setattr__(self, "model", folder)
+        object.__setattr__(self, "_folder", folder)
         object.__setattr__(self, "_card", PinnedDigest(folder, lambda: card_digest(folder)))
         self._load()
 
@@ -77,14 +77,14 @@ class Finder:
         return self.wish or query.wish or "study"
 
     def _versions(self) -> dict[str, str]:
-        name = "finder's model" if self.model == SHIPPED else f"model {self.model}"
+        name = "the finder's model" if self.model is None else f"model {self._folder}"
         return {name: f"sha256:{self._card.digest()}"}
 
     def _trained_on(self) -> frozenset[str]:
         return self._load().card.trained_on
 
     def _load(self) -> FinderModel:
-        return load_finder(Path(self.model or SHIPPED), self._card.digest())
+        return load_finder(self._folder, self._card.digest())
 
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
@@ -108,7 +108,8 @@ def _read(query: Query) -> tuple[slice, PaperColumns]:
     """Return the sentences of the article that the hypothesis is about, and their columns."""
     articles = article_slices(query.kinds)
     if len(articles) == 1:
-        return articles[0], PaperColumns(query)
-    topic = Relevance(query).topic
+        return articles[0], finder_columns(query)
+    topic = PaperColumns(query).relevance.topic
     article = max(articles, key=lambda one: float(topic[one].mean()))
-    return article, PaperColumns(replace(query, sentences=query.sentences[article], kinds=query.kinds[article]))
+    part = replace(query, sentences=query.sentences[article], kinds=query.kinds[article])
+    return article, finder_columns(part)

@@ -8,14 +8,17 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from evidencebench.errors import ModelError
 from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_part
-from evidencebench.query import AspectScope, Wish
+from evidencebench.query import AspectScope, Kind, Query, Wish
 from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
 from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
 from evidencebench.systems.selectors.trees import Forest
+
+Table = NDArray[np.float32]
 
 FINDER_FEATURES: tuple[Feature, ...] = (
     *(feature for feature in FEATURES if feature.group != "embedding"),
@@ -23,7 +26,10 @@ FINDER_FEATURES: tuple[Feature, ...] = (
 )
 """The columns that training gives a finder."""
 
-_BY_NAME = {feature.name: feature for feature in FINDER_FEATURES}
+_PLACE = {feature.name: place for place, feature in enumerate(FINDER_FEATURES)}
+_BLIND = tuple(feature for feature in FINDER_FEATURES if not feature.reads_hypothesis)
+_LISTENING = tuple(feature for feature in FINDER_FEATURES if feature.reads_hypothesis)
+_ORDER = np.argsort([_PLACE[feature.name] for feature in (*_BLIND, *_LISTENING)])
 
 
 class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +59,7 @@ class FinderCard(ModelCard, frozen=True, kw_only=True):
     features: tuple[str, ...]  # names of the columns, in the order in which the trees read them
     members: tuple[FinderMember, ...]
     strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
-    calibrations: dict[Wish, Calibration] = {}  # of the members for all evidence; none without held-back folds
+    calibrations: dict[Wish, Calibration] = msgspec.field(default_factory=dict)  # of all evidence, if computed
     training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
     cross_validated: dict[str, Any] = msgspec.field(default_factory=dict)
 
@@ -63,8 +69,8 @@ class FinderModel:
 
     def __init__(self, card: FinderCard, forests: dict[str, Forest]) -> None:
         self.card = card
-        self.features = tuple(_BY_NAME[name] for name in card.features)
         self.forests = forests
+        self._columns = [_PLACE[name] for name in card.features]
         self._members = {(member.wish, member.scope): forests[member.file] for member in card.members}
 
     def trained_wish(self, wish: Wish) -> Wish:
@@ -81,7 +87,26 @@ class FinderModel:
             return np.zeros(0)
         known = self.trained_wish(wish)
         forest = self._members.get((known, scope)) or self._members[known, "all"]
-        return forest.predict(feature_table(paper, self.features))
+        return forest.predict(finder_table(paper)[:, self._columns])
+
+
+def finder_columns(query: Query) -> PaperColumns:
+    """Return the columns of a query; what reads no hypothesis is computed once for the hypotheses of a paper."""
+    return _without_hypothesis(query.sentences, query.kinds)[0].asked(query)
+
+
+def finder_table(paper: PaperColumns) -> Table:
+    """Return the table of `FINDER_FEATURES`, in single precision, so that machines that differ in a last bit agree."""
+    blind = _without_hypothesis(paper.query.sentences, paper.query.kinds)[1]
+    return np.column_stack([blind, feature_table(paper, _LISTENING)])[:, _ORDER].astype(np.float32)
+
+
+@lru_cache(maxsize=2)
+def _without_hypothesis(sentences: tuple[str, ...], kinds: tuple[Kind, ...]) -> tuple[PaperColumns, Floats]:
+    paper = PaperColumns(Query(instance_id="", paper_id="", hypothesis="", sentences=sentences, kinds=kinds))
+    table = feature_table(paper, _BLIND)
+    _ = paper.words  # computed here, so that it is kept
+    return paper, table
 
 
 @lru_cache(maxsize=8)
@@ -111,7 +136,7 @@ def _read_forest(folder: Path, member: FinderMember, n_features: int) -> Forest:
 def _require_sound(card: FinderCard) -> None:
     if not card.features or len(set(card.features)) < len(card.features):
         raise ModelError(f"{CARD}: features: expected some, each once")
-    if unknown := [name for name in card.features if name not in _BY_NAME]:
+    if unknown := [name for name in card.features if name not in _PLACE]:
         raise ModelError(f"{CARD}: no feature '{unknown[0]}' in this version")
     wishes = {member.wish for member in card.members}
     if not wishes or any((wish, "all") not in {(one.wish, one.scope) for one in card.members} for wish in wishes):

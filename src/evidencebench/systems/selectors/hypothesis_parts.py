@@ -6,24 +6,22 @@ from dataclasses import dataclass
 
 from evidencebench.systems.retrievers.tokens import STOPWORDS, tokens
 
-# "Tea, compared with water, changes blood pressure."
-_COMPARED = re.compile(r"(?P<intervention>.+?),? compared (?:with|to) (?P<comparator>.+?), changes (?P<outcome>.+?)\.?", re.S)
-
 # The verb between a cause and its effect.
 _VERB = re.compile(
-    r"\b(?:(?:is|are|was|were)(?: not| causally| inversely| positively| independently| dose-dependently)* associated with"
-    r"|increas\w+|decreas\w+|reduc\w+|rais\w+|lower\w*|elevat\w+|caus\w+|induc\w+|affect\w*|alter\w*|impair\w*|improv\w+"
+    r"\b(?:(?:is|are|was|were)(?: (?:not|causally|inversely|positively|independently))* associated with|increas\w+"
+    r"|decreas\w+|reduc\w+|rais\w+|lower\w*|elevat\w+|caus\w+|induc\w+|affect\w*|alter\w*|impair\w*|improv\w+"
     r"|disrupt\w*|modulat\w+|inhibit\w*|promot\w+|lead\w*|upregulat\w+|enhanc\w+|contribut\w+|prevent\w*|chang\w+)\b",
-    re.I,
+    re.IGNORECASE,
 )
 
 # Words that a hypothesis says of its effect, not of its topic.
-_OF_EFFECTS = frozenset(
-    "increase increases increased decrease decreases decreased reduce reduces reduced change changes changed higher lower "
-    "compared versus vs than group groups effect effects affect affects cause causes induce induces associated via through "
-    "more less does do have has can may which who those between during after before per from without".split()
-)
-_ROOT_LETTERS = 6
+_OF_EFFECTS = """
+increase increases increased decrease decreases decreased reduce reduces reduced change changes changed higher lower
+compared versus vs than group groups effect effects affect affects cause causes induce induces associated via through
+more less does do have has can may which who those between during after before per from without
+"""
+_NOT_OF_TOPIC = frozenset(_OF_EFFECTS.split())
+_ROOT_LETTERS, _LEAST_PLURAL = 6, 4
 _HYPHENATED = re.compile(r"[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
 _ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
 _LONGEST_ABBREVIATED = 8
@@ -47,11 +45,15 @@ def parts_of(hypothesis: str) -> HypothesisParts:
     'blood pressure.'
     """
     text = hypothesis.strip()
-    if found := _COMPARED.fullmatch(text):
-        return HypothesisParts(**found.groupdict())
+    arms, changes, outcome = text.rpartition(", changes ")
+    intervention, compared, comparator = arms.partition(", compared with ")
+    if changes and compared:  # "Tea, compared with water, changes blood pressure."
+        return HypothesisParts(intervention=intervention, comparator=comparator, outcome=outcome.removesuffix("."))
     verb = _VERB.search(text, 1)
     if verb and text[verb.end() :].strip(" ."):
-        return HypothesisParts(intervention=text[: verb.start()].strip(), comparator="", outcome=text[verb.end() :].strip())
+        return HypothesisParts(
+            intervention=text[: verb.start()].strip(), comparator="", outcome=text[verb.end() :].strip()
+        )
     words = text.split()
     middle = (len(words) + 1) // 2
     return HypothesisParts(intervention=" ".join(words[:middle]), comparator="", outcome=" ".join(words[middle:]))
@@ -63,10 +65,8 @@ def root(word: str) -> str:
     >>> [root(word) for word in ("infections", "rates", "studies", "pain")]
     ['infect', 'rate', 'study', 'pain']
     """
-    if len(word) > 4 and word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
+    if len(word) >= _LEAST_PLURAL and not word.endswith(("ss", "us", "is")):
+        word = f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
     return word[:_ROOT_LETTERS]
 
 
@@ -82,7 +82,7 @@ def roots(text: str) -> list[str]:
 
 def topic_roots(text: str) -> tuple[str, ...]:
     """Return the roots of a text's words without those that say what changes how, each once."""
-    words = [word for word in tokens(text) if word not in _OF_EFFECTS]
+    words = [word for word in tokens(text) if word not in _NOT_OF_TOPIC]
     return tuple(dict.fromkeys(root(word) for word in words or tokens(text)))
 
 
@@ -108,14 +108,14 @@ def abbreviations(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:
     """Return the words before a bracket that the abbreviation stands for; none if its letters are not in them."""
-    singular = short[:-1] if len(short) > 2 and short.endswith("s") else short
+    forms = {short, short.removesuffix("s")}
     for size in range(1, len(before) + 1):
         words = before[-size:]
-        if words[0][0] != singular[0] or words[0] in STOPWORDS:
+        if words[0][0] != short[0] or words[0] in STOPWORDS:
             continue
         initials = "".join(word[0] for word in words)
         content = "".join(word[0] for word in words if word not in STOPWORDS)
-        if singular in (initials, content) or (size <= len(singular) and _holds_in_order(singular, "".join(words))):
+        if forms & {initials, content} or (size <= len(short) and _holds_in_order(short, "".join(words))):
             return tuple(words)
     return ()
 

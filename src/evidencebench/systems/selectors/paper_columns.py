@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from evidencebench.systems.retrievers.bm25 import BM25
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.retrievers.tokens import tokens
 from evidencebench.systems.selectors.lexicon import CUES, count_cues
-from evidencebench.systems.selectors.relevance import Relevance
+from evidencebench.systems.selectors.relevance import PaperWords, Relevance
 from evidencebench.systems.selectors.rhetorical_roles import Role, roles_of, runs_of
 from evidencebench.systems.selectors.similarity import WordSimilarity
 
@@ -43,6 +43,9 @@ ALIKE = 0.4
 _DECIMALS = 9
 
 _DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
+
+# What `PaperColumns.asked` does not keep.
+_OF_ONE_QUERY = frozenset({"query", "relevance", "hypothesis_cosine", "bm25", "terms_held", "hypothesis_vector"})
 
 
 class Cosines(NamedTuple):
@@ -81,6 +84,12 @@ class PaperColumns:
         self._embedder = embedder
         self.n = len(query.sentences)
         self.index = np.arange(self.n, dtype=float)
+
+    def asked(self, query: Query) -> Self:
+        """Return the columns for another hypothesis of the same paper; what was computed of the paper is kept."""
+        other = type(self)(query, self._embedder)
+        vars(other).update({name: kept for name, kept in vars(self).items() if name not in _OF_ONE_QUERY})
+        return other
 
     @cached_property
     def is_heading(self) -> Flags:
@@ -177,7 +186,12 @@ class PaperColumns:
     @cached_property
     def relevance(self) -> Relevance:
         """How much each sentence speaks of each part of the hypothesis."""
-        return Relevance(self.query)
+        return Relevance(self.query, self.words)
+
+    @cached_property
+    def words(self) -> PaperWords:
+        """The roots of each sentence's words, and the paper's abbreviations."""
+        return PaperWords(self.query.sentences)
 
     @cached_property
     def terms_held(self) -> Floats:

@@ -2,7 +2,9 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -32,12 +34,24 @@ def windowed(values: Floats, reach: int) -> Floats:
     return found
 
 
+class PaperWords:
+    """The roots of a paper's words, sentence by sentence, and what its abbreviations stand for."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.roots = [roots(sentence) for sentence in sentences]
+        self.counts = [Counter(words) for words in self.roots]
+        self.full_names = {
+            root(short): tuple(dict.fromkeys(map(root, words))) for short, words in abbreviations(sentences).items()
+        }
+
+
 class Relevance:
     """Columns of one number a sentence; each is computed when it is first read."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, words: PaperWords) -> None:
         self.query = query
         self.n = len(query.sentences)
+        self._of_paper = words
         parts = parts_of(query.hypothesis)
         texts: dict[Part, str] = {
             "intervention": parts.intervention,
@@ -46,35 +60,29 @@ class Relevance:
             "whole": query.hypothesis,
         }
         self.wanted: dict[Part, tuple[str, ...]] = {part: topic_roots(text) for part, text in texts.items()}
-        self._full = {
-            root(short): tuple(dict.fromkeys(map(root, words)))
-            for short, words in abbreviations(query.sentences).items()
-        }
 
-    @cached_property
+    @property
     def words(self) -> list[list[str]]:
         """The roots of each sentence."""
-        return [roots(sentence) for sentence in self.query.sentences]
+        return self._of_paper.roots
 
     @cached_property
     def counts(self) -> list[Counter[str]]:
         """The counts of the roots; where an abbreviation or its full name stands, the hypothesis's words for it too."""
         asked = set(self.wanted["whole"])
-        helpful = {
-            short: full for short, full in self._full.items() if short in asked or asked.intersection(full)
-        }
+        names = self._of_paper.full_names.items()
+        helpful = [(short, full) for short, full in names if short in asked or asked.intersection(full)]
+        if not helpful:
+            return self._of_paper.counts
         found = []
-        for words in self.words:
-            count = Counter(words)
-            held = set(count)
-            for short, full in helpful.items():
-                if short in held:
-                    for word in full:
-                        if word in asked and word not in held:
-                            count[word] += 1
-                elif short in asked and held.issuperset(full):
-                    count[short] += 1
-            found.append(count)
+        for count in self._of_paper.counts:
+            more: Counter[str] = Counter()
+            for short, full in helpful:
+                if short in count:
+                    more.update(word for word in full if word in asked and word not in count)
+                elif short in asked and all(word in count for word in full):
+                    more[short] += 1
+            found.append(count + more if more else count)
         return found
 
     @cached_property
@@ -113,13 +121,11 @@ class Relevance:
         """Part -> the share of its neighbouring words that stand side by side in the sentence."""
         found = {}
         for part, words in self.wanted.items():
-            pairs = set(zip(words, words[1:], strict=False))
+            pairs = set(pairwise(words))
             if not pairs:
                 found[part] = self.held[part]
                 continue
-            found[part] = np.array(
-                [len(pairs.intersection(zip(s, s[1:], strict=False))) / len(pairs) for s in self.words]
-            )
+            found[part] = np.array([len(pairs.intersection(pairwise(held))) / len(pairs) for held in self.words])
         return found
 
     @cached_property

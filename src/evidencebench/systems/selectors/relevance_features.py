@@ -137,7 +137,10 @@ _RELEVANCE: Mapping[str, tuple[str, Column]] = {
         lambda paper: _highest_around(_match(paper), 2, 2),
     ),
     "to_best": ("TF-IDF cosine with the sentence of the highest `match`.", partial(_to_best, n=1)),
-    "to_best_3": (f"The highest TF-IDF cosine with the {_BEST} sentences of highest `match`.", partial(_to_best, n=_BEST)),
+    "to_best_3": (
+        f"The highest TF-IDF cosine with the {_BEST} sentences of highest `match`.",
+        partial(_to_best, n=_BEST),
+    ),
     "topic": (
         "How much it shares the words of the sentences that speak of the hypothesis, as a share of the highest.",
         lambda paper: paper.relevance.topic,

@@ -1,4 +1,4 @@
-"""Boosted trees as plain text, and their predictions with numpy alone: the same numbers as LightGBM's, to the last bit."""
+"""Boosted trees as plain text, predicting with numpy alone the very numbers that LightGBM predicts."""
 
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ from evidencebench.errors import ModelError
 from evidencebench.storage.reading import BROKEN_JSON
 
 Floats = NDArray[np.float64]
+Table = NDArray[np.float32] | NDArray[np.float64]
 
 # How many (sentence, tree) pairs are followed at a time: some 40 MB.
 _MOST_PAIRS = 1 << 20
@@ -59,13 +60,13 @@ class Forest:
                 self._children[start : start + n, side] = start + np.where(places >= 0, places, n - 1 - places)
             self._value[start + n : start + n + len(tree.leaf)] = tree.leaf
 
-    def predict(self, table: Floats) -> Floats:
+    def predict(self, table: Table) -> Floats:
         """Return the sum of the leaves that each row of a table falls into; the table holds no NaN."""
         size = max(1, _MOST_PAIRS // max(1, len(self.trees)))
         blocks = [self._predict_block(table[start : start + size]) for start in range(0, len(table), size)]
         return np.concatenate(blocks) if blocks else np.zeros(0)
 
-    def _predict_block(self, table: Floats) -> Floats:
+    def _predict_block(self, table: Table) -> Floats:
         rows = np.arange(len(table))[:, None]
         nodes = np.repeat(self._roots[None, :], len(table), axis=0)
         while True:
@@ -128,7 +129,9 @@ def _require_sound(number: int, tree: Tree, n_features: int) -> None:
     n, n_leaves = len(tree.feature), len(tree.leaf)
     is_whole = n_leaves == n + 1 and n == len(tree.threshold) == len(tree.left) == len(tree.right)
     if not is_whole or not all(0 <= feature < n_features for feature in tree.feature):
-        raise ModelError(f"trees: tree {number}: expected {n} nodes on features 0..{n_features - 1}, and {n + 1} leaves")
+        raise ModelError(
+            f"trees: tree {number}: expected {n} nodes on features 0..{n_features - 1}, and {n + 1} leaves"
+        )
     for children in (tree.left, tree.right):
         if not all(node < child < n if child >= 0 else child >= -n_leaves for node, child in enumerate(children)):
             raise ModelError(f"trees: tree {number}: a child is no later node and no leaf")

@@ -1,0 +1,249 @@
+"""Train a finder: boosted trees for each wish, on papers alone and beside another's sentences."""
+
+import hashlib
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, get_args
+
+import msgspec
+import numpy as np
+
+from evidencebench.data.instance import Instance
+from evidencebench.errors import DataError
+from evidencebench.extras import library_versions
+from evidencebench.models.model_card import CARD, require_replaceable
+from evidencebench.query import AspectScope, Wish
+from evidencebench.storage.reading import PathText
+from evidencebench.storage.whole_file import write_folder
+from evidencebench.systems.selectors.finder_model import (
+    FINDER_FEATURES,
+    Calibration,
+    FinderCard,
+    FinderMember,
+    FinderModel,
+)
+from evidencebench.systems.selectors.paper_columns import Flags, Floats
+from evidencebench.systems.selectors.selector_model import require_lightgbm
+from evidencebench.systems.selectors.trees import Forest
+from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
+from evidencebench.training.folds import paper_folds, split_at_fold
+from evidencebench.training.selector_examples import SCOPES
+from evidencebench.version import __version__
+
+STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
+"""How much of its score a sentence loses that repeats a chosen one: an answer that is given twice was marked twice."""
+
+MIXED: Mapping[Wish, bool] = {"answer": True, "study": False}
+"""Whether papers are trained on beside another's sentences too. It helps to find what answers."""
+
+# Small trees whose thresholds are drawn at random, as in the selector: larger or more trees found no more.
+_PARAMETERS: Mapping[str, Any] = {
+    "objective": "regression",
+    "learning_rate": 0.05,
+    "num_leaves": 15,
+    "min_data_in_leaf": 40,
+    "feature_fraction": 0.3,
+    "bagging_fraction": 0.7,
+    "bagging_freq": 1,
+    "lambda_l2": 5.0,
+    "extra_trees": True,
+    "verbose": -1,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+}
+_N_TREES = 200
+# Of more sentences, those that are no evidence are sampled.
+_MOST_ROWS = 150_000
+
+_N_INNER_FOLDS = 3
+_LEAST_PAPERS = 6
+# The table of chances: steps of at least 2 percent, of at least so many sentences.
+_STEPS, _LEAST_OF_STEP = 50, 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinderTraining:
+    """The training of a finder, for each wish that the data holds.
+
+    Attributes
+    ----------
+    figures
+        Whether scores are calibrated on held-back folds, which takes a third of the time.
+    """
+
+    system: ClassVar[str] = "finder"
+
+    figures: bool = True
+
+    def fit(
+        self,
+        instances: Sequence[Instance],
+        folder: PathText,
+        *,
+        seed: int = 0,
+        data: Mapping[str, Any] | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> FinderCard:
+        """Fit a model and write it into a folder; an older model there is replaced once the new one is complete.
+
+        ``seed`` decides the folds, the strangers, and the sentences and features of each tree. ``data`` is written into
+        the card. ``on_progress`` is called with (instances read, instances in all). It raises `DataError` if a wish has
+        fewer than six papers.
+        """
+        folder = Path(folder)
+        require_lightgbm("train finder")
+        require_replaceable(folder, FinderCard)
+        examples: dict[Wish, list[list[FinderExample]]] = {}
+        folds: dict[Wish, list[tuple[int, ...]]] = {}
+        report = on_progress or (lambda *_: None)
+        n_read = 0
+        for wish in _wishes(instances):
+            of_wish = [instance for instance in instances if wish_of(instance) == wish]
+            papers = [instance.query.paper_id for instance in of_wish]
+            if len(set(papers)) < _LEAST_PAPERS:
+                raise DataError(
+                    f"training: wish '{wish}': expected at least {_LEAST_PAPERS} papers, got {len(set(papers))}"
+                )
+            examples[wish] = []
+            for found in finder_examples(of_wish, mixed=MIXED[wish], seed=seed):
+                examples[wish].append(found)
+                n_read += 1
+                report(n_read, len(instances))
+            folds[wish] = paper_folds(papers, _N_INNER_FOLDS, np.random.default_rng(seed)) if self.figures else []
+        model = fit_finder(examples, folds=folds, seed=seed)
+        card = msgspec.structs.replace(
+            model.card,
+            data={
+                "n_instances": len(instances),
+                "n_papers": len({instance.query.paper_id for instance in instances}),
+                **(data or {}),
+            },
+            versions={
+                "evidencebench": __version__,
+                **library_versions("lightgbm", "numpy"),
+                "python": platform.python_version(),
+            },
+        )
+        write_finder(FinderModel(card, model.forests), folder)
+        return card
+
+
+def fit_finder(
+    examples: Mapping[Wish, Sequence[Sequence[FinderExample]]],
+    *,
+    folds: Mapping[Wish, Sequence[Sequence[int]]] = MappingProxyType({}),
+    seed: int,
+) -> FinderModel:
+    """Return the model that is fitted to the examples of each wish, some an instance.
+
+    ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
+    """
+    members: list[FinderMember] = []
+    forests: dict[str, Forest] = {}
+    for wish, of_wish in examples.items():
+        for scope, forest in fit_forests(of_wish, wish, seed=seed).items():
+            sha256 = hashlib.sha256(forest.text().encode()).hexdigest()
+            name = f"trees-{sha256[:16]}.txt"
+            forests[name] = forest
+            members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256))
+    card = FinderCard(
+        features=tuple(feature.name for feature in FINDER_FEATURES),
+        members=tuple(members),
+        strengths={wish: STRENGTHS[wish] for wish in examples},
+        calibrations={
+            wish: _calibrate(of_wish, folds[wish], wish, seed) for wish, of_wish in examples.items() if folds.get(wish)
+        },
+        training={"seed": seed, "n_trees": _N_TREES, "parameters": dict(_PARAMETERS)},
+    )
+    return FinderModel(card, forests)
+
+
+def write_finder(model: FinderModel, folder: Path) -> None:
+    """Write a model into a folder, the card last: it names the other files, so a model with a card is complete."""
+    card = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
+    trees = {name: forest.text().encode() for name, forest in model.forests.items()}
+    write_folder(
+        folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", ".*.json.*.part", ".trees-*.part")
+    )
+
+
+def fit_forests(
+    examples: Sequence[Sequence[FinderExample]], wish: Wish, *, seed: int, scopes: Sequence[AspectScope] = SCOPES
+) -> dict[AspectScope, Forest]:
+    """Return the trees of each scope that the examples, some an instance, have labels of.
+
+    What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
+    """
+    found: dict[AspectScope, Forest] = {}
+    for scope in scopes if wish == "study" else ("all",):
+        labelled = [example for together in examples for example in together if scope in example.shares]
+        if labelled:
+            found[scope] = _fit_forest(labelled, wish, scope, seed)
+    if "all" in scopes and "all" not in found:
+        raise DataError("training: no instance has an aspect")
+    return found
+
+
+def _fit_forest(examples: Sequence[FinderExample], wish: Wish, scope: AspectScope, seed: int) -> Forest:
+    lightgbm = require_lightgbm("train finder")
+    generator = np.random.default_rng(seed)
+    share = min(1.0, _MOST_ROWS / sum(len(example.table) for example in examples))
+    kept = [(example.shares[scope] > 0) | (generator.random(len(example.table)) < share) for example in examples]
+    table = np.concatenate([example.table[rows] for example, rows in zip(examples, kept, strict=True)])
+    values = np.concatenate([example.targets(wish, scope)[rows] for example, rows in zip(examples, kept, strict=True)])
+    dataset = lightgbm.Dataset(table, values, free_raw_data=True)
+    return Forest.from_lightgbm(lightgbm.train({**_PARAMETERS, "seed": seed}, dataset, _N_TREES).model_to_string())
+
+
+def _calibrate(
+    examples: Sequence[Sequence[FinderExample]], folds: Sequence[Sequence[int]], wish: Wish, seed: int
+) -> Calibration:
+    """Return the share of evidence by score, from models that were not trained on the paper."""
+    scores, is_evidence = [], []
+    for fold in folds:
+        seen, held_back = split_at_fold(examples, fold)
+        forest = fit_forests(seen, wish, seed=seed, scopes=("all",))["all"]
+        for together in held_back:
+            alone = together[0]
+            scores.append(forest.predict(alone.table))
+            is_evidence.append(alone.shares["all"] > 0 if "all" in alone.shares else np.zeros(len(alone.table), bool))
+    return calibrated(np.concatenate(scores), np.concatenate(is_evidence))
+
+
+def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STEP) -> Calibration:
+    """Return a table from score to the share of evidence: isotonic regression in steps of at least so many sentences.
+
+    >>> calibrated(np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True]), least=1).shares
+    (0.0, 0.5, 1.0)
+    """
+    order = np.argsort(scores, kind="stable")
+    blocks: list[tuple[float, float, float]] = []  # number of sentences, sum of scores, number of evidence
+    for score, hit in zip(scores[order].tolist(), is_evidence[order].tolist(), strict=True):
+        block = (1.0, score, float(hit))
+        while blocks and blocks[-1][2] * block[0] >= block[2] * blocks[-1][0]:  # pool adjacent violators
+            last = blocks.pop()
+            block = (last[0] + block[0], last[1] + block[1], last[2] + block[2])
+        blocks.append(block)
+    merged: list[tuple[float, float, float]] = []
+    for one in blocks:
+        block = one
+        if merged and (min(merged[-1][0], block[0]) < least or _step(block) == _step(merged[-1])):
+            last = merged.pop()
+            block = (last[0] + block[0], last[1] + block[1], last[2] + block[2])
+        merged.append(block)
+    return Calibration(
+        scores=tuple(score / n for n, score, _ in merged), shares=tuple(hits / n for n, _, hits in merged)
+    )
+
+
+def _step(block: tuple[float, float, float]) -> int:
+    return round(block[2] / block[0] * _STEPS)
+
+
+def _wishes(instances: Sequence[Instance]) -> list[Wish]:
+    there = {wish_of(instance) for instance in instances}
+    return [wish for wish in get_args(Wish) if wish in there]

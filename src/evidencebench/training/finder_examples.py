@@ -1,0 +1,58 @@
+"""The examples of a finder: features and evidence of each sentence of a paper, alone and beside a stranger's."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidencebench.data.instance import Instance
+from evidencebench.query import AspectScope, Query, Wish
+from evidencebench.systems.changed_queries import draw_strangers, with_stranger
+from evidencebench.systems.selectors.finder_model import Table, finder_columns, finder_table
+from evidencebench.systems.selectors.paper_columns import Floats
+from evidencebench.training.selector_examples import SCOPES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinderExample:
+    """The sentences of one query as training reads them.
+
+    ``shares`` maps each scope that has aspects to the share of them that each sentence states.
+    """
+
+    table: Table
+    shares: dict[AspectScope, Floats]
+    is_mixed: bool  # whether a stranger's sentences are among them
+
+    def targets(self, wish: Wish, scope: AspectScope) -> Floats:
+        """Return what is predicted: whether it answers, or its share of aspects relative to the highest."""
+        shares = self.shares[scope]
+        return (shares > 0).astype(float) if wish == "answer" else shares / max(shares.max(), 1e-9)
+
+
+def wish_of(instance: Instance) -> Wish:
+    """Return what an instance's makers marked; the published files say nothing, and are of the sort ``"study"``."""
+    return instance.query.wish or "study"
+
+
+def finder_examples(instances: Sequence[Instance], *, mixed: bool, seed: int) -> Iterator[list[FinderExample]]:
+    """Yield the examples of each instance: its paper alone and, if asked, with another one's sentences beside."""
+    queries = {instance.id: instance.query for instance in instances}
+    strangers = draw_strangers(queries.values(), np.random.default_rng(seed)) if mixed else {}
+    for instance in instances:
+        examples = [_example(instance, instance.query, offset=0, is_mixed=False)]
+        if stranger := strangers.get(instance.id):
+            pool = with_stranger(instance.query, queries[stranger.instance_id], is_before=stranger.is_before)
+            examples.append(_example(instance, pool.query, offset=pool.offset, is_mixed=True))
+        yield examples
+
+
+def _example(instance: Instance, query: Query, *, offset: int, is_mixed: bool) -> FinderExample:
+    shares = {}
+    for scope in SCOPES:
+        if aspects := instance.labels.that_count(scope):
+            shares[scope] = np.zeros(len(query.sentences))
+            for aspect in aspects:
+                places = np.array(sorted(set(instance.labels.sources.get(aspect, ()))), dtype=np.intp)
+                shares[scope][places + offset] += 1 / len(aspects)
+    return FinderExample(table=finder_table(finder_columns(query)), shares=shares, is_mixed=is_mixed)

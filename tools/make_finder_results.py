@@ -1,0 +1,151 @@
+"""Cross-validate the finder by paper, and print its tables for docs/results.md.
+
+Of each data set: five folds by paper, one seed. The finder is trained on four folds and asked about the fifth, with
+each prompt's own hypothesis, with another paper's, and with another paper of its fold in front of its own or behind.
+Features are computed once an instance. Beside it stand systems without training.
+
+    python tools/make_finder_results.py ei.json [train.json] [--jobs 2]
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.cover import coverage_of
+from evidencebench.data.tasks import TASKS
+from evidencebench.execution.making import make_system
+from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.resampling import bootstrap
+from evidencebench.scoring.selection import Selection
+from evidencebench.systems.changed_queries import draw_strangers, with_stranger
+from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.systems.selectors.finder import Finder
+from evidencebench.training.finder import MIXED, fit_finder, write_finder
+from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
+from evidencebench.training.folds import paper_folds
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results.md"
+N_FOLDS, SEED = 5, 0
+UNTRAINED = ("bm25", "cues")
+_CASES = ("own", "wrong", "two papers")
+
+Recalls = dict[str, dict[str, list[float]]]
+"""Case -> task -> the aspect recall of each instance of a fold."""
+
+
+class Study:
+    """A data set in folds; the examples of each fold are computed once."""
+
+    def __init__(self, path: str) -> None:
+        self.dataset = open_dataset(path)
+        self.instances = list(self.dataset)
+        self.wish = wish_of(self.instances[0])
+        papers = [instance.query.paper_id for instance in self.instances]
+        self.folds = paper_folds(papers, N_FOLDS, np.random.default_rng(SEED))
+        self.wrong = derange_hypotheses([one.query for one in self.instances], np.random.default_rng(SEED))
+        names = ["er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5"]
+        self.tasks = [TASKS[name] for name in (names if self.wish == "study" else names[:2])]
+        self.examples: list[list[list[FinderExample]]] = []
+
+    def of_fold(self, fold: int) -> list[Instance]:
+        """Return the instances of a fold."""
+        return [self.instances[place] for place in self.folds[fold]]
+
+
+STUDY: Study  # the one at work; worker processes, which are forked, share its examples
+
+
+def fold_examples(fold: int) -> list[list[FinderExample]]:
+    """Return the examples of a fold; a stranger is a paper of the same fold."""
+    return list(finder_examples(STUDY.of_fold(fold), mixed=MIXED[STUDY.wish], seed=SEED))
+
+
+def fold_recalls(fold: int) -> dict[str, Recalls]:
+    """Return system -> its recalls on a fold: of the finder trained on the other folds, and of the untrained ones."""
+    seen = [one for number, of_fold in enumerate(STUDY.examples) if number != fold for one in of_fold]
+    with TemporaryDirectory() as folder:
+        write_finder(fit_finder({STUDY.wish: seen}, seed=SEED), Path(folder))
+        trained = Finder(model=Path(folder))
+        found = {"finder, trained": recalls_of(trained, fold)}
+    return {**found, **{name: recalls_of(make_system(name).system, fold) for name in UNTRAINED}}
+
+
+def recalls_of(system: Any, fold: int) -> Recalls:
+    """Return what a system finds in a fold's papers, in each case."""
+    instances = STUDY.of_fold(fold)
+    queries = {one.id: one.query for one in instances}
+    strangers = draw_strangers(queries.values(), np.random.default_rng(SEED))
+    found: Recalls = {case: {task.name: [] for task in STUDY.tasks} for case in _CASES}
+    for instance in instances:
+        stranger = strangers[instance.id]
+        mixed = with_stranger(instance.query, queries[stranger.instance_id], is_before=stranger.is_before)
+        swapped = replace(instance.query, hypothesis=STUDY.wrong[instance.id])
+        for task in STUDY.tasks:
+            if not task.applies_to(instance.labels):
+                continue
+            brief, coverage = task.brief(instance), coverage_of(instance.labels, task.scope)
+            answers = {
+                "own": system.rank(instance.query, brief),
+                "wrong": system.rank(swapped, brief),
+                "two papers": mixed.own_answer(system.rank(mixed.query, brief)),
+            }
+            for case, answer in answers.items():
+                chosen = Selection(certain=answer.sentences[: brief.budget])
+                found[case][task.name].append(aspect_recall(chosen, coverage))
+    return found
+
+
+def table_of(study: Study, folds: Sequence[dict[str, Recalls]]) -> list[str]:
+    """Return the rows of the table of one data set."""
+    rows = []
+    for system in folds[0]:
+        for case in _CASES:
+            cells = []
+            for task in study.tasks:
+                values = [value for fold in folds for value in fold[system][case][task.name]]
+                clusters = [
+                    study.instances[place].cluster
+                    for fold in study.folds
+                    for place in fold
+                    if task.applies_to(study.instances[place].labels)
+                ]
+                estimate = bootstrap(values, clusters)
+                low, high = estimate.interval or (estimate.mean, estimate.mean)
+                cells.append(f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]")
+            rows.append(f"| {system} | {case} | {' | '.join(cells)} |")
+    head = ["system", "asked", *(task.name for task in study.tasks)]
+    return [f"| {' | '.join(head)} |", f"| {' | '.join([':--', ':--', *['--:'] * len(study.tasks)])} |", *rows]
+
+
+def main() -> None:
+    """Print a table a data set."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", nargs="+", help="data sets: what data convert makes of Evidence Inference, train")
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    context = get_context("fork")
+    for path in given.data:
+        global STUDY  # noqa: PLW0603 - what forked workers share
+        STUDY = Study(path)
+        with context.Pool(given.jobs) as pool:
+            STUDY.examples = pool.map(fold_examples, range(N_FOLDS), chunksize=1)
+        with context.Pool(given.jobs) as pool:
+            folds = pool.map(fold_recalls, range(N_FOLDS), chunksize=1)
+        sha256 = STUDY.dataset.sha256
+        sys.stdout.write(f"{STUDY.dataset.name}, {len(STUDY.instances)} instances, sha256 {sha256[:12]}:\n\n")
+        sys.stdout.write("\n".join([*table_of(STUDY, folds), "", ""]))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
