@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench docs results screenshots clean
+.PHONY: demo test check bench docs results finder-model screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
@@ -25,6 +25,14 @@ bench: $(VENV)/.dev
 
 results: $(VENV)/.dev
 	$(BIN)/python tools/make_results.py
+
+# The model that `finder` answers with. EI is the published folder of Evidence Inference 2.0.
+EI ?= ../shared/data/evidence_inference
+FINDER := src/evidencebench/systems/selectors/shipped_finder
+finder-model: $(VENV)/.dev
+	mkdir -p build
+	$(BIN)/evidencebench data convert $(EI) build/evidence_inference.json --from txt --overwrite
+	$(BIN)/evidencebench train finder --data build/evidence_inference.json -o $(FINDER) --overwrite
 
 screenshots: $(VENV)/.dev
 	EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/pages/browser/test_walk.py

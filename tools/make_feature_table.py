@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evidencebench.systems.selectors.cues import WEIGHTS
+from evidencebench.systems.selectors.cues import ANSWER_WEIGHTS, WEIGHTS
 from evidencebench.systems.selectors.features import FEATURES
 from evidencebench.systems.selectors.lexicon import CUES, Cue
 from evidencebench.systems.selectors.paper_columns import EVIDENCE_CUES
+from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 
@@ -15,8 +16,14 @@ _HEAD = """\
 
 Made from the code by `make docs`; a test keeps it true. This is what the learned selectors and `cues` know about a
 sentence. None of it is made from a label, and where the hypothesis changes, only the features that are said to read it
-change at all. Those of the group `embedding` need `minilm` and are left out unless asked for. TF-IDF is
-counted within the paper.
+change at all. Those of the group `embedding` need `minilm` and are left out unless asked for. Those of the group
+`relevance` are the finder's, and two are of `cues`. TF-IDF is counted within the paper.
+
+The parts of a hypothesis: "Tea, compared with water, changes blood pressure." has the intervention tea, the comparator
+water and the outcome blood pressure. Of any other sentence, the intervention is what stands before the first verb that
+says how something changes, such as "increases" or "causes", and the outcome what stands behind; without such a verb,
+they are its first and its second half. Words are compared by their roots, such as `infect` for "infections", and an
+abbreviation that the paper explains counts as its full name.
 """
 
 _CUES = """\
@@ -30,7 +37,8 @@ _WEIGHTS = """\
 ## The weights of `cues`
 
 A sentence's worth is e to the power of the sum of weight times feature; a feature below 0, as outside the abstract,
-counts as 0. How the sizes were found stands in [systems.md](systems.md#evidence-by-cues).
+counts as 0. Where what answers the hypothesis is wanted, {answer} are added to the
+weights for results. How the sizes were found stands in [systems.md](systems.md#evidence-by-cues).
 """
 
 
@@ -38,9 +46,10 @@ def reference() -> str:
     """Return the whole document as Markdown."""
     features = (
         (f"`{feature.name}`", feature.group, feature.meaning, "yes" if feature.reads_hypothesis else "")
-        for feature in FEATURES
+        for feature in (*FEATURES, *RELEVANCE_FEATURES)
     )
     weights = ((f"`{name}`", weight.evidence, weight.results, weight.reason) for name, weight in WEIGHTS.items())
+    answer = " and ".join(f"{weight} for `{name}`" for name, weight in ANSWER_WEIGHTS.items())
     words = ((f"`{cue.name}`", "yes" if cue.name in EVIDENCE_CUES else "", _wording(cue)) for cue in CUES)
     return "\n".join(
         [
@@ -50,7 +59,7 @@ def reference() -> str:
             _CUES,
             *_table(("cue", "in `evidence`", "what counts"), words),
             "",
-            _WEIGHTS,
+            _WEIGHTS.format(answer=answer),
             *_table(("feature", "all evidence", "results", "why"), weights),
             "",
         ]

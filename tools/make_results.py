@@ -102,7 +102,9 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     dataset = open_dataset(options.data)
     figures = list(measured(dataset, options.work, options.jobs))
-    RESULTS.write_text(page(dataset, figures), encoding="utf-8")
+    # The last section is made by make_finder_results.py.
+    finder = RESULTS.read_text(encoding="utf-8").partition("## The finder")
+    RESULTS.write_text("\n".join([page(dataset, figures), "".join(finder[1:])]), encoding="utf-8")
     print(f"{RESULTS}: {len(figures)} systems")
 
 

@@ -20,7 +20,15 @@ _TRIAL_DATA = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100
 
 @click.command
 @click.argument("what", shell_complete=options.complete_trainings)
-@options.data
+@click.option(
+    "-d",
+    "--data",
+    required=True,
+    multiple=True,
+    metavar="D",
+    shell_complete=options.complete_data,
+    help="Data file, or a catalogue name (see 'data list'); several: give it again.",
+)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="MODEL", help="Folder."
 )
@@ -32,7 +40,7 @@ _TRIAL_DATA = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100
 def command(
     *,
     what: str,
-    data: str,
+    data: tuple[str, ...],
     output: Path,
     limit: int | None,
     seed: int,
@@ -42,7 +50,7 @@ def command(
 ) -> None:
     """Fit a model to labelled data and write it into a folder.
 
-    WHAT is selector, best, embedder, reranker, or own code as
+    WHAT is finder, selector, best, embedder, reranker, or own code as
     file.py:Training or package.module:Training, with options as in
     selector:embedding=true. The folder holds plain files and a card that says
     what it was made from.
@@ -52,6 +60,7 @@ def command(
       evidencebench train selector --data train -o my-selector
       evidencebench run selector:model=my-selector --data dev -o mine.jsonl
       evidencebench train selector:hypothesis=false --data train -o blind
+      evidencebench train finder --data ei.json --data train -o my-finder
 
     Score a model on other data than it was trained on, or with 'crossval'.
     """
@@ -64,19 +73,20 @@ def command(
         raise SystemSpecError(f"train: '{next(iter(found.options))}' is an option of answering, not of training")
     if output.exists() and any(output.iterdir()) and not overwrite:
         raise DataError(f"{output}: exists; choose another folder, or replace the model with --overwrite")
-    dataset = open_dataset(data)
-    about = {"name": dataset.name, "sha256": dataset.sha256}
+    datasets = [open_dataset(one) for one in dict.fromkeys(data)]
+    name = ", ".join(dataset.name for dataset in datasets)
+    digests = [dataset.sha256 for dataset in datasets]
+    about = {"name": name, "sha256": digests if len(digests) > 1 else digests[0]}
+    instances = [instance for dataset in datasets for instance in dataset.instances(limit)]
     with progress(f"training {found.name}", progress_style) as on_progress:
-        card: Any = found.training.fit(
-            list(dataset.instances(limit)), output, seed=seed, data=about, on_progress=on_progress
-        )
+        card: Any = found.training.fit(instances, output, seed=seed, data=about, on_progress=on_progress)
     if as_json:
         print_json({"model": str(output), "card": card})
         return
-    click.echo(f"{output}: trained on {dataset.name}, {counted(len(dataset.ids[:limit]), 'instance')}")
+    click.echo(f"{output}: trained on {name}, {counted(len(instances), 'instance')}")
     for task, recall in getattr(card, "cross_validated", {}).get("aspect_recall", {}).items():
         click.echo(f"  {task}: {100 * recall:.1f} in cross-validation within the training data")
     spec = found.specification(output)
-    other = _TRIAL_DATA.get(data, "OTHER_DATA")
+    other = _TRIAL_DATA.get(data[0], "OTHER_DATA")
     click.echo("  a score on the data that it was trained on says nothing of other papers")
     click.echo(f"next: {shlex.join(['evidencebench', 'run', spec, '--data', other, '-o', 'run.jsonl'])}")

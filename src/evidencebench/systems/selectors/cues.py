@@ -66,14 +66,13 @@ outcome, and of an intervention or a comparison too."""
 
 STRENGTH = 0.85
 
-_FEATURES = tuple(
-    feature for feature in (*FEATURES, *RELEVANCE_FEATURES) if feature.name in WEIGHTS or feature.name in ANSWER_WEIGHTS
-)
-_RESULTS = {name: weight.results for name, weight in WEIGHTS.items()}
-_BY_SCOPE: dict[AspectScope, Mapping[str, float]] = {
-    "all": {name: weight.evidence for name, weight in WEIGHTS.items()},
-    "results": _RESULTS,
+_FEATURES = tuple(feature for feature in FEATURES if feature.name in WEIGHTS)
+_WEIGHTS: dict[AspectScope, Floats] = {
+    "all": np.array([WEIGHTS[feature.name].evidence for feature in _FEATURES]),
+    "results": np.array([WEIGHTS[feature.name].results for feature in _FEATURES]),
 }
+_ANSWER_FEATURES = tuple(feature for feature in RELEVANCE_FEATURES if feature.name in ANSWER_WEIGHTS)
+_ANSWER_WEIGHTS = np.array([ANSWER_WEIGHTS[feature.name] for feature in _ANSWER_FEATURES])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +101,6 @@ class Cues:
     def __post_init__(self) -> None:
         if not 0 <= self.strength <= 1:
             raise SystemSpecError(f"cues: strength: expected a number in 0..1, got {self.strength}")
-        if self.wish not in (None, "answer", "study"):
-            raise SystemSpecError(f"cues: wish: expected answer or study, got '{self.wish}'")
 
     @property
     def traits(self) -> Traits:
@@ -118,14 +115,12 @@ class Cues:
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
     paper, table = _table(cues, query)
-    if (cues.wish or query.wish) == "answer":
-        worth = table @ _weights({**_RESULTS, **ANSWER_WEIGHTS})
-        return tuple(np.argsort(-worth, kind="stable").tolist())
-    return discounted_order(np.exp(table @ _weights(_BY_SCOPE[scope])), paper.similarity.row, strength=cues.strength)
-
-
-def _weights(by_name: Mapping[str, float]) -> Floats:
-    return np.array([by_name.get(feature.name, 0.0) for feature in _FEATURES])
+    if (cues.wish or query.wish) != "answer":
+        return discounted_order(np.exp(table @ _WEIGHTS[scope]), paper.similarity.row, strength=cues.strength)
+    worth = table @ _WEIGHTS["results"]
+    if cues.hypothesis:
+        worth += feature_table(paper, _ANSWER_FEATURES) @ _ANSWER_WEIGHTS
+    return tuple(np.argsort(-worth, kind="stable").tolist())
 
 
 @lru_cache(maxsize=2)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from evidencebench.errors import SystemSpecError
 from evidencebench.models.embedding.folder import PinnedDigest
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query, Wish
@@ -43,8 +42,6 @@ class Finder:
     _card: PinnedDigest = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.wish not in (None, "answer", "study"):
-            raise SystemSpecError(f"finder: wish: expected answer or study, got '{self.wish}'")
         folder = SHIPPED if self.model is None else Path(self.model)
         object.__setattr__(self, "_folder", folder)
         object.__setattr__(self, "_card", PinnedDigest(folder, lambda: card_digest(folder)))

@@ -186,4 +186,5 @@ class Relevance:
             dot = sum(terms[w] * (1 + math.log(n)) * self.idf[w] for w, n in count.items() if w in terms)
             norm = math.sqrt(sum(((1 + math.log(n)) * self.idf[w]) ** 2 for w, n in count.items()))
             found[index] = dot / norm if norm else 0.0
-        return found / max(1e-9, found.max(initial=0.0))
+        shares: Floats = found / max(1e-9, found.max(initial=0.0))
+        return shares

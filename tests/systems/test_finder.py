@@ -1,0 +1,270 @@
+"""A finder reads the hypothesis, tells articles apart, says what its scores mean, and is written and read whole."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.data.instance import Instance
+from evidencebench.data.sample import load_sample
+from evidencebench.errors import DataError, ModelError, SystemSpecError
+from evidencebench.execution.making import make_system
+from evidencebench.models.model_card import card_digest
+from evidencebench.query import Kind, Query, Wish
+from evidencebench.system import Brief
+from evidencebench.systems.changed_queries import with_stranger
+from evidencebench.systems.selectors.articles import article_slices
+from evidencebench.systems.selectors.finder import SHIPPED, Finder
+from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, load_finder
+from evidencebench.training.finder import FinderTraining, calibrated
+from examples import examples
+from strategies import queries
+
+SAMPLE = list(load_sample())
+TOP_10 = Brief(budget=10)
+MOST_BYTES = 2_000_000
+
+
+def asked(hypothesis: str, *sentences: str) -> Query:
+    kinds = (Kind.HEADING, *[Kind.BODY] * (len(sentences) - 1))
+    return Query(instance_id="q", paper_id="p", hypothesis=hypothesis, sentences=sentences, kinds=kinds)
+
+
+def with_wish(instances: list[Instance], wish: Wish) -> list[Instance]:
+    return [
+        replace(one, query=replace(one.query, wish=wish, instance_id=f"{one.id} {wish}", paper_id=f"{one.id} {wish}"))
+        for one in instances
+    ]
+
+
+@pytest.fixture(scope="module")
+def own_finder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a finder that was trained for both wishes."""
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    folder = tmp_path_factory.mktemp("finder") / "model"
+    FinderTraining().fit([*SAMPLE, *with_wish(SAMPLE, "answer")], folder, data={"sha256": ["a" * 64, "b" * 64]})
+    return folder
+
+
+# Answering
+
+
+@examples(15)
+@given(query=queries(), wish=st.sampled_from(["answer", "study"]))
+def test_every_sentence_is_answered_once_and_has_a_chance(query: Query, wish: Wish) -> None:
+    finder = Finder(wish=wish)
+    n = len(query.sentences)
+    for scope in ("all", "results"):
+        brief = Brief(budget=3, scope=scope)
+        assert sorted(finder.rank(query, brief).sentences) == list(range(n))
+    chances = finder.chances(query, TOP_10)
+    assert chances is not None
+    assert len(chances) == n
+    assert all(0 <= chance <= 1 for chance in chances)
+
+
+TRIAL = (
+    "Results",
+    "Eighty adults drank tea or water every morning for eight weeks.",
+    "Systolic blood pressure fell more with tea than with water (-4.1 mmHg, 95% CI -6.0 to -2.2, p < 0.001).",
+    "Body weight did not differ between the groups (p = 0.71).",
+    "Headaches were reported by three people who drank tea and by nine who drank water (p = 0.04).",
+    "We thank the volunteers.",
+)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sentence"), [("systolic blood pressure", 2), ("body weight", 3), ("headaches", 4)]
+)
+@pytest.mark.parametrize("spec", ["finder:wish=answer", "cues:wish=answer"])
+def test_the_outcome_that_was_asked_about_comes_first(spec: str, outcome: str, sentence: int) -> None:
+    query = asked(f"Tea, compared with water, changes {outcome}.", *TRIAL)
+    assert make_system(spec).rank(query, TOP_10).sentences[0] == sentence
+
+
+def test_the_wish_of_the_query_counts_unless_an_option_says_otherwise(own_finder: Path) -> None:
+    query = SAMPLE[0].query
+    wishes: tuple[Wish, ...] = ("answer", "study")
+    orders = {wish: Finder(model=own_finder, wish=wish).rank(query, TOP_10) for wish in wishes}
+    assert orders["answer"] != orders["study"]
+    for wish in wishes:
+        assert Finder(model=own_finder).rank(replace(query, wish=wish), TOP_10) == orders[wish]
+    assert Finder(model=own_finder).rank(query, TOP_10) == orders["study"]
+    for spec in ("finder:wish=both", "cues:wish=both"):
+        with pytest.raises(SystemSpecError, match=r"option 'wish': .*got 'both'"):
+            make_system(spec)
+
+
+# Several articles in one query
+
+
+@given(lengths=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 5), st.integers(20, 30)), min_size=1, max_size=4))
+def test_articles_are_cut_where_they_begin(lengths: list[tuple[int, int, int]]) -> None:
+    articles = [[Kind.HEADING] * a + [Kind.ABSTRACT] * b + [Kind.BODY] * c for a, b, c in lengths]
+    kinds = [kind for article in articles for kind in article]
+    assert [kinds[one] for one in article_slices(kinds)] == articles
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize("wish", ["answer", "study"])
+def test_another_article_beside_the_own_one_changes_nothing(wish: Wish, *, is_before: bool) -> None:
+    query, stranger = SAMPLE[0].query, SAMPLE[3].query
+    mixed = with_stranger(query, stranger, is_before=is_before)
+    assert len(article_slices(mixed.query.kinds)) == 2
+    finder, n = Finder(wish=wish), len(query.sentences)
+    alone = finder.rank(query, TOP_10).sentences
+    assert mixed.own_answer(finder.rank(mixed.query, TOP_10)).sentences[:n] == alone
+    chances = finder.chances(mixed.query, TOP_10)
+    assert chances is not None
+    assert chances[mixed.offset : mixed.offset + n] == finder.chances(query, TOP_10)
+    assert sum(chances) == pytest.approx(sum(finder.chances(query, TOP_10) or []))
+
+
+# What scores mean
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=1, max_size=60),
+    st.integers(1, 20),
+)
+def test_chances_ascend_with_scores_and_lie_between_none_and_all(pairs: list[tuple[int, bool]], least: int) -> None:
+    scores = np.array([score for score, _ in pairs], dtype=float)
+    hits = np.array([hit for _, hit in pairs])
+    table = calibrated(scores, hits, least=least)
+    assert list(table.scores) == sorted(table.scores)
+    assert list(table.shares) == sorted(table.shares)
+    assert 0 <= min(table.shares) <= hits.mean() + 1e-9
+    assert hits.mean() - 1e-9 <= max(table.shares) <= 1
+    chances = table.chances(np.sort(scores))
+    assert (np.diff(chances) >= 0).all()
+
+
+def test_chances_are_those_of_isotonic_regression() -> None:
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="needs scikit-learn")
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=400)
+    hits = generator.random(400) < 1 / (1 + np.exp(-3 * scores))
+    expected = isotonic.IsotonicRegression().fit(scores, hits).predict(scores)
+    found = calibrated(scores, hits, least=1)
+    assert np.abs(found.chances(scores) - expected).mean() < 0.03  # steps of two percent, and lines between them
+
+
+# Training and files
+
+
+def test_training_twice_writes_the_same_bytes(own_finder: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    told: list[tuple[int, int]] = []
+    FinderTraining().fit(
+        [*SAMPLE, *with_wish(SAMPLE, "answer")],
+        again,
+        data={"sha256": ["a" * 64, "b" * 64]},
+        on_progress=lambda done, total: told.append((done, total)),
+    )
+    assert {path.name: path.read_bytes() for path in again.iterdir()} == {
+        path.name: path.read_bytes() for path in own_finder.iterdir()
+    }
+    assert told == [(done, 20) for done in range(1, 21)]
+
+
+def test_the_card_says_what_the_model_was_made_from(own_finder: Path) -> None:
+    card = load_finder(own_finder, card_digest(own_finder)).card
+    assert card.trained_on == {"a" * 64, "b" * 64}
+    assert card.features == tuple(feature.name for feature in FINDER_FEATURES)
+    assert {(one.wish, one.scope) for one in card.members} == {
+        ("answer", "all"),
+        ("study", "all"),
+        ("study", "results"),
+    }
+    assert set(card.calibrations) == {"answer", "study"}
+
+
+def test_a_wish_without_judgments_is_served_by_the_other(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    FinderTraining(figures=False).fit(with_wish(SAMPLE, "answer"), tmp_path / "model")
+    orders = [Finder(model=tmp_path / "model", wish=wish).rank(SAMPLE[0].query, TOP_10) for wish in ("answer", "study")]
+    assert orders[0] == orders[1]
+    assert Finder(model=tmp_path / "model").chances(SAMPLE[0].query, TOP_10) is None  # without held-back folds
+
+
+def test_too_few_papers_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    with pytest.raises(DataError, match="wish 'study': expected at least 6 papers, got 2"):
+        FinderTraining().fit(SAMPLE[:3], tmp_path / "model")
+
+
+def _without_trees(folder: Path) -> None:
+    next(folder.glob("trees-*")).unlink()
+
+
+def _with_other_trees(folder: Path) -> None:
+    path = next(folder.glob("trees-*"))
+    path.write_text(path.read_text().replace("0.", "1.", 1))
+
+
+def _card_change(**changes: object) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        card = json.loads((folder / "card.json").read_text())
+        (folder / "card.json").write_text(json.dumps(card | changes))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        (_without_trees, "of the card is missing; train the model again"),
+        (_with_other_trees, "differs from what the card names"),
+        (_card_change(format="evidencebench-selector/1"), "Invalid enum value"),
+        (_card_change(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
+        (_card_change(features=[]), "features: expected some, each once"),
+        (_card_change(members=[]), "expected one of the scope 'all' for each wish"),
+        (_card_change(strengths={"answer": 2, "study": 0}), "expected a number in 0..1 for each wish"),
+        (_card_change(calibrations={"answer": {"scores": [2, 1], "shares": [0, 1]}}), "as many of both, ascending"),
+    ],
+)
+def test_a_damaged_model_is_refused(
+    damage: Callable[[Path], None], told: str, own_finder: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(own_finder, tmp_path / "model"))
+    damage(folder)
+    with pytest.raises(ModelError, match=told):
+        Finder(model=folder)
+
+
+# The model that comes with the package
+
+
+def test_the_shipped_model_is_small_plain_text_of_evidence_inference_alone() -> None:
+    contents = {path.name: path.read_bytes() for path in SHIPPED.iterdir()}
+    assert sum(map(len, contents.values())) < MOST_BYTES
+    assert all(content.decode().isascii() for content in contents.values())
+    card = json.loads(contents["card.json"])
+    assert card["data"]["name"] == "evidence_inference.json"
+    assert {member["wish"] for member in card["members"]} == {"answer"}
+    for member in card["members"]:
+        assert sha256(contents[member["file"]]).hexdigest() == member["sha256"]
+
+
+def test_its_digest_is_in_the_header_of_a_run() -> None:
+    assert make_system("finder").versions() == {"the finder's model": f"sha256:{card_digest(SHIPPED)}"}
+
+
+def test_it_needs_numpy_alone() -> None:
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(('lightgbm', 'torch', 'onnxruntime', 'scipy', 'sklearn')));"
+        "from evidencebench.data.sample import load_sample; from evidencebench.execution.making import make_system;"
+        "from evidencebench.system import Brief;"
+        "print(len(make_system('finder').rank(next(iter(load_sample())).query, Brief(budget=3)).sentences))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == str(len(SAMPLE[0].query.sentences))

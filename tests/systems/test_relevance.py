@@ -1,0 +1,148 @@
+"""What the finder knows of the hypothesis's parts: worked by hand on a page, and laws on random ones."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from evidencebench.query import Kind, Query
+from evidencebench.systems.selectors.features import feature_table
+from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_columns, finder_table
+from evidencebench.systems.selectors.hypothesis_parts import abbreviations, parts_of, topic_roots
+from evidencebench.systems.selectors.paper_columns import PaperColumns
+from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
+from examples import SHORTER
+from strategies import WORDS, queries
+
+PAGE = (
+    (Kind.HEADING, "Blood pressure"),
+    (Kind.BODY, "Tea lowered systolic blood pressure (SBP) more than water did."),
+    (Kind.BODY, "SBP fell by 3 mmHg."),
+    (Kind.HEADING, "Weight"),
+    (Kind.BODY, "Weights were alike with teas."),
+    (Kind.BODY, "Pressures of time did not matter."),
+)
+
+
+def page(hypothesis: str) -> Query:
+    kinds, sentences = zip(*PAGE, strict=True)
+    return Query(instance_id="q", paper_id="p", hypothesis=hypothesis, sentences=sentences, kinds=kinds)
+
+
+ASKED = page("Tea, compared with water, changes systolic blood pressure.")
+# Systolic stands in 1 sentence and, as SBP, in another; blood in the heading too; pressure in these and the last.
+IDF = {"systolic": np.log(1 + 4.5 / 2.5), "blood": np.log(1 + 3.5 / 3.5), "pressure": np.log(1 + 2.5 / 4.5)}
+ALL = sum(IDF.values())
+ON_HEADING = (IDF["blood"] + IDF["pressure"]) / ALL
+ON_LAST = IDF["pressure"] / ALL
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("outcome_held", [ON_HEADING, 1, 1, 0, 0, ON_LAST]),
+        ("outcome_held_relative", [ON_HEADING, 1, 1, 0, 0, ON_LAST]),
+        ("outcome_rarest", [0, 1, 1, 0, 0, 0]),
+        ("outcome_phrase", [0.5, 1, 0, 0, 0, 0]),
+        ("outcome_heading", [ON_HEADING, ON_HEADING, ON_HEADING, 0, 0, 0]),
+        ("outcome_before", [0, ON_HEADING, 1, 1, 1, 1]),
+        ("intervention_held", [0, 1, 0, 0, 1, 0]),
+        ("comparator_held", [0, 1, 0, 0, 0, 0]),
+        ("arms", [0, 1, 0, 0, 0, 0]),
+    ],
+)
+def test_a_feature_is_what_was_worked_out_by_hand(name: str, expected: list[float]) -> None:
+    feature = next(one for one in RELEVANCE_FEATURES if one.name == name)
+    assert feature.column(PaperColumns(ASKED)).tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "expected"),
+    [
+        ("Tea, compared with water, changes pain, and mood.", ("Tea", "water", "pain, and mood")),
+        ("Drinking tea is not associated with gout.", ("Drinking tea", "", "gout.")),
+        ("Asbestos in mines causes cancer.", ("Asbestos in mines", "", "cancer.")),
+        ("Common food items contain antimony.", ("Common food items", "", "contain antimony.")),
+        ("Increases.", ("Increases.", "", "")),
+        ("", ("", "", "")),
+    ],
+)
+def test_a_hypothesis_is_cut_at_its_verb(hypothesis: str, expected: tuple[str, str, str]) -> None:
+    parts = parts_of(hypothesis)
+    assert (parts.intervention, parts.comparator, parts.outcome) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            "Multiple sclerosis (MS) and heart rates (HRs).",
+            {"ms": ("multiple", "sclerosis"), "hrs": ("heart", "rates")},
+        ),
+        ("The quality of life (QoL) was rated.", {"qol": ("quality", "of", "life")}),
+        ("Tumour necrosis factor (TNF-a) rose.", {"tnfa": ("tumour", "necrosis", "factor")}),
+        ("Tea (see below) and gout (p = 0.3).", {}),
+        ("Interleukins (IL) rose.", {"il": ("interleukins",)}),
+    ],
+)
+def test_abbreviations_are_told_from_other_brackets(sentence: str, expected: dict[str, tuple[str, ...]]) -> None:
+    assert abbreviations([sentence]) == expected
+
+
+def test_words_of_effects_are_no_topic() -> None:
+    assert topic_roots("Tea increases the risks of strokes compared with water") == ("tea", "risk", "stroke", "water")
+
+
+@given(queries())
+def test_every_number_is_finite_and_what_is_kept_for_a_paper_changes_none(query: Query) -> None:
+    paper = finder_columns(query)
+    table = finder_table(paper)
+    assert table.shape == (len(query.sentences), len(FINDER_FEATURES))
+    assert np.isfinite(table).all()
+    assert table.tolist() == feature_table(PaperColumns(query), FINDER_FEATURES).astype(np.float32).tolist()
+
+
+@given(query=queries(min_sentences=1), hypothesis=st.lists(st.sampled_from(WORDS), min_size=1).map(" ".join))
+def test_another_hypothesis_is_heard_after_the_first(query: Query, hypothesis: str) -> None:
+    finder_table(finder_columns(query))
+    other = Query(instance_id="o", paper_id="o", hypothesis=hypothesis, sentences=query.sentences, kinds=query.kinds)
+    assert finder_table(finder_columns(other)).tolist() == (
+        feature_table(PaperColumns(other), FINDER_FEATURES).astype(np.float32).tolist()
+    )
+
+
+def test_every_listening_feature_hears_the_hypothesis() -> None:
+    def table_for(hypothesis: str) -> NDArray[np.float64]:
+        asked = page(hypothesis)
+        longer = replace(asked, sentences=asked.sentences + ("Nothing.",) * 90, kinds=asked.kinds + (Kind.BODY,) * 90)
+        return feature_table(PaperColumns(longer), RELEVANCE_FEATURES)
+
+    first, *others = map(
+        table_for,
+        (ASKED.hypothesis, "Weight, compared with time, changes mmHg.", "Time, compared with weight, changes tea."),
+    )
+    changed = np.any([(first != other).any(axis=0) for other in others], axis=0)
+    # Without a p-value or an abstract on the page, these are 0 whatever is asked.
+    silent = {"match_abstract_rank", *(one.name for one in RELEVANCE_FEATURES if one.name.endswith("_p_value"))}
+    for feature, is_changed in zip(RELEVANCE_FEATURES, changed, strict=True):
+        assert is_changed == (feature.reads_hypothesis and feature.name not in silent), feature.name
+
+
+def test_names_are_their_own_and_sentences_end() -> None:
+    names = [feature.name for feature in FINDER_FEATURES]
+    assert len(set(names)) == len(names)
+    assert all(feature.meaning.endswith(".") for feature in RELEVANCE_FEATURES)
+
+
+@pytest.mark.parametrize("text", ["(AB) ", "a-", "((((", "increases of ", ", changes "])
+def test_a_very_long_text_takes_seconds_at_most(text: str) -> None:
+    started = time.process_time()
+    long = text * (200_000 // SHORTER)
+    feature_table(PaperColumns(page(long)), RELEVANCE_FEATURES)
+    query = Query(instance_id="q", paper_id="p", hypothesis="Tea harms.", sentences=(long,), kinds=(Kind.BODY,))
+    feature_table(PaperColumns(query), RELEVANCE_FEATURES)
+    assert time.process_time() - started < 60 / SHORTER
