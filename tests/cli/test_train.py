@@ -57,9 +57,12 @@ def test_a_training_of_ones_own_is_trained_the_same_way(command: Command, monkey
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("bm25 --data sample -o model", "train: expected one of selector, .*, without a model; got 'bm25'"),
-        ("nope --data sample -o model", "no system or training 'nope'; expected one of selector, "),
-        ("selector:model=x --data sample -o model", "train: expected one of selector, .*; got 'selector:model=x'"),
+        ("bm25 --data sample -o model", "train: expected one of finder, selector, .*, without a model; got 'bm25'"),
+        ("nope --data sample -o model", "no system or training 'nope'; expected one of finder, selector, "),
+        (
+            "selector:model=x --data sample -o model",
+            "train: expected one of finder, selector, .*; got 'selector:model=x'",
+        ),
         (
             "selector:depth=3 --data sample -o model",
             "selector: no option 'depth'; training takes hypothesis, embedding",
