@@ -34,7 +34,7 @@ def test_title_abstract_and_body_are_read_as_such() -> None:
     assert paper.kinds == (Kind.HEADING, Kind.HEADING, *[Kind.ABSTRACT] * 3, Kind.HEADING, *[Kind.BODY] * 6)
     assert {place.page for place in paper.places} == {1}
     assert [place.section for place in paper.places[-2:]] == [("Introduction",)] * 2
-    assert paper.loss.left_out["authors and affiliations"].n_elements == 1
+    assert paper.loss.left_out["author or affiliation"].n_elements == 1
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 3])

@@ -22,7 +22,8 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     """Return how many characters of a line's end go, and what stands between it and the line behind it.
 
     The hyphen at a line's end stays where the text has the word with it, where it has both parts as words of their own,
-    and before a capital or a digit. Both lines come without white space around them, ``words`` from `words_of`.
+    behind a single letter ("p-value"), and before a capital or a digit. Both lines come without white space around
+    them, ``words`` from `words_of`.
 
     >>> words = words_of("A double-blind trial of treatment for long and term")
     >>> [joint(*lines, words) for lines in [("the treat-", "ment"), ("double-", "blind"), ("long-", "term")]]
@@ -38,6 +39,7 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     first, second = left[1].lower(), right[0].lower()
     stays = (
         not (left[1].isalpha() and right[0].islower())
+        or len(first) == 1  # no word is broken behind its first letter
         or f"{first}-{second}" in words
         or (first + second not in words and first in words and second in words)
     )

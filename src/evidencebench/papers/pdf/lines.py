@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from evidencebench.papers.pdf.characters import PdfFont
+from evidencebench.papers.pdf.characters import GENERATED, PdfFont
 from evidencebench.papers.pdf.pages import PdfPage
 
 # In sizes of type.
@@ -135,11 +135,11 @@ def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]
     """Yield the characters of each line."""
     arrays = page.arrays
     group: list[Glyph] = []
-    is_number = True
-    has_space = False
+    is_number, has_space, has_own_space = True, False, False
     for index, character in enumerate(page.text):
         if character.isspace():
             has_space = True
+            has_own_space = has_own_space or not arrays.flags[index] & GENERATED
             continue
         if arrays.directions[index] != page.direction or not page.is_shown(index) or character < " ":
             continue
@@ -148,16 +148,16 @@ def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]
             size = max(styles[arrays.fonts[index]].size, styles[arrays.fonts[last]].size, 1.0)
             gap = (arrays.lefts[index] - arrays.rights[last]) / size
             shift = abs(arrays.baselines[index] - arrays.baselines[last]) / size
-            widest = _NUMBER_GAP if is_number or shift > _SAME_BASELINE else _WIDEST_GAP
+            is_shifted = shift > _SAME_BASELINE
+            widest = _NUMBER_GAP if is_number or is_shifted else _WIDEST_GAP
             if not (-_OVERLAP < gap < widest and shift < _SCRIPT_SHIFT):
                 yield group
                 group, is_number = [], True
-            has_space = bool(group) and (has_space or gap > _SPACE)
-        else:
-            has_space = False
-        group.append(Glyph(index=index, has_space=has_space))
+            # PDFium adds spaces where scripts begin and end, wherever they stand.
+            has_space = bool(group) and (gap > _SPACE or (has_own_space if is_shifted else has_space))
+        group.append(Glyph(index=index, has_space=has_space and bool(group)))
         is_number = is_number and character.isdigit()
-        has_space = False
+        has_space = has_own_space = False
     if group:
         yield group
 

@@ -4,9 +4,10 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from operator import and_
 
 import msgspec
 
@@ -52,6 +53,17 @@ class PdfPage:
     direction: int
     is_recognised: bool
     is_broken: bool
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Sort -> the text that cannot be seen, and that which is turned otherwise than most of the page's."""
+        seen = [self.is_shown(index) for index in range(len(self.text))]
+        turned_away = [direction != self.direction for direction in self.arrays.directions]
+        texts = {
+            "hidden text": "".join(one for one, is_seen in zip(self.text, seen, strict=True) if not is_seen),
+            "rotated text": "".join(compress(self.text, map(and_, seen, turned_away))),
+        }
+        return {sort: text for sort, text in texts.items() if text.strip()}
 
     def is_shown(self, index: int) -> bool:
         """Whether a character can be seen."""

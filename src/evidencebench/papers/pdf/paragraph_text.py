@@ -1,62 +1,102 @@
-"""The text of a paragraph from its lines: words joined over line ends, each character with its place."""
+"""The text of a paragraph from its lines: words joined over line ends, raised numbers told from citations."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
-from evidencebench.papers.pdf.lines import Glyph, PrintedLine
+from evidencebench.papers.line_ends import joint
+from evidencebench.papers.pdf.lines import PrintedLine
 from evidencebench.papers.sourced_text import SourcedText, TextWriter
 
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_HYPHENS = "-\u2010\u00ad"
-_SOFT_HYPHEN = "\u00ad"
-_LAST_WORD = re.compile(r"[\w-]+$")
-_FIRST_WORD = re.compile(r"[\w-]+")
+_DASHES = "\u2013\u2014/"  # at a line's end, nothing stands between them and the next line
+_NUMBERS = re.compile(r"\d{1,3}(?:\s?[,;\u2010-\u2015\u2212-]\s?\d{1,3})*,?")
+_BEHIND_WORD = re.compile(r"[^\W\d_]{2,}[)\]\"'\u2019\u201d%]*$|[.,;:)\]\"'\u2019\u201d%]$")
+# "kg/m", "cm", "per min": what is raised behind them is an exponent.
+_UNIT = re.compile(
+    r"(?:^|[\s\d/(\u00b7\u00d7.*])(?:[kcdm\u00b5\u03bcn]?m|in|ft|sec|min|hr?|[km\u00b5\u03bcn]?g|[md\u00b5\u03bc]?[lL]|[m\u00b5\u03bcn]?mol|"
+    r"days?|weeks?|years?|yr|[k]?Pa|mmHg|cells?|log|chi)$"
+)
 
 
-def vocabulary_of(lines: Iterable[PrintedLine]) -> Counter[str]:
-    """Return how often each word stands within a line, in lower case, hyphens within it kept."""
-    found: Counter[str] = Counter()
-    for line in lines:
-        words = _WORD.findall(line.text.casefold())
-        found.update(words[:-1] if line.text[-1:] in _HYPHENS else words)
-    return found
+@dataclass(slots=True)
+class _Character:
+    text: str
+    start: int  # where it stands in the text of the pages; -1 for a space that the file lacks
+    script: int
 
 
-def text_of_lines(lines: Sequence[PrintedLine], vocabulary: Counter[str]) -> SourcedText:
-    """Return the text of a paragraph's lines."""
+def text_of_lines(
+    lines: Sequence[PrintedLine], words: AbstractSet[str], *, label: Sequence[PrintedLine] = ()
+) -> SourcedText:
+    """Return the text of a paragraph's lines, behind a label such as "Results".
+
+    ``words`` are those of the paper, from `words_of`.
+    """
+    characters = _characters(label, words)
+    if characters:
+        characters.append(_Character(" " if characters[-1].text in ".:?!" else ": ", -1, 0))
+    characters += _characters(lines, words)
     writer = TextWriter()
-    for place, line in enumerate(lines):
-        glyphs = line.glyphs
-        after = lines[place + 1] if place + 1 < len(lines) else None
-        breaks = after is not None and line.text[-1] in _HYPHENS and len(line.text) > 1 and line.text[-2].isalpha()
-        if after is not None and breaks and not keeps_hyphen(line.text, after.text, vocabulary):
-            glyphs = glyphs[:-1]
-        _write(writer, line, glyphs)
-        if after is not None and not breaks:
-            writer.add_mark(" ")
+    place = 0
+    while place < len(characters):
+        stop = place + 1
+        script = characters[place].script
+        while stop < len(characters) and characters[stop].script == script and characters[place].start >= 0:
+            stop += 1
+        run = characters[place:stop]
+        if script > 0:
+            _write_raised(writer, characters[max(0, place - 20) : place], run)
+        else:
+            _write(writer, run)
+        place = stop
     return writer.finish()
 
 
-def keeps_hyphen(line: str, after: str, vocabulary: Counter[str]) -> bool:
-    """Say whether the hyphen at the end of a line belongs to its word, by the words of the rest of the paper."""
-    first, second = _LAST_WORD.search(line[:-1]), _FIRST_WORD.match(after)
-    if line[-1] == _SOFT_HYPHEN or first is None:
-        return False
-    if second is None or not second[0][0].islower():
-        return True  # as in "Mann-Whitney" and "COVID-19"
-    before, behind = first[0].casefold(), second[0].casefold()
-    whole = vocabulary[before + behind]
-    parted = vocabulary[f"{before}-{behind}"]
-    if whole or parted:
-        return parted > whole
-    last = before.rpartition("-")[2]
-    return len(last) == 1 or (vocabulary[last] > 0 and vocabulary[behind.partition("-")[0]] > 0)
+def _characters(lines: Sequence[PrintedLine], words: AbstractSet[str]) -> list[_Character]:
+    found: list[_Character] = []
+    for place, line in enumerate(lines):
+        start = line.page.start
+        for glyph in line.glyphs:
+            if glyph.has_space:
+                is_within = found and found[-1].script == glyph.script
+                found.append(_Character(" ", -1, glyph.script if is_within else 0))
+            found.append(_Character(line.page.text[glyph.index], start + glyph.index, glyph.script))
+        if place + 1 < len(lines):
+            n_cut, between = joint(line.text, lines[place + 1].text, words)
+            if n_cut:
+                del found[-n_cut:]
+            elif line.text[-1] in _DASHES and line.text[-2:-1].isalnum():
+                between = ""
+            if between:
+                found.append(_Character(between, -1, 0))
+    return found
 
 
-def _write(writer: TextWriter, line: PrintedLine, glyphs: Sequence[Glyph]) -> None:
-    start = line.page.start
-    for glyph in glyphs:
-        if glyph.has_space:
-            writer.add_mark(" ")
-        writer.add(line.page.text[glyph.index], start=start + glyph.index)
+def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequence[_Character]) -> None:
+    """Write what is raised: a citation in brackets, ``^`` before an exponent of a number, and all else as it is."""
+    text, behind = "".join(one.text for one in run).strip(), "".join(one.text for one in before)
+    if _NUMBERS.fullmatch(text) and _BEHIND_WORD.search(behind.rstrip()) and not _UNIT.search(behind):
+        is_apart = behind[-1:].isalnum() or behind[-1:] in ")%\u2019\u201d"
+        writer.add_mark(" [" if is_apart else "[")
+        _write(writer, run)
+        writer.add_mark("]")
+        return
+    if behind[-1:].isdigit() and text[-1:].isdigit():
+        writer.add_mark("^")
+    _write(writer, run)
+
+
+def _write(writer: TextWriter, run: Sequence[_Character]) -> None:
+    """Write characters, those that stand side by side in the file at once."""
+    place = 0
+    while place < len(run):
+        stop = place + 1
+        while stop < len(run) and run[stop].start == run[stop - 1].start + 1 > 0:
+            stop += 1
+        text = "".join(one.text for one in run[place:stop])
+        if run[place].start < 0:
+            writer.add_mark(text)
+        else:
+            writer.add(text, start=run[place].start)
+        place = stop

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evidencebench.papers.pdf.lines import PrintedLine, TypeStyle
+from evidencebench.papers.pdf.section_names import section_of
 
 # In sizes of type.
 _INDENT = 0.7
 _SAME_SIZE = 0.06
-_WIDER = 1.25  # of the usual step from line to line: a gap between paragraphs
+_WIDER = 1.25  # of the usual step from line to line: a gap between paragraphs, where a sentence has ended
+_MUCH_WIDER = 1.4  # where none has: sub- and superscripts push lines apart
 _SLACK = 1.0
 _LEAST_STEP = 0.3
+_USUAL_STEP = 1.2
 
 _ENDED = re.compile(r"[.!?:;][\"'\u2019\u201d)\]]*(?:[\d,\u2013-]|\[[\d, \u2013-]+\])*$")
-_BEGINS = re.compile(r"[\"'\u2018\u201c(\[]?(?:[A-Z0-9]|[\u2022\u25cf\u25aa\u2013\u2014-] )")
+BEGINS = re.compile(r"[\"'\u2018\u201c(\[]?(?:[A-Z0-9]|[\u2022\u25cf\u25aa\u2013\u2014-] )")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +75,28 @@ def _is_new(
     before = group[-1]
     size = max(before.size, line.size)
     step = line.baseline - before.baseline
-    widest = max(_WIDER * steps.get(before.style.size, 1.2 * size), 1.05 * size) + 0.5
+    wider = _WIDER if _ENDED.search(before.text) else _MUCH_WIDER
+    widest = wider * max(steps.get(before.style.size, _USUAL_STEP * size), size)
     return (
         before.page is not line.page
         or before.column != line.column
         or not _LEAST_STEP * size < step <= widest
         or abs(before.size - line.size) > _SAME_SIZE * size
+        or _is_section_name(group, line)
         or _changes_style(group, line, styles)
         or _is_indented(group, line, size)
         or _is_broken_off(before, line, size)
+    )
+
+
+def _is_section_name(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
+    """Whether the line, or the one before, is the name of a section, as of two headings below each other."""
+    if len(group) == 1 and section_of(group[0].text):
+        return True
+    return (
+        BEGINS.match(line.text) is not None
+        and section_of(line.text) is not None
+        and (len(group) == 1 or _ENDED.search(group[-1].text) is not None)
     )
 
 
@@ -109,7 +125,7 @@ def _is_broken_off(before: PrintedLine, line: PrintedLine, size: float) -> bool:
     word = line.text.partition(" ")[0]
     width = (line.right - line.left) * len(word) / len(line.text)
     fits = before.right + width + _SLACK * size < line.column[1]
-    return fits and _ENDED.search(before.text) is not None and _BEGINS.match(line.text) is not None
+    return fits and _ENDED.search(before.text) is not None and BEGINS.match(line.text) is not None
 
 
 def is_uniform(line: PrintedLine, trait: str, styles: Sequence[TypeStyle]) -> bool:

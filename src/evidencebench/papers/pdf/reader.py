@@ -1,27 +1,32 @@
 """Read a PDF as a paper."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from evidencebench.papers.blocks import Block, paper_of
-from evidencebench.papers.paper import LeftOut, Loss, Paper
-from evidencebench.papers.pdf.lines import lines_of, styles_of
+from evidencebench.papers.line_ends import words_of
+from evidencebench.papers.losses import LossCount, Part
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.pdf.lines import PrintedLine, lines_of, styles_of
 from evidencebench.papers.pdf.page_edges import line_numbers, running_lines
 from evidencebench.papers.pdf.pages import pages_of
-from evidencebench.papers.pdf.paragraph_text import text_of_lines, vocabulary_of
-from evidencebench.papers.pdf.paragraphs import PrintedParagraph, paragraphs_of
+from evidencebench.papers.pdf.paragraph_text import text_of_lines
+from evidencebench.papers.pdf.paragraphs import BEGINS, PrintedParagraph, paragraphs_of
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
+from evidencebench.papers.pdf.section_names import ABSTRACT_LABEL
 from evidencebench.query import Kind
 
 _BEGINNING = b"%PDF-"
 _HEAD_BYTES = 1024
+_ABSTRACT = "Abstract"
 
-_KINDS = {
-    PartRole.TITLE: Kind.HEADING,
-    PartRole.HEADING: Kind.HEADING,
-    PartRole.ABSTRACT: Kind.ABSTRACT,
-    PartRole.BODY: Kind.BODY,
+# Role -> the kind of its sentences, and the part of the paper that it counts to.
+_READ: dict[PartRole, tuple[Kind, Part]] = {
+    PartRole.TITLE: (Kind.HEADING, "title"),
+    PartRole.HEADING: (Kind.HEADING, "body"),
+    PartRole.ABSTRACT: (Kind.ABSTRACT, "abstract"),
+    PartRole.BODY: (Kind.BODY, "body"),
 }
 
 
@@ -34,25 +39,36 @@ def read_pdf(content: bytes, name: str) -> Paper:
     """Return the paper in a PDF; raises `UnreadableError` if it is scanned, encrypted, damaged or too long."""
     pages, fonts = pages_of(content, name)
     styles = styles_of(fonts)
+    count = LossCount()
+    for page in pages:
+        for sort, text in page.unread.items():
+            count.leave_out(sort, text)
     rows = [lines_of(page, styles) for page in pages]
-    numbers = {one for lines in rows for one in line_numbers(lines)}
-    rows = [[line for line in lines if id(line) not in numbers] for lines in rows]
+    rows = [_without(row, line_numbers(row), "line number", count) for row in rows]
     running = running_lines(rows)
-    lines = [line for page in rows for line in in_reading_order([line for line in page if id(line) not in running])]
-    vocabulary = vocabulary_of(lines)
+    rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
+    lines = [line for row in rows for line in row]
+    words = words_of("\n".join(line.text for line in lines))
     parts = _rejoined(parts_of(paragraphs_of(lines, styles), styles))
-    blocks = list(_blocks(parts, vocabulary))
-    title = next(
-        (block.text.text for block, part in zip(blocks, parts, strict=False) if part.role is PartRole.TITLE), ""
+    title = next((part for part in parts if part.role is PartRole.TITLE), None)
+    blocks = list(_blocks(parts, words, count))
+    return paper_of(
+        blocks,
+        name=name,
+        file_format="PDF",
+        title=text_of_lines(title.paragraph.lines, words).text if title else "",
+        loss=count.loss,
     )
-    left_out: Counter[str] = Counter()
-    n_left_out: Counter[str] = Counter()
-    for part in parts:
-        if part.role not in _KINDS:
-            left_out[part.role.value] += 1
-            n_left_out[part.role.value] += sum(len(line.glyphs) for line in part.paragraph.lines)
-    loss = Loss(left_out={key: LeftOut(n_elements=n, n_characters=n_left_out[key]) for key, n in left_out.items()})
-    return paper_of(blocks, name=name, file_format="PDF", title=title, loss=loss)
+
+
+def _without(
+    lines: Sequence[PrintedLine], unwanted: AbstractSet[int], sort: str, count: LossCount
+) -> list[PrintedLine]:
+    """Return the lines but for those whose identities are unwanted, which are counted."""
+    for line in lines:
+        if id(line) in unwanted:
+            count.leave_out(sort, line.text)
+    return [line for line in lines if id(line) not in unwanted]
 
 
 def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
@@ -60,15 +76,12 @@ def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
     found: list[PaperPart] = []
     before: int | None = None  # where the last running text stands in found
     for part in parts:
-        if part.role in (PartRole.HEADING, PartRole.TITLE):
+        if part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL):
             before = None
         elif part.role in (PartRole.ABSTRACT, PartRole.BODY):
-            if (
-                before is not None
-                and found[before].role is part.role
-                and _goes_on(found[before].paragraph, part.paragraph)
-            ):
-                lines = (*found[before].paragraph.lines, *part.paragraph.lines)
+            last = None if before is None else found[before]
+            if last and before is not None and last.role is part.role and _goes_on(last.paragraph, part.paragraph):
+                lines = (*last.paragraph.lines, *part.paragraph.lines)
                 found[before] = PaperPart(paragraph=PrintedParagraph(lines=lines), role=part.role)
                 continue
             before = len(found)
@@ -78,28 +91,33 @@ def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
 
 def _goes_on(first: PrintedParagraph, second: PrintedParagraph) -> bool:
     last, line = first.lines[-1], second.lines[0]
-    if first.is_ended:
-        return False
     is_elsewhere = last.page is not line.page or last.column != line.column
-    return is_elsewhere or line.text[0].islower()
+    return not first.is_ended and (is_elsewhere or not BEGINS.match(line.text))
 
 
-def _blocks(parts: Sequence[PaperPart], vocabulary: Counter[str]) -> Iterator[Block]:
+def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: LossCount) -> Iterator[Block]:
     path: list[tuple[int, str]] = []
+    label: tuple[PrintedLine, ...] = ()
     for part in parts:
-        kind = _KINDS.get(part.role)
-        if kind is None:
+        lines = part.paragraph.lines
+        if part.role is PartRole.LABEL:
+            label = lines
             continue
-        text = text_of_lines(part.paragraph.lines, vocabulary)
-        if not text.text:
+        if part.role not in _READ:
+            count.leave_out(part.role.value, part.paragraph.text)
             continue
-        if part.role is PartRole.HEADING:
-            path = [(level, title) for level, title in path if level < part.level]
-        yield Block(
-            text=text,
-            kind=kind,
-            section=tuple(title for _, title in path),
-            page=part.paragraph.lines[0].page.number,
-        )
+        kind, counted = _READ[part.role]
+        path = [(level, title) for level, title in path if level < part.level or kind is not Kind.HEADING]
+        text = text_of_lines(lines, words, label=label if kind is Kind.ABSTRACT else ())
+        count.read(counted, "".join(line.text for line in lines))
+        count.keep(counted, "".join(line.text for line in lines))
+        label = ()
+        section = (_ABSTRACT,) if kind is Kind.ABSTRACT else tuple(title for _, title in path)
+        if kind is Kind.ABSTRACT and (found := ABSTRACT_LABEL.match(text.text)):
+            word = text[: len(found[0].rstrip(" .:-\u2013\u2014"))]
+            yield Block(text=word, kind=Kind.HEADING, page=lines[0].page.number)
+            text = text[found.end() :]
+        if text.text:
+            yield Block(text=text, kind=kind, section=section, page=lines[0].page.number)
         if part.role is PartRole.HEADING:
             path.append((part.level, text.text))

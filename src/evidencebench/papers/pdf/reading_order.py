@@ -14,6 +14,7 @@ _MOST_BLOCKS = 1000
 
 _MOST_CUTS = 40
 _GUTTER = 0.6  # the narrowest white space between columns, in sizes of type
+_OVERFULL = 8  # of so many lines, one may reach into the next column
 _FARTHEST = 1.75  # from line to line of a block, in sizes of type
 
 
@@ -47,7 +48,7 @@ def _blocks(lines: Sequence[PrintedLine]) -> list[_Block]:
         _Block(
             lines=tuple(group),
             left=min(line.left for line in group),
-            right=max(line.right for line in group),
+            right=sorted(line.right for line in group)[-1 - len(group) // _OVERFULL],
             top=min(line.top for line in group),
             bottom=max(line.bottom for line in group),
         )

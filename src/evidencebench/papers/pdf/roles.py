@@ -4,20 +4,24 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
+from typing import TypeAlias
 
 from evidencebench.papers.pdf.lines import TypeStyle
 from evidencebench.papers.pdf.paragraphs import PrintedParagraph, is_uniform
 from evidencebench.papers.pdf.section_names import (
     ABSTRACT_LABEL,
-    ABSTRACT_PART,
     CAPTION,
     KEYWORDS,
-    NUMBERING,
     PICTURES,
     SectionSort,
+    is_abstract_part,
     name_of,
     section_of,
 )
+from evidencebench.papers.section_titles import number_of
+
+_Rank: TypeAlias = tuple[int, bool, bool, bool]
 
 # In points.
 _LARGER = 0.5  # than the body
@@ -32,6 +36,8 @@ _LEAST_ABSTRACT = 300  # where no heading says that it is one
 _LEAST_PROSE = 60
 
 _LEAST_TITLE_WORDS = 4
+_LONGEST_PLAIN_NAME = 4  # words of a heading that may look like the text below it
+_LEAST_SMALL = 0.5  # the share of words in small letters in sentences
 _LEAST_CAPITALS = 4
 _PROSE_WIDTH = 0.6  # of the column
 
@@ -41,15 +47,16 @@ class PartRole(StrEnum):
 
     TITLE = "title"
     HEADING = "heading"
+    LABEL = "label of a part of the abstract"
     ABSTRACT = "abstract"
     BODY = "body"
-    AUTHORS = "authors and affiliations"
-    KEYWORDS = "keywords"
+    AUTHORS = "author or affiliation"
+    KEYWORDS = "keyword"
     TABLE = "table"
     FIGURE = "figure"
-    FOOTNOTE = "footnote"
+    NOTE = "note in small type"
     REFERENCES = "references"
-    BACK_MATTER = "back matter"
+    BACK_MATTER = "other back matter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,21 +80,28 @@ class _Reading:
         self._paragraphs, self._styles = paragraphs, styles
         self._body = _body_style(paragraphs)
         self._title = _title(paragraphs, self._body)
-        self._levels = _levels([one for one in paragraphs if one is not self._title], self._body, styles)
+        headings = [one for one in paragraphs if one is not self._title and _is_heading(one, self._body, styles)]
+        self._levels = _levels(headings, styles)
+        self._names = Counter(name_of(heading.text) for heading in headings)
         self._has_abstract = any(
             section_of(one.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(one.text) for one in paragraphs
         )
         self._state = PartRole.BODY if self._title is None else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
         self._float: PartRole | None = None  # the table that paragraphs may belong to
-        self._labels: dict[str, object] = {}  # of the abstract's parts -> how they stand out
-        self._is_abstract_headed = False  # by the paragraph before this one
+        self._abstract: _Rank | None = None  # how the abstract's heading stands out
+        self._parts: dict[str, _Rank] = {}  # of the abstract -> how their names stand out
+        self._ranks: set[_Rank] = set()  # of the body's headings
+        self._size = 0.0  # of the text right below the last heading; 0: none has come
+        self._is_headed = False  # whether a heading stands right before
 
     def parts(self) -> Iterator[PaperPart]:
         """Yield the paragraphs with their roles."""
         for paragraph in self._paragraphs:
             role, level = self._role(paragraph)
-            self._is_abstract_headed = role is PartRole.HEADING and self._state is PartRole.ABSTRACT
+            if self._is_headed and role in (PartRole.ABSTRACT, PartRole.BODY):
+                self._size = paragraph.style.size
+            self._is_headed = role in (PartRole.HEADING, PartRole.LABEL)
             yield PaperPart(paragraph=paragraph, role=role, level=level)
 
     def _role(self, paragraph: PrintedParagraph) -> tuple[PartRole, int]:
@@ -97,14 +111,17 @@ class _Reading:
         role = self._float_role(paragraph, level)
         if role is None and KEYWORDS.match(text):
             role = PartRole.KEYWORDS
+            self._state = PartRole.BODY if self._state is PartRole.ABSTRACT else self._state
         if role is not None:
             return role, 0
         if level and (found := self._heading(paragraph, level)):
             return found
         if not level and self._state is PartRole.AUTHORS:
             self._state = self._front(text, is_prose=_is_prose(paragraph, self._body))
-        is_note = paragraph.style.size < self._body.size - _SMALLER and not _is_prose(paragraph, self._body)
-        return PartRole.FOOTNOTE if is_note and self._state is PartRole.BODY else self._state, 0
+        is_running = self._state in (PartRole.ABSTRACT, PartRole.BODY) and not self._is_headed
+        usual = min(self._body.size, self._size or self._body.size)
+        is_note = is_running and paragraph.style.size < usual - _SMALLER
+        return PartRole.NOTE if is_note else self._state, 0
 
     def _float_role(self, paragraph: PrintedParagraph, level: int) -> PartRole | None:
         """Return what a caption, or what belongs to a table, is; None for anything else."""
@@ -113,27 +130,21 @@ class _Reading:
             is_figure = caption["what"].lower().startswith(PICTURES)
             self._float = None if is_figure else PartRole.TABLE
             return PartRole.FIGURE if is_figure else PartRole.TABLE
-        if _is_prose(paragraph, self._body) or (level and (section_of(text) or NUMBERING.match(text))):
+        is_heading = level and (section_of(text) or number_of(text) or _rank(paragraph, self._styles) in self._ranks)
+        if is_heading or _is_prose(paragraph, self._body):
             self._float = None
         return self._float
 
     def _heading(self, paragraph: PrintedParagraph, level: int) -> tuple[PartRole, int] | None:
         """Return the role and the level of a heading; None where it belongs to what is left out."""
-        name, section = name_of(paragraph.text).lower(), section_of(paragraph.text)
+        name, section, rank = name_of(paragraph.text), section_of(paragraph.text), _rank(paragraph, self._styles)
         if section is SectionSort.ABSTRACT:
-            self._state = PartRole.ABSTRACT
+            self._state, self._abstract = PartRole.ABSTRACT, rank
             return PartRole.HEADING, 1
-        # The abstract's first part begins right behind "Abstract"; the others look like it.
-        rank = _rank(paragraph, self._styles)
-        may_be_part = rank in self._labels.values() if self._labels else self._is_abstract_headed
-        if (
-            self._state is PartRole.ABSTRACT
-            and may_be_part
-            and ABSTRACT_PART.fullmatch(name)
-            and name not in self._labels
-        ):
-            self._labels[name] = rank
-            return PartRole.HEADING, 2
+        if self._is_part(paragraph, name, rank):
+            self._state = PartRole.ABSTRACT
+            self._parts[name] = rank
+            return PartRole.LABEL, 0
         if section in (SectionSort.REFERENCES, SectionSort.BACK_MATTER):
             self._state = PartRole.REFERENCES if section is SectionSort.REFERENCES else PartRole.BACK_MATTER
             return self._state, 0
@@ -142,13 +153,33 @@ class _Reading:
             return None
         if self._state is not PartRole.BODY:
             self._state, self._top = PartRole.BODY, level - 1
+        self._ranks.add(rank)
         return PartRole.HEADING, max(1, level - self._top)
+
+    def _is_part(self, paragraph: PrintedParagraph, name: str, rank: _Rank) -> bool:
+        """Whether a heading stands within the abstract.
+
+        The first stands right behind the abstract's heading, and the others look like it. Where the abstract has no
+        heading, the body has one of the same name, or another style.
+        """
+        is_known = is_abstract_part(paragraph.text)
+        if self._state is PartRole.ABSTRACT:
+            is_lower = self._abstract is not None and rank > self._abstract
+            is_like = rank in self._parts.values() if self._parts else self._is_headed
+            return is_like and name not in self._parts and (is_known or is_lower)
+        if self._state is not PartRole.AUTHORS or self._has_abstract or not is_known:
+            return False
+        below = next(after for one, after in pairwise((*self._paragraphs, paragraph)) if one is paragraph)
+        return self._names[name] > 1 or below.style != self._body
 
     def _front(self, text: str, *, is_prose: bool) -> PartRole:
         """Return what a paragraph behind the title is."""
         if ABSTRACT_LABEL.match(text):
             return PartRole.ABSTRACT
-        if not self._has_abstract and is_prose and len(text) > (_LEAST_ABSTRACT if self._levels else _LEAST_PROSE):
+        words = text.split()
+        is_sentence = sum(word[0].islower() for word in words) > _LEAST_SMALL * len(words)
+        least = _LEAST_ABSTRACT if self._levels else _LEAST_PROSE
+        if not self._has_abstract and is_prose and is_sentence and len(text) > least:
             return PartRole.ABSTRACT if self._levels else PartRole.BODY
         return PartRole.AUTHORS
 
@@ -187,7 +218,7 @@ def _is_heading(paragraph: PrintedParagraph, body: TypeStyle, styles: Sequence[T
         or style.size < body.size - _MUCH_SMALLER
     ):
         return False
-    if section is not None:
+    if section is not None and (section is not SectionSort.BACK_MATTER or len(text.split()) <= _LONGEST_PLAIN_NAME):
         return len(paragraph.lines) == 1
     is_bold = all(is_uniform(line, "is_bold", styles) for line in paragraph.lines)
     is_italic = all(is_uniform(line, "is_italic", styles) for line in paragraph.lines)
@@ -200,22 +231,20 @@ def _is_heading(paragraph: PrintedParagraph, body: TypeStyle, styles: Sequence[T
     return is_distinct and not (text[-1] == "." and len(text) > _LONGEST_SENTENCE_HEADING)
 
 
-def _levels(paragraphs: Sequence[PrintedParagraph], body: TypeStyle, styles: Sequence[TypeStyle]) -> Mapping[int, int]:
+def _levels(headings: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -> Mapping[int, int]:
     """Return the identity of each heading -> its level: by its number, or else by how much it stands out."""
-    headings = [paragraph for paragraph in paragraphs if _is_heading(paragraph, body, styles)]
     ranks = {id(heading): _rank(heading, styles) for heading in headings}
-    order = sorted(set(ranks.values()))
-    numbers = {id(heading): NUMBERING.match(heading.text) for heading in headings}
-    depths = {key: found["number"].count(".") + 1 for key, found in numbers.items() if found}
-    usual: dict[tuple[int, bool, bool, bool], Counter[int]] = defaultdict(Counter)
+    depths = {id(heading): len(number_of(heading.text)) for heading in headings}
+    usual: dict[_Rank, Counter[int]] = defaultdict(Counter)
     for key, depth in depths.items():
-        usual[ranks[key]][depth] += 1
-    levels = {rank: place for place, rank in enumerate(order, start=1)}
+        if depth:
+            usual[ranks[key]][depth] += 1
+    levels = {rank: place for place, rank in enumerate(sorted(set(ranks.values())), start=1)}
     levels |= {rank: counts.most_common(1)[0][0] for rank, counts in usual.items()}
-    return {key: depths.get(key, levels[rank]) for key, rank in ranks.items()}
+    return {key: depths[key] or levels[rank] for key, rank in ranks.items()}
 
 
-def _rank(heading: PrintedParagraph, styles: Sequence[TypeStyle]) -> tuple[int, bool, bool, bool]:
+def _rank(heading: PrintedParagraph, styles: Sequence[TypeStyle]) -> _Rank:
     """Return how a heading stands out, the more the smaller."""
     is_bold = all(is_uniform(line, "is_bold", styles) for line in heading.lines)
     is_italic = all(is_uniform(line, "is_italic", styles) for line in heading.lines)

@@ -3,14 +3,15 @@
 import re
 from enum import StrEnum
 
-NUMBERING = re.compile(r"(?P<number>(?:\d{1,2}|[IVX]{1,4})(?:\.\d{1,2}){0,4})(?:[.)]\s*|\s+)(?=[A-Z])")
-"""The number before a heading."""
+from evidencebench.papers.section_titles import plain_title
 
 CAPTION = re.compile(
-    r"(?P<what>table|fig(?:ure|\.)?|box|scheme|chart|plate|panel|(?:additional|supplementary) (?:file|table|figure))\s*"
-    r"(?:S?\d+|[IVX]+)[A-Za-z]?\s*(?:[.:|\u2014\u2013-]|$|(?=[A-Z(\u201c\[]))",
-    re.IGNORECASE,
+    r"(?P<what>(?i:table|fig(?:ure|\.)?|box|scheme|chart|plate|panel|"
+    r"(?:additional|supplementary) (?:file|table|figure)))\s*(?:S?\d+|[IVX]+)[A-Za-z]?\s*"
+    r"(?:[.:|\u2014\u2013-]\s*(?![a-z])|$|(?=(?!Is |In )[A-Z(\u201c\[]))"
 )
+"""How a caption begins; "Table 1 shows" begins a sentence."""
+
 PICTURES = ("fig", "scheme", "chart", "plate")
 """How captions of pictures begin; the others are those of tables and boxes."""
 
@@ -22,15 +23,14 @@ ABSTRACT_LABEL = re.compile(
 KEYWORDS = re.compile(r"(?:key ?-?words?(?: and phrases)?|index terms|mesh terms)\b", re.IGNORECASE)
 """How the paragraph of keywords begins."""
 
-ABSTRACT_PART = re.compile(
+_PART = re.compile(
     r"(?:background|introduction|context|objectives?|aims?|purpose|rationale|hypothes[ei]s|importance|question|methods?|"
-    r"materials and methods|methodology|design|setting|participants|patients|subjects|interventions?|exposures?|"
-    r"main outcomes?(?: and)?(?: measures?)?|measurements?|data sources|study selection|results?|findings|"
-    r"main results|limitations|discussion|interpretation|conclusions?|significance|trial registration|registration|"
-    r"funding|methodology/principal findings|conclusions?/significance)(?: and [a-z]+)?",
-    re.IGNORECASE,
+    r"(?:materials?|patients|subjects) and methods|methodology|(?:study )?design|setting|participants|patients|"
+    r"subjects|interventions?|exposures?|(?:main |primary )?outcomes?(?: and)?(?: measures?)?|measurements?|"
+    r"data sources|study selection|results?|findings|main results|limitations|discussion|interpretation|"
+    r"conclusions?|significance|(?:clinical )?trial registration(?: number)?|registration|funding|"
+    r"methodology/principal findings|conclusions?/significance)(?:(?:,| and|/) ?[a-z ]+)?"
 )
-"""A heading within an abstract."""
 
 
 class SectionSort(StrEnum):
@@ -47,22 +47,23 @@ _NAMES = {
     SectionSort.BODY: (
         r"background|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|"
         r"methods?(?: and materials?)?|experimental(?: section| procedures)?|results?(?: and discussion)?|"
-        r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?|statistical analys[ei]s"
+        r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?|statistical analys[ei]s|appendix.*"
     ),
     SectionSort.REFERENCES: (
-        r"references?(?: and notes| cited)?|bibliography|literature(?: cited)?|works cited|notes and references"
+        r"references?(?: and notes| cited| list)?|bibliography|literature(?: cited)?|works cited|notes and references"
     ),
     SectionSort.BACK_MATTER: (
-        r"acknowledge?ments?.*|funding.*|(?:financial )?disclosures?.*|(?:declaration|statement)s? of .*|declarations|"
-        r"(?:potential |financial )?(?:competing|conflicting|conflicts?).*interests?.*|"
-        r"authors?['\u2019]?s?['\u2019]? (?:contributions?|information|details|disclosures?).*|contributors.*|"
-        r"contributions|pre-?publication history|supplementary (?:materials?|information|data)|supporting information|"
-        r"additional (?:files?|information)|(?:list of )?abbreviations(?: used)?|data (?:availability|sharing).*|"
-        r"availability of data.*|consent for publication|ethics approval.*|grant support|"
-        r"sources? of (?:funding|support)|footnotes|publisher['\u2019]s note|open access|appendix.*"
+        r"(?:acknowledge?ments?|funding|contributors|ethics approval|availability of data|(?:financial )?disclosures?|"
+        r"(?:declaration|statement)s? of|data (?:availability|sharing)|(?:potential |financial )?"
+        r"(?:competing|conflicting|conflicts?)(?: of)?(?: financial)? interests?|authors?['\u2019]?s?['\u2019]? "
+        r"(?:contributions?|information|details|disclosures?))(?:[ ,/][^.]{0,50})?|"
+        r"declarations|contributions|pre-?publication history|supplementary (?:materials?|information|data)|"
+        r"supporting information|additional (?:files?|information)|(?:list of )?abbreviations(?: used)?|"
+        r"consent for publication|grant support|sources? of (?:funding|support)|footnotes|"
+        r"publisher['\u2019]s note|open access"
     ),
 }
-_PATTERNS = {section: re.compile(names, re.IGNORECASE) for section, names in _NAMES.items()}
+_PATTERNS = {section: re.compile(names) for section, names in _NAMES.items()}
 _LEAST_SPACED = 4  # letters of a word that is spaced out
 
 
@@ -76,8 +77,13 @@ def section_of(heading: str) -> SectionSort | None:
     return next((section for section, pattern in _PATTERNS.items() if pattern.fullmatch(name)), None)
 
 
+def is_abstract_part(heading: str) -> bool:
+    """Say whether a heading is one of those within abstracts."""
+    return _PART.fullmatch(name_of(heading)) is not None
+
+
 def name_of(heading: str) -> str:
-    """Return a heading without its number and the stop behind it, spaced letters drawn together."""
-    name = NUMBERING.sub("", heading, count=1).strip().rstrip(".:").strip()
+    """Return a heading as `plain_title` does, letters that are spaced out drawn together."""
+    name = plain_title(heading)
     letters = name.split()
     return "".join(letters) if len(letters) >= _LEAST_SPACED and all(len(one) == 1 for one in letters) else name
