@@ -19,7 +19,7 @@ COMMANDS = {
     "systems": "List the systems with their options and defaults.",
     "tasks": "List the tasks: how many sentences and aspects count.",
     "data": "Validate, describe, show, solve, convert, download data.",
-    "papers": "Fetch the files of papers.",
+    "papers": "Fetch the files of papers, and show what is read from them.",
     "llm": "List providers, show prompts and replies, serve a fake model.",
     "cache": "List, prune and export what is kept between runs.",
     "find": "Find the evidence in papers of your own.",

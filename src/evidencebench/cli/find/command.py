@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_paper
+from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_papers
 from evidencebench.cli.output import OutputFile, print_json, print_table, prose_width, refuse_existing, tell_written
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
@@ -21,6 +22,7 @@ from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record
 from evidencebench.pages.findings.words import CHANCE_MEANING, chance_text, paper_text, place_text, told
+from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.storage.whole_file import write_whole
@@ -168,15 +170,16 @@ def _find_all(
         if len(names) * len(hypotheses) > 1:
             on_progress(number, len(names))
         try:
-            paper = read_paper(name)
+            papers = read_papers(name)
         except DataError as error:
             failed.append(error)
             continue
-        for hypothesis in hypotheses:
+        failed.extend(paper for paper in papers if isinstance(paper, DataError))
+        for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
             try:
                 found = find_evidence(system, paper, hypothesis, brief=brief, wish=wish, settle=settle)
             except ReplyError as error:
-                failed.append(ReplyError(f"{name}: {error}"))
+                failed.append(ReplyError(f"{paper.name}: {error}"))
             else:
                 findings.append(found)
     return findings, failed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.read import read, read_content
+from evidencebench.papers.read import read_all, read_all_content
 from evidencebench.storage.reading import read_stream, read_whole
 
 STANDARD_INPUT = "-"
@@ -33,15 +33,15 @@ def _is_hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
-def read_paper(name: str) -> Paper:
-    """Return the paper of a file, or of standard input; raises `UnreadableError`."""
+def read_papers(name: str) -> list[Paper | UnreadableError]:
+    """Return each paper of a file, or of standard input, or why it cannot be read; raises `UnreadableError`."""
     if name != STANDARD_INPUT:
-        return read(Path(name))
+        return read_all(Path(name))
     try:
         content = read_stream(sys.stdin.buffer)
     except OSError as error:
         raise UnreadableError(f"standard input: cannot be read: {error.strerror}") from error
-    return read_content(content, name="standard input")
+    return read_all_content(content, name="standard input")
 
 
 def read_hypotheses(path: Path) -> tuple[str, ...]:

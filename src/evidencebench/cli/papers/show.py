@@ -1,0 +1,143 @@
+"""``evidencebench papers show``."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.find.inputs import paper_names, read_papers
+from evidencebench.cli.output import print_json, print_prose, prose_width
+from evidencebench.errors import DataError
+from evidencebench.papers.paper import Loss, Paper
+from evidencebench.papers.section_titles import is_abstract_title
+from evidencebench.query import Kind
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+_SIGNS = {Kind.HEADING: "#", Kind.ABSTRACT: ">", Kind.BODY: " "}
+_DEEPEST = 4  # sections within each other that are set in
+
+
+@click.command(name="show")
+@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
+@click.option("--loss", "only_loss", is_flag=True, help="Only what was kept of the file, and what was left out.")
+@click.option("--sentences", "as_lines", is_flag=True, help="One sentence a line, as 'find' reads plain text.")
+@options.as_json
+@click.pass_context
+def command(ctx: click.Context, *, files: tuple[str, ...], only_loss: bool, as_lines: bool, as_json: bool) -> None:
+    """Show what is read from files of papers.
+
+    FILE is a paper in any format, a folder of papers, or - for standard input.
+    Shown are title, ids and format, then the sentences, numbered from 0: # marks a
+    heading, > the abstract. At the end stands how many characters were kept, and
+    what was left out, by its sort. White space is not counted.
+
+    With --sentences, the headings Abstract and Body are added where a file has
+    none. Exit code 1: some papers could not be read.
+
+    \b
+    Examples:
+      evidencebench papers show paper.xml
+      evidencebench papers show papers/ --loss
+      evidencebench papers show paper.pdf --sentences > paper.txt
+      evidencebench papers show paper.xml --json
+    """
+    if only_loss + as_lines + as_json > 1:
+        raise click.UsageError("expected at most one of --loss, --sentences and --json")
+    papers, n_failed = _read(files)
+    if as_json:
+        print_json([_record(paper) for paper in papers])
+    for number, paper in enumerate([] if as_json else papers):
+        if number:
+            click.echo()
+        if as_lines:
+            click.echo("\n".join(_lines(paper)))
+            continue
+        _print_head(paper)
+        if not only_loss:
+            _print_sentences(paper)
+        _print_loss(paper.loss)
+    ctx.exit(1 if n_failed else 0)
+
+
+def _read(files: Sequence[str]) -> tuple[list[Paper], int]:
+    """Return the papers, and how many could not be read, which are told."""
+    papers: list[Paper] = []
+    n_failed = 0
+    for name in paper_names(files):
+        try:
+            found: Sequence[Paper | DataError] = read_papers(name)
+        except DataError as error:
+            found = [error]
+        for one in found:
+            if isinstance(one, Paper):
+                papers.append(one)
+            else:
+                n_failed += 1
+                click.echo(f"error: {printable(str(one))}", err=True)
+    return papers, n_failed
+
+
+def _record(paper: Paper) -> dict[str, Any]:
+    rows = zip(paper.sentences, paper.kinds, paper.places, paper.spans, strict=True)
+    return {
+        "name": paper.name,
+        "format": paper.format,
+        "title": paper.title,
+        "ids": dict(paper.ids),
+        "sentences": [
+            {"index": index, "kind": kind.value, "text": text, **asdict(place), **asdict(span)}
+            for index, (text, kind, place, span) in enumerate(rows)
+        ],
+        "loss": {
+            "n_characters": dict(paper.loss.n_characters),
+            "n_kept": dict(paper.loss.n_kept),
+            "left_out": {sort: asdict(out) for sort, out in paper.loss.left_out.items()},
+        },
+    }
+
+
+def _lines(paper: Paper) -> Iterator[str]:
+    """Yield the lines of a plain text with the same sentences and kinds."""
+    before, around = None, tuple[str, ...]()
+    for text, kind, place in zip(paper.sentences, paper.kinds, paper.places, strict=True):
+        if kind is Kind.ABSTRACT and before is not kind and not any(map(is_abstract_title, around)):
+            yield "# Abstract"
+        if kind is Kind.BODY and before is Kind.ABSTRACT:
+            yield "# Body"
+        if kind is Kind.HEADING:
+            around = (*place.section, text)
+            yield f"{'#' * len(around)} {printable(text)}"
+        else:
+            yield printable(text)
+        before = kind
+
+
+def _print_head(paper: Paper) -> None:
+    print_prose(printable(paper.title or "(no title)"))
+    ids = "".join(f", {key} {value}" for key, value in paper.ids.items())
+    print_prose(printable(f"{paper.name}: {paper.format}{ids}"))
+
+
+def _print_sentences(paper: Paper) -> None:
+    click.echo()
+    width, page = len(str(len(paper.sentences))), None
+    for index, (text, kind, place) in enumerate(zip(paper.sentences, paper.kinds, paper.places, strict=True)):
+        if place.page != page:
+            page = place.page
+            click.echo(f"{'':>{width}} [page {page}]")
+        depth = min(_DEEPEST, len(place.section))
+        head = f"{index:>{width}} {_SIGNS[kind]} {'  ' * depth}"
+        click.echo(click.wrap_text(printable(text), prose_width(), head, " " * len(head)))
+    click.echo()
+
+
+def _print_loss(loss: Loss) -> None:
+    n_characters, n_kept = sum(loss.n_characters.values()), sum(loss.n_kept.values())
+    parts = ", ".join(f"{part} {loss.n_kept.get(part, 0):,} of {n:,}" for part, n in loss.n_characters.items())
+    share = "all" if n_kept == n_characters else f"{100 * loss.share_kept:.2f} %"
+    print_prose(f"kept: {share} of the {counted(n_characters, 'character')}: {parts}")
+    for sort, out in loss.left_out.items():
+        print_prose(f"left out: {sort}: {out.n_elements:,}, of {counted(out.n_characters, 'character')}")

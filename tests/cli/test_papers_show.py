@@ -1,0 +1,119 @@
+"""``evidencebench papers show``, and several papers in a file."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.cli.main import cli
+from evidencebench.papers.read import read_content
+from evidencebench.query import Kind
+
+ARTICLE = """<article><front><article-meta><article-id pub-id-type="pmid">{id}</article-id>
+<title-group><article-title>Tea and pressure</article-title></title-group>
+{abstract}</article-meta></front>
+<body>{body}<fig><caption><p>A cup</p></caption></fig></body></article>"""
+ABSTRACT = "<abstract><p>Tea lowered it. No harm was seen.</p></abstract>"
+BODY = f"""<sec><title>Results</title>
+<sec><title>Pressure</title><p>It fell by 3 mmHg{" in adults" * 12}.</p></sec></sec>
+<sec><title>Abstract ideas</title><p>They are not.</p></sec>"""
+PAPER = ARTICLE.format(id=7, abstract=ABSTRACT, body=BODY)
+
+
+def shown(*arguments: str, text: str = PAPER) -> Result:
+    return CliRunner().invoke(cli, ["papers", "show", *arguments], input=text)
+
+
+def test_the_paper_is_shown_with_numbers_kinds_and_what_was_left_out() -> None:
+    result = shown("-")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[:6] == [
+        "Tea and pressure",
+        "standard input: JATS XML, pmid 7",
+        "",
+        "0 # Tea and pressure",
+        "1 >   Tea lowered it.",
+        "2 >   No harm was seen.",
+    ]
+    assert "4 #   Pressure" in lines
+    assert lines[5 + lines[5:].index("4 #   Pressure") + 1].startswith("5       It fell by 3 mmHg in adults")
+    assert "kept: all of the 190 characters: title 14 of 14, abstract 27 of 27, body 149 of 149" in result.output
+    assert "left out: figure: 1, of 4 characters" in lines
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_loss_alone_is_shown_on_request() -> None:
+    result = shown("-", "--loss")
+    assert "Tea lowered it" not in result.output
+    assert "kept: all of the 190" in result.output
+
+
+def test_json_has_places_and_offsets() -> None:
+    (paper,) = json.loads(shown("-", "--json").output)
+    assert (paper["title"], paper["ids"], paper["format"]) == ("Tea and pressure", {"pmid": "7"}, "JATS XML")
+    row = paper["sentences"][1]
+    assert (row["kind"], row["section"], row["paragraph"], row["page"]) == ("abstract", ["Abstract"], 0, None)
+    assert PAPER[row["start"] : row["stop"]] == row["text"] == "Tea lowered it."
+    assert paper["loss"]["left_out"] == {"figure": {"n_elements": 1, "n_characters": 4}}
+
+
+def test_hostile_text_is_printed_as_text() -> None:
+    result = shown("-", text=ARTICLE.format(id=1, abstract="", body="<p>Tea \u202e\u009b31m fell.</p>"))
+    assert "\u202e" not in result.output
+    assert "\u009b" not in result.output
+
+
+def lines_of(paragraphs: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    abstract = "".join(f"<p>{text}</p>" for kind, text in paragraphs if kind == "abstract")
+    body = "".join(f"<{kind}>{text}</{kind}>" for kind, text in paragraphs if kind != "abstract")
+    return f"<abstract>{abstract}</abstract>", body.replace("<sec>", "<sec><title>").replace("</sec>", "</title></sec>")
+
+
+@given(st.lists(st.tuples(st.sampled_from(["abstract", "p", "sec"]), st.sampled_from(["Tea fell.", "It rose 5."]))))
+def test_lines_of_sentences_are_read_again_as_the_same_paper(paragraphs: list[tuple[str, str]]) -> None:
+    abstract, body = lines_of(paragraphs)
+    text = ARTICLE.format(id=1, abstract=abstract, body=f"{body}<p>End here.</p>")
+    first = read_content(text.encode(), name="tea.xml")
+    again = read_content(shown("-", "--sentences", text=text).output.encode(), name="tea.txt")
+    assert again.title == first.title
+    added = {"Abstract", "Body"}
+    rows = [row for row in zip(again.kinds, again.sentences, strict=True) if row[1] not in added]
+    assert rows == list(zip(first.kinds, first.sentences, strict=True))
+
+
+def test_papers_that_cannot_be_read_are_told_and_the_others_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text("<article><body><p>Tea")
+    (tmp_path / "b.xml").write_text(PAPER)
+    result = shown(str(tmp_path), "--loss")
+    assert result.exit_code == 1
+    assert "a.xml: line 1, column 22: expected </p>, got the end of the file" in result.stderr
+    assert "b.xml: JATS XML" in result.stdout
+
+
+def test_one_way_of_showing_is_chosen() -> None:
+    result = shown("-", "--loss", "--json")
+    assert result.exit_code == 2
+    assert "expected at most one of --loss, --sentences and --json" in result.output
+
+
+def test_each_paper_of_a_set_is_asked_and_those_without_a_body_are_told(tmp_path: Path) -> None:
+    papers = [ARTICLE.format(id=number, abstract="", body="<p>Tea lowered it.</p>") for number in (1, 2)]
+    bare = ARTICLE.format(id=3, abstract=ABSTRACT, body="")
+    path = tmp_path / "set.xml"
+    path.write_text(f"<articles>{''.join(papers)}{bare}</articles>")
+    result = CliRunner().invoke(cli, ["find", "Tea lowered it.", str(path), "--json"])
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)["findings"]
+    assert [one["paper"] for one in found] == [f"{path}#1", f"{path}#2"]
+    assert f"{path}#3: JATS XML: expected a paper with its body, got metadata only" in result.stderr
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_its_sign(kind: Kind) -> None:
+    rows = json.loads(shown("-", "--json").output)[0]["sentences"]
+    assert kind.value in [row["kind"] for row in rows]
