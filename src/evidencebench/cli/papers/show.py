@@ -136,8 +136,9 @@ def _print_sentences(paper: Paper) -> None:
 
 def _print_loss(loss: Loss) -> None:
     n_characters, n_kept = sum(loss.n_characters.values()), sum(loss.n_kept.values())
-    parts = ", ".join(f"{part} {loss.n_kept.get(part, 0):,} of {n:,}" for part, n in loss.n_characters.items())
     share = "all" if n_kept == n_characters else f"{100 * loss.share_kept:.2f} %"
-    print_prose(f"kept: {share} of the {counted(n_characters, 'character')}: {parts}")
+    parts = ", ".join(f"{part} {loss.n_kept.get(part, 0):,} of {n:,}" for part, n in loss.n_characters.items())
+    print_prose(f"kept: {share} of {counted(n_characters, 'character')}")
+    print_prose(f"kept by part: {parts}")
     for sort, out in loss.left_out.items():
         print_prose(f"left out: {sort}: {out.n_elements:,}, of {counted(out.n_characters, 'character')}")
