@@ -78,7 +78,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
         ("absent.txt", "error: absent.txt: cannot be read: No such file or directory"),
         ("folder", "error: folder: expected papers, got a folder without files"),
         ("pipe", "error: pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it"),
-        ("page.html", "error: page.html: expected a paper as text; it is markup"),
+        ("page.html", "error: page.html: expected an article in HTML, got a page almost without"),
         ("long.txt", "error: long.txt: expected at most 50,000 sentences, got 50,001"),
         ("empty.txt", "error: empty.txt: expected a paper as text, got no sentence"),
     ],

@@ -10,5 +10,8 @@ and `plain_headings`; the folder `pdf` reads PDFs. `refusal` words the errors fo
 XML: `xml_text` (decoded), `xml_tree` (parsed), `xml_formats` (which format it is). `jats` reads articles, by
 `jats_blocks` (paragraphs), `running_text` (references and superscripts in them) and `math_text` (formulas).
 
+HTML: `html_tree` (parsed), `html_page` (title and ids, where the article is), `html_parts` (what is left out),
+`html_sections` (the article as elements of JATS), `html`.
+
 Papers are fetched by `fetching`: `paper_ids` (how papers are named) and `europe_pmc` (the service that has them).
 """

@@ -23,69 +23,26 @@ _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?
 _ATTRIBUTE = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|(\S++)))?+""")
 _REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
 _KEPT_ATTRIBUTES = frozenset(
-    {"alttext", "aria-hidden", "aria-label", "charset", "class", "content", "encoding", "hidden", "href", "id", "name"}
-    | {"property", "role", "rid", "style"}
+    {"aria-hidden", "charset", "class", "close", "content", "encoding", "hidden", "href", "id", "name", "open"}
+    | {"property", "role", "style"}
 )
 
 _VOID = frozenset(
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 )
 _RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
 _HAVE_REFERENCES = frozenset({"textarea", "title"})  # of these
 _FOREIGN = frozenset({"svg", "math"})
 
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
 BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "dir",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "head",
-        "header",
-        "hgroup",
-        "hr",
-        "html",
-        "li",
-        "main",
-        "menu",
-        "nav",
-        "ol",
-        "p",
-        "pre",
-        "search",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "td",
-        "tfoot",
-        "th",
-        "thead",
-        "title",
-        "tr",
-        "ul",
-    ]
+    {
+        *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir"),
+        *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "head", "header", "hgroup", "hr"),
+        *("html", "li", "main", "menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "tbody"),
+        *("td", "tfoot", "th", "thead", "title", "tr", "ul", *HEADINGS),
+    }
 )
 """Elements that stand for themselves, not within a line of text."""
 

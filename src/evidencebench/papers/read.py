@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.html import is_html, read_html
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
@@ -37,6 +38,7 @@ class PaperReader:
 READERS = (
     PaperReader(recognises=is_pdf, read=read_pdf),
     PaperReader(recognises=is_xml_paper, read=read_xml, is_record=True),
+    PaperReader(recognises=is_html, read=read_html, is_record=True),
     PaperReader(recognises=lambda _: True, read=read_plain),
 )
 

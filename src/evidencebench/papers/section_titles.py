@@ -102,7 +102,7 @@ class Outline:
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
         self._labels: set[str] = set()  # of the abstract that is open
-        self._is_structured = True  # as far as is known
+        self._is_structured = True  # by headings of its own level, as far as is known
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -129,6 +129,8 @@ class Outline:
         del self._open[depth:]
         if is_abstract_title(title):
             self._labels, self._is_structured = set(), True
+        elif self._open and is_abstract_title(self._open[-1][1]) and self._open[-1][0] < level:
+            self._is_structured = False  # its parts are told by their level
         self._labels.add(plain_title(title))
         self._open.append((level, title))
 

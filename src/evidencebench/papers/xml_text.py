@@ -11,7 +11,7 @@ _HEAD_BYTES = 1 << 17
 
 # Encodings of natural text, as Python names them. Others, such as punycode, are slow to decode, or no text.
 _CODECS = re.compile(
-    r"utf-8|ascii|iso8859-\d+|cp125\d|mac-roman|koi8-[ru]|gb2312|gbk|gb18030|big5|shift_jis|euc_(?:jp|kr)|iso2022_jp"
+    r"utf-(?:8|16|32)(?:-[bl]e)?|ascii|iso8859-\d+|cp125\d|mac-roman|koi8-[ru]|gb2312|gbk|gb18030|big5|shift_jis|euc_(?:jp|kr)|iso2022_jp"
 )
 
 # What stands before the first element. A comment or an instruction without an end takes the rest.
@@ -44,13 +44,18 @@ def _codec(content: bytes, name: str) -> str:
     declared = _DECLARED.match(content[:1024])
     if not declared:
         return "utf-8"
-    given = declared[1].decode()
+    codec = known_codec(declared[1].decode(), name)
+    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
+        return "utf-8"
+    return codec
+
+
+def known_codec(given: str, name: str) -> str:
+    """Return Python's name of an encoding that a file declares; raises `UnreadableError` if it is none of text."""
     try:
         codec = codecs.lookup(given).name
     except LookupError:
         codec = ""
-    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
-        return "utf-8"
     if not _CODECS.fullmatch(codec):
         raise UnreadableError(f"{name}: expected a known encoding, got encoding={given!r}; save the file as UTF-8")
     return codec

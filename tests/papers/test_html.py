@@ -1,0 +1,237 @@
+"""Articles as web pages."""
+
+import re
+from collections import Counter
+from html import escape, unescape
+from pathlib import Path
+
+import pytest
+
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.html import read_html
+from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read_all_content, read_content
+from evidencebench.papers.xml_tree import parse_xml
+
+_SHARED = Path(__file__).parents[3] / "shared" / "data"
+
+_HEAD = """<head><meta charset="utf-8"><title>Tea - a library</title>
+<meta name="citation_title" content="Tea lowers &beta; levels"><meta name="citation_pmid" content="123">
+<meta name="citation_doi" content="10.1000/tea"><meta name="ncbi_pcid" content="PMC99">
+<script>var p = "<p>No.</p>";</script></head>"""
+_NAVIGATION = '<nav><ul><li><a href="/">All papers of this library, by year.</a></li></ul></nav>'
+_FOOTER = "<footer><p>Follow us on all of the networks that there are. We thank you.</p></footer>"
+_TABLE = "<table><tr><td>12.5<td>14.5</table>"
+
+_NOW = f"""<!DOCTYPE html><html lang="en">{_HEAD}<body><header>{_NAVIGATION}</header><main><article>
+<section aria-label="Article citation"><section class="front-matter"><div class="ameta p"><hgroup>
+<h1>Tea lowers &beta; levels</h1></hgroup><div>A. Author of a long list of authors, at a place. And B.</div></div>
+</section></section>
+<section class="body main-article-body"><section class="abstract" id="abs1"><h2>Abstract</h2>
+<section><h3 class="pmc_sec_title">Background</h3><p id="Par1">Tea is drunk &amp; liked.</p></section>
+<section><h3>Results</h3><p>It fell by 3 (p&#160;&lt;&nbsp;0.05).</p></section>
+<section class="kwd-group"><p><strong>Keywords:</strong> tea</p></section></section>
+<section class="abstract"><h2>Abstrakt</h2><p>Tee wird getrunken.</p></section>
+<section><h2 class="pmc_sec_title">2. Methods<a href="#m">¶</a></h2><p id="Par2">We
+asked 10<sup>6</sup> adults.<sup><a href="#CR3">3</a>, <a href="#CR4">4</a></sup> They drank H<sub>2</sub>O [<a
+href="#CR5">5</a>], see <a href="#Fig1">Fig. 1</a>.
+<section><h3>Doses</h3><p>One a day<a href="#CR6">6</a> <em>in vivo</em>, for
+x<math><msup><mi>y</mi><mn>2</mn></msup></math>.</p>
+<ul><li>Green tea was drunk.<li>Black tea was drunk.</ul>
+<section class="tw xbox" id="T1"><h4>Table 1</h4><div class="caption"><p>Doses of tea.</p></div>{_TABLE}</section>
+<figure id="Fig1"><h4>Fig. 1.</h4><figcaption><p>Tea by day.</p></figcaption></figure></section></section>
+<section><h2>Trial registration</h2><p><a href="https://x.org/">NCT01234567</a></p></section>
+<section class="ack"><h2>Acknowledgments</h2><p>We thank all.</p></section>
+<section class="ref-list"><h2>References</h2><ul><li id="CR3">3. A paper.</li></ul></section></section>
+</article></main>{_FOOTER}</body></html>"""
+
+_BEFORE = f"""<html>{_HEAD}<body><div id="mc"><div class="breadcrumb"><a href="/">Journals</a></div><div
+class="article">
+<div class="fm-sec"><h1 class="content-title">Tea lowers &beta; levels</h1><div class="contrib-group fm-author"><p>A.
+Author.</p></div></div>
+<div class="tsec sec" id="a1"><h2 class="head">Abstract</h2><div><div class="sec"><h3>Background</h3>
+<p class="p p-first-last">Tea is drunk &amp; liked.</p></div><div class="sec"><h3>Results</h3><p>It fell
+by 3 (p&#160;&lt;&nbsp;0.05).</p></div>
+<div class="sec"><strong class="kwd-title">Keywords: </strong><span class="kwd-text">tea</span></div></div></div>
+<div class="tsec sec"><h2 class="head">2. Methods</h2><p class="p p-first">We asked 10<sup>6</sup> adults.<sup><a
+href="/pmc/#B3"
+class="bibr popnode">3</a>, <a href="#B4">4</a></sup> They drank H<sub>2</sub>O [<a href="#B5">5</a>], see <a
+href="/f#F1">Fig. 1</a>.</p>
+<div class="sec"><h3>Doses</h3><p>One a day<a href="#B6">6</a> <em>in vivo</em>, for
+x<math><msup><mi>y</mi><mn>2</mn></msup></math>.</p>
+<ul><li>Green tea was drunk.</li><li><div>Black tea was drunk.</div></li></ul>
+<div class="table-wrap iconblock"><h4>Table 1</h4><p>Doses of tea.</p>{_TABLE}</div>
+<div class="fig iconblock"><p>Tea by day.</p></div></div></div>
+<div class="tsec sec"><h2>Trial registration</h2><p><a href="https://x.org/">NCT01234567</a></p></div>
+<div class="tsec sec"><h2>Acknowledgments</h2><p>We thank all.</p></div>
+<div class="tsec sec"><h2>References</h2><div class="ref-list-sec"><ul class="back-ref-list"><li>3.
+A paper.</li></ul></div></div>
+</div></div>{_FOOTER}</body></html>"""
+
+_FLAT = f"""<html>{_HEAD}<body>{_NAVIGATION}<h1>Tea lowers &beta; levels</h1><p>A. Author, B. Author<h2>Abstract</h2>
+<h3>Background</h3>
+<p>Tea is drunk &amp; liked.<h3>Results</h3><p>It fell by 3 (p&#160;&lt;&nbsp;0.05).
+<h2>2. Methods</h2><p>We asked 10<sup>6</sup> adults.<sup><a href="#r3">3</a>, <a href="#r4">4</a></sup> They drank
+H<sub>2</sub>O
+[<a href="#r5">5</a>], see <a href="#f1">Fig. 1</a>.<h3>Doses</h3>One a day<a href="#r6">6</a> <em>in vivo</em>, for
+x<math><msup><mi>y</mi><mn>2</mn></msup></math>. <br><br> <p>Green tea was drunk.<br> <br> Black tea was drunk.
+{_TABLE}<h2>Trial registration</h2><p><a href="https://x.org/">NCT01234567</a></p>
+<h2>Acknowledgments</h2><p>We thank all.<h2>References</h2><ol><li>3. A paper.</ol></body></html>"""
+
+_EXPECTED = [
+    ("", "section", "Tea lowers β levels"),
+    ("", "section", "Abstract"),
+    ("Abstract/Background", "abstract", "Background: Tea is drunk & liked."),
+    ("Abstract/Results", "abstract", "Results: It fell by 3 (p < 0.05)."),
+    ("", "section", "2. Methods"),
+    ("2. Methods", "normal", "We asked 10^6 adults.[3, 4]"),
+    ("2. Methods", "normal", "They drank H2O [5], see Fig. 1."),
+    ("2. Methods", "section", "Doses"),
+    ("2. Methods/Doses", "normal", "One a day [6] in vivo, for xy^2."),
+    ("2. Methods/Doses", "normal", "Green tea was drunk."),
+    ("2. Methods/Doses", "normal", "Black tea was drunk."),
+    ("", "section", "Trial registration"),
+    ("Trial registration", "normal", "NCT01234567"),
+]
+
+
+def outline(paper: Paper) -> list[tuple[str, str, str]]:
+    """Return section path, kind and text of each sentence."""
+    rows = zip(paper.places, paper.kinds, paper.sentences, strict=True)
+    return [("/".join(place.section), kind.value.split("_")[0], text) for place, kind, text in rows]
+
+
+def require_spans(paper: Paper, page: str) -> None:
+    """Check that each sentence stands where it says, with its markup."""
+    for sentence, span in zip(paper.sentences, paper.spans, strict=True):
+        source = unescape(re.sub(r"<[^>]*>", "", page[span.start : span.stop]))
+        assert re.sub(r"[\W_]", "", source) == re.sub(r"[\W_]", "", sentence)
+
+
+@pytest.mark.parametrize("page", [_NOW, _BEFORE, _FLAT], ids=["now", "before", "without sections"])
+def test_one_article_is_read_the_same_from_any_layout(page: str) -> None:
+    paper = read_content(page.encode(), name="tea.html")
+    assert outline(paper) == _EXPECTED
+    assert (paper.format, paper.title) == ("HTML", "Tea lowers β levels")
+    assert paper.ids == {"doi": "10.1000/tea", "pmcid": "PMC99", "pmid": "123"}
+    assert paper.loss.share_kept == 1
+    assert {"references", "table", "acknowledgements"} <= set(paper.loss.left_out)
+    require_spans(paper, page)
+
+
+def test_what_is_left_out_is_counted() -> None:
+    left_out = read_html(_NOW.encode(), "tea.html").loss.left_out
+    assert {sort: one.n_elements for sort, one in left_out.items()} == {
+        "acknowledgements": 1,
+        "figure": 1,
+        "front matter": 1,
+        "further abstract": 1,
+        "keyword": 1,
+        "references": 1,
+        "table": 1,
+    }, "what is around the article is not the article's"
+
+
+_BODY = "<p>We asked 120 adults about tea, and no one else. " + "Pressure fell by 3 mmHg in those who drank it. " * 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "<html><p>Please enable JavaScript and cookies to go on.</p></html>",
+            "got a page that says 'enable JavaScript'; open",
+        ),
+        ("<!doctype html><p>Are you a robot?", "got a page that says 'Are you a robot'; open the article in a browser"),
+        ("<html><body><p>Tea.</p></body></html>", "got a page almost without paragraphs; give the page of the article"),
+        (
+            "<html>" + f"<article><h2>Tea</h2>{_BODY}</article>" * 6,
+            "got a list of articles, as search results are; give",
+        ),
+        (f"<html><h1>T</h1><div id='abstract'>{_BODY}</div></html>", "metadata only: its abstract, but no body"),
+        (
+            "<html><meta charset='punycode'>\xe9</html>".encode("latin-1"),
+            "expected a known encoding, got encoding='punycode'",
+        ),
+        ("<html><p>\xe9</p></html>".encode("latin-1"), "line 1: expected UTF-8 text, got the byte 0xe9"),
+    ],
+)
+def test_a_page_without_an_article_is_refused_in_words(content: str | bytes, message: str) -> None:
+    with pytest.raises(UnreadableError, match=rf"^tea\.html: .*{re.escape(message)}"):
+        read_content(content if isinstance(content, bytes) else content.encode(), name="tea.html")
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ('<meta charset="windows-1252">', "cp1252"),
+        ('<meta http-equiv="Content-Type" content="text/html; charset=ISO-8859-1">', "latin-1"),
+        ('<meta charset="iso-8859-1">', "utf-8"),  # as browsers save it
+        ("", "utf-8-sig"),
+        ("", "utf-16"),
+    ],
+)
+def test_a_page_is_decoded_as_it_says(head: str, encoding: str) -> None:
+    paper = read_content(f"<html>{head}{_BODY}<p>It was 5 µg.".encode(encoding), name="tea.html")
+    assert paper.sentences[-1] == "It was 5 µg."
+
+
+@pytest.mark.parametrize(
+    "beginning", ["<p>", "<div><p>", "<h1>Tea</h1>", "<!-- saved --><main>", "<?xml version='1.0'?><html>"]
+)
+def test_a_part_of_a_page_is_a_page_too(beginning: str) -> None:
+    assert read_content(f"{beginning}{_BODY}".encode(), name="tea.txt").format == "HTML"
+
+
+def test_old_tables_that_hold_the_page_are_read() -> None:
+    page = f"<html><table><tr><td>Menu</td><td><h2>Methods</h2>{_BODY}<table><tr><td>1</table></td></tr></table></html>"
+    paper = read_content(page.encode(), name="tea.html")
+    assert paper.sentences[:2] == ("Methods", "We asked 120 adults about tea, and no one else.")
+    assert paper.loss.left_out["table"].n_characters == 1
+    assert paper.loss.left_out["other text"].n_characters == 4
+
+
+def html_of(element: Element) -> str:
+    """Return the inside of a JATS element as HTML."""
+    names = {
+        "sec": "section",
+        "italic": "em",
+        "bold": "b",
+        "p": "p",
+        "sup": "sup",
+        "sub": "sub",
+        "list": "ul",
+        "list-item": "li",
+    }
+    parts = []
+    for child in element.children:
+        if isinstance(child, Characters):
+            parts.append(escape(child.text, quote=False))
+        elif child.tag == "title":
+            parts.append(f"<h3>{html_of(child)}</h3>")
+        elif child.tag == "xref":
+            parts.append(f'<a href="#{child.attributes.get("rid", "x")}">{html_of(child)}</a>')
+        elif child.tag not in ("fig", "table-wrap", "disp-formula", "fn", "supplementary-material"):
+            name = names.get(child.tag, "span")
+            parts.append(f"<{name}>{html_of(child)}</{name}>")
+    return "".join(parts)
+
+
+@pytest.mark.data
+def test_real_articles_written_as_html_have_the_same_sentences() -> None:
+    files = sorted((_SHARED / "jats").glob("*.nxml"))
+    if not files:
+        pytest.skip("needs the real files of ../shared/data")
+    for path in files:
+        [jats] = read_all_content(path.read_bytes(), name=path.name)
+        body = parse_xml(path.read_bytes(), name=path.name).first("body")
+        assert isinstance(jats, Paper)
+        assert body
+        page = f"<html><body><article><h1>{escape(jats.title)}</h1>{html_of(body)}</article></body></html>"
+        paper = read_html(page.encode(), path.name)
+        wanted = Counter(
+            text for text, kind in zip(jats.sentences, jats.kinds, strict=True) if kind.value.startswith("normal")
+        )
+        assert (wanted & Counter(paper.sentences)).total() >= 0.95 * wanted.total(), path.name
+        assert paper.loss.share_kept == 1

@@ -1,0 +1,129 @@
+"""HTML as a tree whose text knows its place."""
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.papers.html_tree import MOST_DEPTH, parse_html
+from evidencebench.papers.markup_tree import Element
+from examples import SHORTER
+
+
+class _Texts(HTMLParser):
+    """The standard library's parser, as an independent implementation."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.texts: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def shape(element: Element) -> str:
+    """Return the elements within one, such as ``p(b()i())``."""
+    return "".join(f"{child.tag}({shape(child)})" for child in element.elements)
+
+
+_PIECES = (
+    *(
+        "tea ",
+        "5 &lt; 6",
+        "p < 0.05",
+        "&beta;",
+        "&#946;",
+        "&#x3b2;",
+        "&copy 2",
+        "&unknown;",
+        "R&D",
+        "<p>",
+        "</p>",
+        "<br>",
+    ),
+    *(
+        "<b class='x > y'>",
+        "</b>",
+        "<td>",
+        "<table>",
+        "</table>",
+        '<a href="?a&amp;b" id=x>',
+        "</a>",
+        "<!-- no -->",
+        "<li>",
+    ),
+    *(
+        "<script>a < b && '</p>'</script>",
+        "<title>T &amp; T</title>",
+        "<img alt='>'/>",
+        "<svg/>",
+        "</p >",
+        "<P>",
+        "é\n",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES)))
+def test_text_is_that_of_another_parser_and_stands_where_it_says(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    page = parse_html(text, name="page")
+    other = _Texts()
+    other.feed(text)
+    other.close()
+    assert page.raw_text == "".join(other.texts)
+    stop = 0
+    for one in page.characters():
+        assert stop <= one.start < one.stop
+        stop = one.stop
+        if one.stop - one.start == len(one.text):
+            assert text[one.start : one.stop] == one.text
+
+
+@given(st.text(alphabet="<>/!-?&;#x= \"'apbi\n[]CDATA", max_size=60))
+def test_any_text_at_all_becomes_a_tree(text: str) -> None:
+    for one in parse_html(text, name="page").characters():
+        assert 0 <= one.start < one.stop <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<p>a<p>b<div>c</div>d", "p()p()div()"),
+        ("<ul><li>a<li>b<ul><li>c</ul><li>d</ul>", "ul(li()li(ul(li()))li())"),
+        ("<table><tr><td>a<td>b<tr><td>c</table>d", "table(tr(td()td())tr(td()))"),
+        ("<dl><dt>a<dd>b<dt>c</dl>", "dl(dt()dd()dt())"),
+        ("<p>a<b>c<div>d</b>e</div>", "p(b())div()"),
+        ("<b>c<p>d</b>e", "b(p())"),
+        ("<div><p>a<b>b</div>c<i>d</i>", "div(p(b()))i()"),
+        ("<td><p>a</div></td>", "td(p())"),
+        ("<p>a</b>b</p></p>c<br/>d", "p()br()"),
+        ("<svg><path/><g/></svg><p/>a<i/>b", "svg(path()g())p(i())"),
+        ("<?xml version='1.0'?><p/>a<i/>b", "p()i()"),
+        ("<a name=x><p>a</p></a>", "a(p())"),
+    ],
+)
+def test_missing_and_needless_end_tags_are_taken_as_browsers_do(text: str, expected: str) -> None:
+    assert shape(parse_html(text, name="page")) == expected
+
+
+def test_attributes_that_matter_are_read_however_they_are_quoted() -> None:
+    page = parse_html("<a HREF='#a&amp;b' class=x id= y onclick=\"no\" hidden data-x=1>T</a>", name="page")
+    assert next(page.elements).attributes == {"href": "#a&b", "class": "x", "id": "y", "hidden": ""}
+
+
+def test_depth_beyond_any_page_is_flat_and_its_text_is_kept() -> None:
+    page = parse_html("<div>" * 5000 + "tea" + "</div>" * 5000 + "<p>fell", name="page")
+    depth, element = 0, page
+    while inner := next(element.elements, None):
+        depth, element = depth + 1, inner
+    assert depth <= MOST_DEPTH + 1
+    assert page.text == "teafell"
+
+
+@pytest.mark.parametrize(
+    "piece", ["<!--", "<![CDATA[", "<a ", '<a b="', "</a ", "<?", "<a b='\"", "<", "<p>", "<b></i>", "&amp"]
+)
+def test_hostile_text_does_not_take_forever(piece: str) -> None:
+    parse_html(piece * (1_000_000 // SHORTER // len(piece)), name="page")
