@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.fetching import INDEX_NAME
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all, read_all_content
 from evidencebench.storage.reading import read_stream, read_whole
@@ -16,14 +17,16 @@ MOST_HYPOTHESES = 1_000
 def paper_names(given: Iterable[str]) -> Iterator[str]:
     """Yield the names of the papers' files; a folder stands for all files in it and below, in order of their names.
 
-    Hidden files and folders, whose names begin with a dot, are left out. Raises `UnreadableError` for an empty folder.
+    Hidden files and folders, whose names begin with a dot, and the list that `papers fetch` writes are left out. Raises
+    `UnreadableError` for an empty folder.
     """
     for name in given:
         folder = Path(name)
         if name == STANDARD_INPUT or not folder.is_dir():
             yield name
             continue
-        inside = sorted(path for path in folder.rglob("*") if path.is_file() and not _is_hidden(path, folder))
+        files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
+        inside = sorted(path for path in files if not _is_hidden(path, folder))
         if not inside:
             raise UnreadableError(f"{folder}: expected papers, got a folder without files")
         yield from map(str, inside)
