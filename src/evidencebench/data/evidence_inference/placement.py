@@ -1,17 +1,15 @@
 """The sentences of each annotation's marked text, or why it has none."""
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
 from evidencebench.data.evidence_inference.plain_text import TextPart, TrialText
 from evidencebench.data.evidence_inference.records import INVALID_PROMPT, Annotation
-from evidencebench.data.evidence_inference.searching import SearchedPaper
+from evidencebench.data.evidence_inference.searching import SearchedPaper, occurrences
 from evidencebench.papers.paper import Paper
 
 NOT_FOUND, AMBIGUOUS, NO_PAPER = "text not found", "text found in several places", "no paper"
-_MOST_CHARACTERS = 20_000  # of a marked text that is looked for in the plain text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +108,9 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
     start, stop, wanted = annotation.start, annotation.stop, "".join(annotation.text.split())
     if start is not None and stop is not None and "".join(text[start:stop].split()) == wanted:
         return start, stop
-    if len(wanted) > _MOST_CHARACTERS:
-        return None
-    found = [one.span() for one in re.finditer(r"\s*".join(map(re.escape, wanted)), text)]
+    places = [place for place, character in enumerate(text) if not character.isspace()]
+    starts = occurrences("".join(text.split()), wanted)
+    found = [(places[first], places[first + len(wanted) - 1] + 1) for first in starts]
     if not found or (start is None and len(found) > 1):
         return None
     return min(found, key=lambda span: abs(span[0] - (start or 0)))

@@ -19,7 +19,10 @@ _SHARE_FOUND = 0.8
 _FEWEST_IN_ONE_PIECE = 4
 # The stretch may be longer than the text by a quarter and this many words.
 _MORE_WORDS = 12
-_MOST_WORDS = 2000  # of a text that is aligned: longer ones are found only where they stand letter by letter
+# Longer texts, and those of which too many pairs of words are alike, are found only where they stand letter by letter:
+# the time of an alignment grows with these.
+_MOST_WORDS = 400
+_MOST_PAIRS = 20_000_000
 
 # A sentence of which less is marked than this many letters and digits, and less than half, is not meant: the mark went
 # a little too far.
@@ -59,6 +62,10 @@ class SearchedPaper:
             owners += [index] * len(found)
         return words, owners
 
+    @cached_property
+    def _n_of_word(self) -> Counter[str]:
+        return Counter(self._words[0])
+
     def share_before(self, sentence: int) -> float:
         """Return which share of the paper's letters stands before a sentence, in 0..1."""
         return self._letters.starts[sentence] / max(1, len(self._letters.text))
@@ -70,7 +77,7 @@ class SearchedPaper:
         words, some of which may be missing or others between them, as citations are.
         """
         for joined, wanted in ((self._exact, "".join(text.split())), (self._letters, letters_of(text))):
-            starts = _occurrences(joined.text, wanted)
+            starts = occurrences(joined.text, wanted)
             if starts:
                 return [self.meant(joined.overlaps(start, start + len(wanted))) for start in starts]
         aligned = self._aligned(_words_of(text))
@@ -84,9 +91,10 @@ class SearchedPaper:
 
     def _aligned(self, wanted: list[str]) -> tuple[int, ...]:
         """Return the sentences of the stretch that has most of the words in order; empty where none has enough."""
-        if not 0 < len(wanted) <= _MOST_WORDS:
-            return ()
         words, owners = self._words
+        n_pairs = sum(self._n_of_word[word] for word in wanted)
+        if not 0 < len(wanted) <= _MOST_WORDS or n_pairs > _MOST_PAIRS:
+            return ()
         matcher = SequenceMatcher(None, words, wanted, autojunk=False)
         longest = matcher.find_longest_match()
         if longest.size < min(_FEWEST_IN_ONE_PIECE, len(wanted)):
@@ -127,7 +135,7 @@ def _words_of(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
-def _occurrences(text: str, wanted: str) -> list[int]:
+def occurrences(text: str, wanted: str) -> list[int]:
     """Return where a text begins in another, overlaps apart; nowhere if it is empty."""
     found: list[int] = []
     start = text.find(wanted) if wanted else -1
