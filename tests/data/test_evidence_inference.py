@@ -200,9 +200,15 @@ def test_offsets_that_are_no_numbers_and_cells_of_any_length_are_told_apart(tmp_
         read_prompts(path)
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match=r"or the folder of Evidence Inference 2.0 with prompts_merged.csv or"):
-        convert_folder(tmp_path, tmp_path / "one.json")
+def test_a_folder_of_something_else_is_refused_by_what_it_lacks(tmp_path: Path) -> None:
+    for name, lacks in {
+        "prompts.csv": "prompts_merged.csv or prompts.csv",
+        "annotations.csv": "annotations_merged.csv or v2_annotations.csv or annotations.csv",
+        "txt": "xml_files or xml or txt_files or txt",
+    }.items():
+        with pytest.raises(UnreadableError, match=f"got a folder without {lacks}$"):
+            convert_folder(tmp_path, tmp_path / "one.json")
+        (tmp_path / name).touch()
 
 
 def test_no_annotation_that_can_be_placed_is_an_error(tmp_path: Path) -> None:

@@ -46,10 +46,11 @@ def find_folder(path: Path) -> TrialFolder:
         papers = {one: found[0] for one, names in _PAPERS.items() if (found := _those_there(folder, names))}
         if prompts and annotations and papers:
             return TrialFolder(path=path, prompts=prompts[0], annotations=tuple(annotations), papers=papers)
-    papers_in = " or ".join(name for names in _PAPERS.values() for name in names)
+    papers_in = [name for names in _PAPERS.values() for name in names]
+    missing = next(names for names in (_PROMPTS, _ANNOTATIONS, papers_in) if not _those_there(path, names))
     raise UnreadableError(
-        f"{path}: expected a data file, or the folder of Evidence Inference 2.0 with {' or '.join(_PROMPTS)}, "
-        f"{' or '.join(_ANNOTATIONS)} and papers in {papers_in}"
+        f"{path}: expected a data file, or the folder of Evidence Inference 2.0 with prompts, annotations and papers; "
+        f"got a folder without {' or '.join(missing)}"
     )
 
 
