@@ -28,7 +28,7 @@ def _found(*arguments: str, text: str = _TEXT) -> tuple[int, str]:
 
 
 def test_the_finding_comes_first() -> None:
-    exit_code, output = _found("-", "--budget", "1", "--json")
+    exit_code, output = _found("-", "--budget", "1", "--wish", "study", "--system", "cues", "--json")
     assert exit_code == 0
     (finding,) = json.loads(output)["findings"]
     (found,) = finding["evidence"]
@@ -39,7 +39,7 @@ def test_the_finding_comes_first() -> None:
 
 def test_text_output_numbers_the_sentences_and_fits_80_columns(tmp_path: Path) -> None:
     (tmp_path / "tea.txt").write_text(_TEXT, encoding="utf-8")
-    exit_code, output = _found(str(tmp_path / "tea.txt"), "--budget", "2")
+    exit_code, output = _found(str(tmp_path / "tea.txt"), "--budget", "2", "--wish", "study", "--system", "cues")
     assert exit_code == 0
     assert output.startswith("2  In a randomised trial")
     assert max(map(len, output.splitlines())) <= 80
@@ -101,8 +101,17 @@ def test_control_characters_in_a_paper_do_not_reach_the_terminal() -> None:
 
 
 def test_a_sentence_says_where_it_stands() -> None:
-    _, output = _found("-", "-k", "1")
+    _, output = _found("-", "-k", "1", "--wish", "study", "--system", "cues")
     assert "[Abstract, paragraph 2]" in output
+
+
+def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_is_evidence() -> None:
+    exit_code, output = _found("-", "--json")
+    assert exit_code == 0
+    found = json.loads(output)
+    assert found["system"] == "finder"
+    assert all(0 <= row["chance"] <= 1 for row in found["findings"][0]["evidence"])
+    assert "'About 7 in 10' means: of the sentences with such a score" in _found("-")[1]
 
 
 def test_what_the_paper_never_mentions_is_said() -> None:
@@ -162,10 +171,11 @@ def test_papers_and_hypotheses_make_a_table(folder: Path, tmp_path: Path) -> Non
 
 
 def test_notes_for_managers_of_references_can_be_read_back(folder: Path) -> None:
-    arguments = ["find", "Tea lowers blood pressure.", str(folder / "0.txt"), "-k", "1", "--format", "ris"]
+    arguments = ["find", "Tea lowers blood pressure.", str(folder / "0.txt"), "--format", "ris"]
     (record,) = rispy.loads(CliRunner().invoke(cli, arguments).stdout)
     assert record["title"].endswith("0.txt")
-    assert "tea lowered systolic pressure by 3.1 mmHg" in record["notes"][0]
+    (note,) = record["notes"]
+    assert "tea lowered systolic pressure by 3.1 mmHg (95% CI 1.0 to 5.2, p = 0.004). (Abstract, paragraph 2; " in note
 
 
 def test_a_page_marks_the_evidence_and_hostile_text_stays_text(tmp_path: Path) -> None:

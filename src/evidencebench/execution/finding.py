@@ -9,7 +9,7 @@ from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.topic_words import topic_words, unmentioned_words
 
-DEFAULT_FINDER = "cues"
+DEFAULT_FINDER = "finder"
 """The system that is asked where no other is named."""
 
 
