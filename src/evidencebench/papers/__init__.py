@@ -11,7 +11,8 @@ XML: `xml_text` (decoded), `xml_tree` (parsed), `xml_formats` (which format it i
 `jats_blocks` (paragraphs), `running_text` (references and superscripts in them) and `math_text` (formulas).
 
 HTML: `html_tree` (parsed), `html_page` (title and ids, where the article is), `html_parts` (what is left out),
-`html_sections` (the article as elements of JATS), `html`.
+`html_sections` (the article as elements of JATS), `html`. Markdown becomes such a page: `markdown_tree`,
+`markdown`.
 
 Papers are fetched by `fetching`: `paper_ids` (how papers are named) and `europe_pmc` (the service that has them).
 """

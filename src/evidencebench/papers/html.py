@@ -1,6 +1,7 @@
 """Articles as web pages: those of PubMed Central, now and before, and any other page with paragraphs."""
 
 import re
+from collections.abc import Mapping
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import paper_of
@@ -10,6 +11,7 @@ from evidencebench.papers.html_sections import SectionFinder
 from evidencebench.papers.html_tree import BLOCKS, parse_html
 from evidencebench.papers.jats_blocks import BlockReader
 from evidencebench.papers.losses import LossCount, n_visible
+from evidencebench.papers.markup_tree import Element
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.xml_text import known_codec, root_tag
 from evidencebench.query import Kind
@@ -47,18 +49,33 @@ def read_html(content: bytes, name: str) -> Paper:
     root = article_root(page)
     if root is None:
         raise _refusal(name, "a list of articles, as search results are", "give the page of one of them")
-    count = LossCount()
     title = title_in(page, root, metadata)
+    return paper_of_page(root, title, name=name, file_format=FORMAT, ids=ids_of_page(metadata), page_text=page.raw_text)
+
+
+def paper_of_page(
+    root: Element,
+    title: Element | None,
+    *,
+    name: str,
+    file_format: str,
+    ids: Mapping[str, str] | None = None,
+    page_text: str | None = None,
+) -> Paper:
+    """Return the paper in an element that holds an article; ``title`` is the element of its title, within it or not.
+
+    Raises `UnreadableError` if it holds no sentence, or hardly any where the page's whole text is given.
+    """
+    count = LossCount()
     finder = SectionFinder(title=title, count=count)
     finder.find(root)
-    _require_article(finder, page.raw_text, name)
+    if page_text is not None:
+        _require_article(finder, page_text, name)
     blocks = BlockReader(Kind.HEADING, part="title", count=count).read(finder.title)[:1]
     paper_title = blocks[0].text.text if blocks else ""
     blocks += BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(finder.abstract)
     blocks += BlockReader(Kind.BODY, part="body", count=count).read(finder.body)
-    return paper_of(
-        blocks, name=name, file_format=FORMAT, title=paper_title, ids=ids_of_page(metadata), loss=count.loss
-    )
+    return paper_of(blocks, name=name, file_format=file_format, title=paper_title, ids=ids, loss=count.loss)
 
 
 def _text(content: bytes, name: str) -> str:

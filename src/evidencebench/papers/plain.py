@@ -20,7 +20,7 @@ from evidencebench.papers.text_lines import Line, lines_of, page_edges
 from evidencebench.query import Kind
 
 # Evidence Inference writes a line before each part: "TITLE:", "ABSTRACT.RESULTS:", "BODY.1. METHODS:".
-_LABELLED = re.compile(r"^(?:TITLE|ABSTRACT\..+):\s*$", re.MULTILINE)
+LABELLED = re.compile(r"^(?:TITLE|ABSTRACT\..+):\s*$", re.MULTILINE)
 _LABEL = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:?")
 
 _LONGEST_TITLE = 300
@@ -53,7 +53,7 @@ def read_plain(content: bytes, name: str) -> Paper:
     """
     text = text_of(content, name=name)
     lines, count = lines_of(text), LossCount()
-    if _LABELLED.search(text):
+    if LABELLED.search(text):
         return _paper(_labelled(lines), count, name=name, file_format="text with labelled parts")
     edges = page_edges(lines)
     body = [line for number, line in enumerate(lines) if number not in edges]

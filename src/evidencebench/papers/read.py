@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.html import is_html, read_html
+from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
@@ -39,6 +40,7 @@ READERS = (
     PaperReader(recognises=is_pdf, read=read_pdf),
     PaperReader(recognises=is_xml_paper, read=read_xml, is_record=True),
     PaperReader(recognises=is_html, read=read_html, is_record=True),
+    PaperReader(recognises=is_markdown, read=read_markdown),
     PaperReader(recognises=lambda _: True, read=read_plain),
 )
 

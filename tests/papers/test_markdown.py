@@ -1,0 +1,219 @@
+"""Papers in Markdown."""
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.data.dataset import open_dataset
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.markdown import MOST_CHARACTERS, is_markdown, read_markdown
+from evidencebench.papers.markdown_tree import parse_markdown
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read_all, read_content
+from evidencebench.query import Kind
+
+_SHARED = Path(__file__).parents[3] / "shared" / "data"
+
+_PAPER = """---
+author: A. Author
+---
+# Tea *lowers* pressure
+
+A. Author, B. Author
+
+## Abstract
+
+### Background
+Tea is **drunk** &amp; liked. It
+is \\*cheap\\*.
+
+Methods
+-------
+
+1. We asked 10<sup>6</sup> adults[7](#ref7), see [the tea](https://x.org/a_(b) "Tea") site.
+2. They drank `H2O` and
+   green tea.
+
+> A quote goes
+> on in __two__ lines.
+
+![A figure](tea.png)
+
+| dose | fall |
+| --- | --- |
+| 1 | 2.5 |
+
+```python
+print("no")
+```
+
+<!-- a comment -->
+
+### Doses ###
+
+One a day<br>or two.[^1]
+
+[^1]: A note on the doses of tea.
+
+## References
+
+1. A paper.
+"""
+
+
+def outline(paper: Paper) -> list[tuple[str, str, str]]:
+    """Return section path, kind and text of each sentence."""
+    rows = zip(paper.places, paper.kinds, paper.sentences, strict=True)
+    return [("/".join(place.section), kind.value.split("_")[0], text) for place, kind, text in rows]
+
+
+def test_a_paper_is_read_with_its_sections_and_places() -> None:
+    paper = read_content(_PAPER.encode(), name="tea.txt")
+    assert (paper.format, paper.title) == ("Markdown", "Tea lowers pressure")
+    assert outline(paper) == [
+        ("", "section", "Tea lowers pressure"),
+        ("", "section", "Abstract"),
+        ("Abstract/Background", "abstract", "Background: Tea is drunk & liked."),
+        ("Abstract/Background", "abstract", "It is *cheap*."),
+        ("", "section", "Methods"),
+        ("Methods", "normal", "We asked 10^6 adults [7], see the tea site."),
+        ("Methods", "normal", "They drank H2O and green tea."),
+        ("Methods", "normal", "A quote goes on in two lines."),
+        ("Methods", "section", "Doses"),
+        ("Methods/Doses", "normal", "One a day or two.[^1]"),
+    ]
+    sources = [_PAPER[span.start : span.stop] for span in paper.spans]
+    assert sources[0] == "Tea *lowers* pressure"
+    assert sources[3] == "It\nis \\*cheap\\*."
+    assert sources[5].startswith("We asked 10<sup>6</sup> adults[7](#ref7), see [the tea](")
+    assert sources[7] == "A quote goes\n> on in __two__ lines."
+    assert paper.loss.share_kept == 1
+    assert {sort: one.n_elements for sort, one in paper.loss.left_out.items()} == {
+        "code": 1,
+        "comment": 1,
+        "figure": 1,
+        "footnote": 1,
+        "front matter": 1,
+        "references": 1,
+        "table": 1,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Tea\n\nIt fell. It rose. It fell. It rose again in all.\n", "Markdown"),
+        ("Tea\n===\n\nIt fell.\n", "Markdown"),
+        ("It [fell](https://x.org).\n", "Markdown"),
+        ("It **fell**.\n", "Markdown"),
+        ("---\ntitle: Tea\n---\nIt fell.\n", "Markdown"),
+        ("# Tea\nIt fell.\n# Methods\nWe asked.\n", "text, one sentence a line"),
+        ("It fell (*P* < 0.05, **P < 0.01, ***P < 0.001).\nIt rose.\n", "text, one sentence a line"),
+        ("See [9] (p. 3) and a_b_c.\n* It fell.\n- It rose.\n", "text, one sentence a line"),
+        ("TITLE:\nTea **now**\n\nABSTRACT.RESULTS:\nIt fell.\n", "text with labelled parts"),
+    ],
+)
+def test_markdown_is_told_by_its_marks(text: str, expected: str) -> None:
+    assert read_content(text.encode(), name="tea.md").format == expected
+
+
+def test_the_front_matter_can_hold_the_title() -> None:
+    text = '---\ntitle: "Tea falls"\nlang: en\n---\n\n# Introduction\n\nIt fell.\n'
+    paper = read_markdown(text.encode(), "tea.md")
+    assert outline(paper) == [
+        ("", "section", "Tea falls"),
+        ("", "section", "Introduction"),
+        ("Introduction", "normal", "It fell."),
+    ]
+    assert [text[span.start : span.stop] for span in paper.spans] == list(paper.sentences)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"# Tea\n\n![A](b.png)\n", "expected a paper with sentences, got none"),
+        (b"**a** " * (MOST_CHARACTERS // 6 + 1), "expected at most 1,000,000 characters of Markdown, got 1,000,002; a"),
+    ],
+)
+def test_what_is_no_paper_is_refused_in_words(content: bytes, message: str) -> None:
+    with pytest.raises(UnreadableError, match=rf"^tea\.md: .*{re.escape(message)}"):
+        read_content(content, name="tea.md")
+
+
+_PIECES = (
+    *(
+        "tea ",
+        "*",
+        "**",
+        "_",
+        "`",
+        "[",
+        "](x)",
+        "[a](b (c) 'd')",
+        "![a](b)",
+        "<sup>",
+        "</sup>",
+        "<br>",
+        "&lt;",
+        "\\*",
+        "\n",
+    ),
+    *(
+        "\n\n",
+        "> ",
+        "- ",
+        "1. ",
+        "# ",
+        "\n---\n",
+        "\r\n",
+        "    ",
+        "\t",
+        "<https://x.org>",
+        "|a|b|\n|-|-|\n",
+        "[^1]",
+        "é",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=30))
+def test_text_stands_where_it_says_in_any_markdown(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    for one in parse_markdown(text).characters():
+        assert 0 <= one.start <= one.stop <= len(text)
+        source = text[one.start : one.stop]
+        assert source == one.text or source.startswith(("\\", "&", "\r", "\n")) or "`" in text or "\t" in text
+
+
+@pytest.mark.data
+def test_real_papers_written_as_markdown_have_the_same_sentences() -> None:
+    files = sorted((_SHARED / "jats").glob("*.nxml"))
+    if not files:
+        pytest.skip("needs the real files of ../shared/data")
+    for path in files:
+        [jats] = read_all(path)
+        assert isinstance(jats, Paper)
+        rows = list(zip(jats.sentences, jats.kinds, jats.places, strict=True))
+        blocks = []
+        for (_, kind, section), group in groupby(rows, lambda row: (row[2].paragraph, row[1], row[2].section)):
+            text = " ".join(re.sub(r"([\\`*_\[\]<>#]|(?<=\d)\.)", r"\\\1", sentence) for sentence, _, _ in group)
+            blocks.append(f"{'#' * min(6, 1 + len(section))} {text}" if kind is Kind.HEADING else text)
+        paper = read_content("\n\n".join(blocks).encode(), name=path.name)
+        assert paper.format == "Markdown"
+        lost = [text for text, kind, _ in rows if kind is Kind.BODY and text not in paper.sentences]
+        assert len(lost) <= 0.05 * len(rows), path.name
+
+
+@pytest.mark.data
+def test_no_real_paper_of_one_sentence_a_line_is_taken_for_markdown() -> None:
+    path = _SHARED / "evidencebench_train_set.json"
+    if not path.exists():
+        pytest.skip("needs the real files of ../shared/data")
+    for query in open_dataset(path).queries():
+        marks = ("# " if kind is Kind.HEADING else "" for kind in query.kinds)
+        lines = [mark + " ".join(text.split()) for mark, text in zip(marks, query.sentences, strict=True)]
+        assert not is_markdown("\n".join(lines).encode()), query.instance_id
