@@ -26,6 +26,19 @@ leaves. Each cup held 5 µg·kg<sup>\N{MINUS SIGN}1</sup> of &#x3b1;-catechin &#
 <back><ack><p>We thank the nurses.</p></ack>
 <ref-list><ref id="b1"><mixed-citation>Tea. 2001.</mixed-citation></ref></ref-list></back></article>
 """
+PAGE = """\
+<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Green tea - PMC</title><script>var a = "<p>";</script></head><body>
+<nav><a href="/">Home</a></nav><main><article><header><h1>Green tea and &beta;-blockers: a trial</h1></header>
+<section class="abstract" id="abstract1"><h2>Abstract</h2><section><h3>Background</h3><p>It is not known whether tea
+lowers blood pressure.</p></section><p>Pressure fell by 3.1&nbsp;mmHg (<i>p</i> &lt; 0.05).</p></section>
+<section id="s1"><h2 class="pmc_sec_title">Methods</h2>
+<p>We gave 10<sup>6</sup> cups of tea<sup>[<a href="#b1">1</a>]</sup> to adults, i.e. H<sub>2</sub>O &amp; leaves.<br>
+Each cup held 5 µg.<p>Pressure was taken twice.<ul><li>On day 1.<li>On day 8.</ul><table><tr><td>1<td>2</table>
+<figure><img src=x><figcaption>Cups.</figcaption></figure><pre>x = 2</pre></section>
+<section><h2>Results</h2><p>Pressure fell where it was high.</p>It rose <b>again <i>on</b> day 9</i>.</section>
+</article></main><footer>Copyright</footer><!-- by a nurse --></body></html>
+"""
 MARKDOWN = """\
 # Green tea: a trial
 
@@ -62,7 +75,7 @@ We gave tea to adults, i.e. to 120 of them. Each cup held
 \x0cReferences
 1. Tea. 2001.
 """
-OTHERS = {"markdown": MARKDOWN, "text": TEXT}
+OTHERS = {"page": PAGE, "markdown": MARKDOWN, "text": TEXT}
 
 # What no article holds, or holds once and in its place.
 STRANGE = (
