@@ -123,3 +123,12 @@ def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> Non
     assert (process.returncode, out) == (130, ""), err
     assert err.startswith("interrupted")
     assert ("what was finished is kept" in err) == bool(output)
+
+
+def test_another_control_than_the_wrong_hypothesis_is_named_in_the_table(command: Command) -> None:
+    found = command(f"crossval lead {QUICK} --task er_at_10 --control two_papers")
+    rows = [re.split(r"\s{2,}", line.strip())[0] for line in found.out.split("\n\n")[0].splitlines()[2:]]
+    assert rows == ["lead", "asked two papers", "of the selection, the stranger's"]
+    as_json = command(f"crossval lead {QUICK} --task er_at_10 --control shuffled_words --json").json
+    (system,) = as_json["systems"]
+    assert (as_json["control"], system["tasks"]["er_at_10"]["drop"]["difference"]["mean"]) == ("shuffled_words", 0)

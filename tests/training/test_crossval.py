@@ -38,7 +38,7 @@ from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
+from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation, changes_of_seed, make_plan
 from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.training_table import trainable
 from own_training import OWN_TRAINING
@@ -403,3 +403,44 @@ def test_a_specification_with_its_model_needs_no_training(memory: str) -> None:
     assert found.specification(Path("a,b")) == f"{found.system}:model=[a,b],reads=true"
     assert found.blind is not None
     assert found.blind.blind is None
+
+
+# Changed queries
+
+
+def test_two_papers_are_both_of_the_fold_so_that_no_model_was_trained_on_either(memory: str) -> None:
+    what = CrossValidation(systems=memory, n_folds=3, n_seeds=2, resampling=FEW, control="two_papers")
+    plan = make_plan(what, SAMPLE)
+    queries = [instance.query for instance in SAMPLE]
+    for seed in plan.seeds:
+        changes = changes_of_seed(plan, SAMPLE, seed)
+        assert changes is not None
+        strangers = changes.strangers or {}
+        assert set(strangers) == set(SAMPLE.ids)
+        folds = paper_folds([query.paper_id for query in queries], 3, np.random.default_rng(seed))
+        fold_of = {queries[place].instance_id: number for number, fold in enumerate(folds) for place in fold}
+        assert all(fold_of[name] == fold_of[stranger.instance_id] for name, stranger in strangers.items())
+
+
+def test_two_papers_in_folds_cost_what_they_cost_the_first_sentences() -> None:
+    what = CrossValidation(
+        systems=("lead", "oracle"), n_folds=3, n_seeds=1, resampling=FEW, tasks="er_at_10", control="two_papers"
+    )
+    lead, oracle = cross_validate(what, SAMPLE)
+    changes = changes_of_seed(make_plan(what, SAMPLE), SAMPLE, 0)
+    assert changes is not None
+    assert changes.strangers is not None
+    own = evaluate({"lead": make_system("lead")}, SAMPLE, "er_at_10")["lead"]["er_at_10"]
+    kept = [recall * (not changes.strangers[name].is_before) for name, recall in zip(own.ids, own.recalls, strict=True)]
+    figures = lead.tasks["er_at_10"]
+    assert figures.wrong.mean == pytest.approx(np.mean(kept))
+    assert figures.stranger is not None
+    assert figures.stranger.mean == np.mean([one.is_before for one in changes.strangers.values()])
+    assert oracle.tasks["er_at_10"].drop.difference.mean == 0
+
+
+def test_folds_too_small_for_a_second_paper_are_refused_before_anything_is_trained(memory: str) -> None:
+    what = CrossValidation(systems=memory, n_folds=9, n_seeds=1, resampling=FEW, control="two_papers")
+    with pytest.raises(UndefinedScoreError, match=r"papers cannot be mixed: \d of \d instances share one paper"):
+        cross_validate(what, SAMPLE)
+    assert not Path("fits.jsonl").exists()

@@ -1,6 +1,7 @@
 """``evidencebench crossval``."""
 
 from pathlib import Path
+from typing import get_args
 
 import click
 import msgspec
@@ -14,7 +15,7 @@ from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.header import code_text
+from evidencebench.runs.header import SeededControl, code_text
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.signature import signature
@@ -40,6 +41,7 @@ from evidencebench.wording import counted
     help="Compare with this system; repeatable.",
 )
 @click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
+@options.choice("--control", choices=get_args(SeededControl), help="Changed queries to ask too; see 'controls'.")
 @click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Keep finished work; go on there.")
 @click.option("--overwrite", is_flag=True, help="Start over where FILE exists.")
 @options.tasks
@@ -56,6 +58,7 @@ def command(
     n_seeds: int,
     against: tuple[str, ...],
     blind: bool,
+    control: SeededControl,
     output: Path | None,
     overwrite: bool,
     tasks: tuple[Task, ...],
@@ -72,7 +75,8 @@ def command(
     Every paper is answered by models that saw nothing of it; whatever a training
     tunes, it tunes within its own papers. Each instance counts with its mean over
     the seeds; intervals resample papers. Shown beside it: asked with the wrong
-    hypothesis, trained without the hypothesis, and other systems.
+    hypothesis (or as --control says), trained without the hypothesis, and other
+    systems. Of two papers, both were held back when the models were trained.
 
     Systems that ask a language model are asked as by 'run': under a cost limit,
     many papers at once, and nothing that is stored is paid again.
@@ -92,6 +96,7 @@ def command(
         n_folds=n_folds,
         n_seeds=n_seeds,
         with_blind=blind,
+        control=control,
         resampling=resampling,
     )
     asks = any(trainable(one) is None and asks_model(one) for one in what.systems)
@@ -101,7 +106,7 @@ def command(
         def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
             return rehearse_splits(make_plan(what, dataset), dataset, what.asked, client=client, on_progress=shown)
 
-        how = f" with the own and with a wrong hypothesis under {counted(n_seeds, 'seed')}"
+        how = f" with the own and with a changed query under {counted(n_seeds, 'seed')}"
         n_failed = print_estimate(asking, rehearse, how=how)
         ctx.exit(1 if n_failed else 0)
     with opened_client(asking, system, asks=asks) as (client, waiting, shown):
@@ -118,12 +123,12 @@ def command(
     tell_asked(client)
     n_failed = sum(one.n_failed for one in found)
     if asking.as_json:
-        print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "systems": found}))
+        print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "control": control, "systems": found}))
         ctx.exit(1 if n_failed else 0)
     if table_format == "csv":
         print_table(Table(columns=_CSV_COLUMNS, rows=_csv_rows(found)), "csv")
     for task in found[0].tasks if table_format != "csv" else ():
-        print_table(_table(task, found), table_format)
+        print_table(_table(task, control, found), table_format)
     if table_format == "text":
         _explain(found)
     folds = "" if found[0].fit_seconds is None else f"{n_folds}-fold by paper, "
@@ -137,16 +142,25 @@ def command(
     ctx.exit(1 if n_failed else 0)
 
 
-def _table(task: str, found: list[SystemFigures]) -> Table:
+_ASKED = {
+    "wrong_hypothesis": "asked the wrong hypothesis",
+    "two_papers": "asked two papers",
+    "shuffled_words": "asked with shuffled words",
+}
+
+
+def _table(task: str, control: SeededControl, found: list[SystemFigures]) -> Table:
     rows: list[list[Cell]] = []
     for one in found:
         figures = one.tasks[task]
         rows.append([one.system, percent(figures.recall), ""])
-        rows.append(["  asked the wrong hypothesis", percent(figures.wrong), percent(figures.drop.difference)])
+        rows.append([f"  {_ASKED[control]}", percent(figures.wrong), percent(figures.drop.difference)])
         if figures.blind is not None and figures.gain is not None:
             rows.append(["  trained without any", percent(figures.blind), percent(figures.gain.difference)])
         if task in one.lead:
             rows.append([f"  {found[0].system} - {one.system}", "", percent(one.lead[task].difference)])
+        if figures.stranger is not None:
+            rows.append(["  of the selection, the stranger's", percent(figures.stranger), ""])
     return Table(columns=[task, "aspect recall", "difference"], rows=rows)
 
 

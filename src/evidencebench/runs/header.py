@@ -70,8 +70,12 @@ def code_text(versions: Mapping[str, str]) -> str:
     return f"[code {shown}]" if own else ""
 
 
+SeededControl = Literal["wrong_hypothesis", "two_papers", "shuffled_words"]
 ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words"]
-"""How queries are changed on purpose; `evidencebench.execution.query_controls` says what each does."""
+"""How queries are changed on purpose; `evidencebench.execution.query_controls` says what each does.
+
+A `SeededControl` needs nothing but a seed; the others need a file of hypotheses.
+"""
 
 
 class ControlHeader(msgspec.Struct, frozen=True, kw_only=True):

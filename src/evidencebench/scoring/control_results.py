@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.scoring.compare import Comparison, adjust_p_values, compare
-from evidencebench.scoring.resampling import Estimate, Resampling, bootstrap, bootstrap_defined
+from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import one_line
 
@@ -89,14 +89,20 @@ def _stranger_share(own: TaskScores, changed: TaskScores, resampling: Resampling
     """Return what goes to second papers; None where there are none."""
     if own.n_sentences == changed.n_sentences:
         return None
-    pools = zip(changed.selections, own.n_sentences, changed.n_sentences, strict=True)
-    selected = [
-        one.expected_within(range(n_own, n_all)) / one.size if one.size else np.nan for one, n_own, n_all in pools
-    ]
     added = 1 - np.array(own.n_sentences) / np.array(changed.n_sentences)
     lost = own.scores[_RELATIVE] - changed.scores[_RELATIVE]
-    selection, recall = bootstrap_defined(np.column_stack([selected, lost]), own.clusters, resampling)
+    selection, recall = bootstrap_defined(
+        np.column_stack([stranger_shares(own, changed), lost]), own.clusters, resampling
+    )
     return StrangerShare(sentences=bootstrap(added, own.clusters, resampling), selection=selection, recall=recall)
 
 
 _RELATIVE = "relative_recall"
+
+
+def stranger_shares(own: TaskScores, changed: TaskScores) -> Floats:
+    """Return on each instance the share of the selected sentences that are the stranger's; NaN where there are none."""
+    pools = zip(changed.selections, own.n_sentences, changed.n_sentences, strict=True)
+    return np.array(
+        [one.expected_within(range(n_own, n_all)) / one.size if one.size else np.nan for one, n_own, n_all in pools]
+    )

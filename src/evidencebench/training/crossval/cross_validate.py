@@ -67,7 +67,7 @@ def cross_validate(
             waits = {split for split in todo if split.waits}
             # Splits that wait for a server come first: an error of the server, such as a wrong key, then shows at once.
             asked = [split for split in todo if split in waits]
-            for one in gather_splits(asked, dataset, tasks, client=client, waiting=waiting):
+            for one in gather_splits(asked, plan, dataset, tasks, client=client, waiting=waiting):
                 keep(one)
             computed = [split for split in todo if split not in waits]
             engine = engine or engine_of(min(jobs, len(computed)))

@@ -11,11 +11,12 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.runs.answer_line import Answer
 from evidencebench.scoring.compare import overlaps
-from evidencebench.scoring.evaluate import AnswerSource, evaluate
+from evidencebench.scoring.control_results import stranger_shares
+from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.significance import PairedTest, paired_test
 from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.training.crossval.plan import Plan
+from evidencebench.training.crossval.plan import Plan, changes_of_seed
 from evidencebench.training.crossval.splits import AnsweredSplit, Picks
 from evidencebench.training.training_table import trainable
 from evidencebench.wording import one_line
@@ -27,9 +28,10 @@ class TaskFigures:
 
     recall: Estimate  # aspect recall, each paper asked with its own hypothesis
     seed_spread: float  # standard deviation, between seeds, of the mean recall; 0 with one seed
-    wrong: Estimate  # recall when each paper is asked with another paper's hypothesis
-    drop: PairedTest  # recall - wrong, paired: how much of the score is due to the hypothesis
-    overlap: Estimate | None  # Jaccard index of the selections under both hypotheses; None if nothing is selected
+    wrong: Estimate  # recall when asked the changed queries, by default with another paper's hypothesis
+    drop: PairedTest  # recall - wrong, paired: what the change costs
+    overlap: Estimate | None  # Jaccard index of the selections for both queries; None if nothing is selected
+    stranger: Estimate | None  # of two papers: the share of the selected sentences that are the other one's
     blind: Estimate | None  # recall when trained and asked without the hypothesis; None if the system cannot be
     gain: PairedTest | None  # recall - blind, paired
     per_instance: Mapping[str, float]  # instance id -> its mean aspect recall over the seeds
@@ -47,7 +49,7 @@ class SystemFigures:
     lead: Mapping[str, PairedTest]  # task -> the first system's recall - this one's, paired; empty for the first system
     fit_seconds: float | None  # median time to train one model; None if nothing is trained
     answer_seconds: float  # median time to answer all tasks on one paper; a fold's first paper includes loading
-    n_failed: int  # failed answers, to the own, the wrong or no hypothesis; they score 0
+    n_failed: int  # failed answers, to the own, the changed or no hypothesis; they score 0
     n_tried: int  # configurations that were compared within each training set; never on a scored paper
 
     def __repr__(self) -> str:
@@ -59,7 +61,14 @@ def figures_of(
     plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit], resampling: Resampling
 ) -> list[SystemFigures]:
     """Return the figures of each system of a plan, from all of its splits."""
-    scores = evaluate(_sources(finished), dataset, tasks)
+    changes = {seed: changes_of_seed(plan, dataset, seed) for seed in plan.seeds}
+    strangers = {
+        _key(system, seed, "wrong"): one.strangers
+        for seed, one in changes.items()
+        for system in plan.systems
+        if one is not None and one.strangers is not None
+    }
+    scores = evaluate_sources(_sources(finished), dataset, tasks, strangers)
 
     def of(system: str, variant: str, task: Task) -> list[TaskScores]:
         keys = [_key(system, seed, variant) for seed in plan.seeds]
@@ -129,6 +138,7 @@ def _task_figures(
         wrong=_estimate(wrong, resampling),
         drop=_paired(own, wrong, resampling),
         overlap=_overlap(own, wrong, resampling),
+        stranger=_stranger(own, wrong, resampling),
         blind=_estimate(blind, resampling) if blind else None,
         gain=_paired(own, blind, resampling) if blind else None,
         per_instance=dict(zip(own[0].ids, _mean_over_seeds(own).tolist(), strict=True)),
@@ -150,4 +160,11 @@ def _paired(first: Sequence[TaskScores], second: Sequence[TaskScores], resamplin
 
 def _overlap(own: Sequence[TaskScores], wrong: Sequence[TaskScores], resampling: Resampling) -> Estimate | None:
     means = np.mean([overlaps(one, other) for one, other in zip(own, wrong, strict=True)], axis=0)
+    return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]
+
+
+def _stranger(own: Sequence[TaskScores], changed: Sequence[TaskScores], resampling: Resampling) -> Estimate | None:
+    if own[0].n_sentences == changed[0].n_sentences:
+        return None
+    means = np.mean([stranger_shares(one, other) for one, other in zip(own, changed, strict=True)], axis=0)
     return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]

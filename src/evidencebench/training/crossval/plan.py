@@ -11,12 +11,15 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import SystemSpecError, TaskError
 from evidencebench.execution.answering import require_answerable
+from evidencebench.execution.changes import Changes
 from evidencebench.execution.making import factory_of, make_options, make_system, module_of
+from evidencebench.execution.query_controls import QueryControl, changes_of
 from evidencebench.extras import library_versions
 from evidencebench.provenance import merged_versions, versions_of_code
+from evidencebench.runs.header import SeededControl
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.system import NamedSystem, traits_of
-from evidencebench.systems.derangement import derange_hypotheses
+from evidencebench.systems.changed_queries import Stranger, draw_strangers
 from evidencebench.training.folds import paper_folds
 from evidencebench.training.selector import TUNED_TASKS
 from evidencebench.training.training_table import Trainable, trainable
@@ -35,6 +38,7 @@ class CrossValidation:
     n_folds: int = 5  # how many parts the papers are cut into, at least 2
     n_seeds: int = 5  # how often they are cut: first with the resampling's seed, then seed + 1, and so on
     with_blind: bool = True  # whether to train without the hypothesis too
+    control: SeededControl = "wrong_hypothesis"  # how queries are changed on purpose, to ask the same models with
     resampling: Resampling = DEFAULT_RESAMPLING  # for the intervals; its seed is also the first seed
 
     asked: tuple[Task, ...] = field(init=False)  # `tasks`, or the default ones, as tasks
@@ -58,6 +62,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     n_folds: int
     seeds: tuple[int, ...]
     with_blind: bool
+    control: SeededControl = "wrong_hypothesis"
     versions: dict[str, str] = {}
     evidencebench: str = __version__
 
@@ -66,7 +71,7 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     """One model, or one system without training, and the papers that it answers.
 
     ``systems`` holds several systems if they differ only in how they use the model. ``seed`` decides the folds, the
-    training and the swap of hypotheses. If ``fold`` is None, nothing is trained, and the system answers all papers. A
+    training and how queries are changed. If ``fold`` is None, nothing is trained, and the system answers all papers. A
     ``blind`` split is trained and asked without the hypothesis.
     """
 
@@ -86,7 +91,7 @@ def make_plan(what: CrossValidation, dataset: Dataset) -> Plan:
 
     It raises `SystemSpecError` if a system or an option does not fit, or a trained system would ask a language model;
     `RunMismatchError` if a system builds on stored answers; `TaskError` if a system cannot answer a task;
-    `UndefinedScoreError` if there are fewer papers than folds, or hypotheses cannot be swapped between papers.
+    `UndefinedScoreError` if there are fewer papers than folds, or the queries cannot be changed as is asked.
     """
     systems = tuple(what.systems)
     if not systems:
@@ -94,15 +99,36 @@ def make_plan(what: CrossValidation, dataset: Dataset) -> Plan:
     for system in systems:
         _check(system, dataset, what.asked, what.n_folds)
     first = what.resampling.seed
-    return Plan(
+    plan = Plan(
         systems=systems,
         data=dataset.sha256,
         tasks=tuple(task.name for task in what.asked),
         n_folds=what.n_folds,
         seeds=tuple(range(first, first + what.n_seeds)),
         with_blind=what.with_blind,
+        control=what.control,
         versions=versions_before_training(systems),
     )
+    for seed in plan.seeds if what.control == "two_papers" else plan.seeds[:1]:
+        changes_of_seed(plan, dataset, seed)
+    return plan
+
+
+def changes_of_seed(plan: Plan, dataset: Dataset, seed: int) -> Changes | None:
+    """Return how the queries are changed under a seed.
+
+    A second paper is drawn among the papers of the same fold: a model knows what it was trained on, and would take it
+    for evidence. Raises `UndefinedScoreError` where the papers do not suffice.
+    """
+    if plan.control != "two_papers":
+        return changes_of(QueryControl(name=plan.control), dataset, seed)
+    queries = list(dataset.queries())
+    folds = paper_folds([query.paper_id for query in queries], plan.n_folds, np.random.default_rng(seed))
+    generator = np.random.default_rng(seed)
+    strangers: dict[str, Stranger] = {}
+    for fold in folds:
+        strangers |= draw_strangers([queries[place] for place in sorted(fold)], generator)
+    return Changes(strangers=strangers)
 
 
 def splits_of(plan: Plan) -> Iterator[Split]:
@@ -142,7 +168,6 @@ def _versions_of(system: str) -> dict[str, str]:
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
     """Raise if the system, the tasks or the folds do not fit the data, before anything is computed."""
-    derange_hypotheses(dataset.queries(), np.random.default_rng(0))
     found = trainable(system)
     if found is None:
         named = make_system(system)

@@ -1,8 +1,9 @@
-"""Train the model of a split, ask it with each paper's own and another's hypothesis, and keep what counts."""
+"""Train the model of a split, ask it each paper's own query and a changed one, and keep what counts."""
 
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,17 +14,16 @@ from evidencebench.data.formats.table import DataFile
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError
-from evidencebench.execution.answering import answers_from
+from evidencebench.execution.answering import ask_once_an_instance
 from evidencebench.execution.asking import Inquiry, Rehearsal, Waiting, gather, rehearse_all
-from evidencebench.execution.changes import Changes
+from evidencebench.execution.changes import Changes, changed_instance
 from evidencebench.execution.making import make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.scoring.selection import check_answer
 from evidencebench.system import NamedSystem, Ranking
-from evidencebench.systems.derangement import derange_hypotheses
-from evidencebench.training.crossval.plan import Plan, Split, splits_of, versions_before_training
+from evidencebench.training.crossval.plan import Plan, Split, changes_of_seed, splits_of, versions_before_training
 from evidencebench.training.folds import paper_folds, split_at_fold
 from evidencebench.training.training_table import trainable
 
@@ -51,7 +51,7 @@ class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
     """The answers of a split, by system.
 
     ``answer_seconds`` is the time to answer all tasks, by system and instance. ``own`` are the answers to each paper's
-    own hypothesis, or to none in a blind split. ``wrong`` are those to another paper's hypothesis.
+    own query, or without a hypothesis in a blind split. ``wrong`` are those to the changed queries of `Plan.control`.
     """
 
     split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
@@ -76,10 +76,10 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
     tasks = tuple(map(task_named, plan.tasks))
 
     def work(split: Split) -> AnsweredSplit:
-        wrong = _wrong_hypotheses(dataset, split)
+        changes = changes_of_seed(plan, dataset, split.seed)
         if split.fold is None:
             systems = {spec: make_system(spec, seed=split.seed) for spec in split.systems}
-            return _ask_systems(split, systems, instances, wrong, tasks)
+            return _ask_systems(split, systems, instances, tasks, changes=changes, dataset=dataset)
         fold = paper_folds(papers, plan.n_folds, np.random.default_rng(split.seed))[split.fold]
         seen, asked = split_at_fold(instances, fold)
         trainings = {spec: found for spec in split.systems if (found := trainable(spec)) is not None}
@@ -93,13 +93,19 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
             systems = {
                 spec: make_system(found.specification(model), seed=split.seed) for spec, found in trainings.items()
             }
-            return _ask_systems(split, systems, asked, wrong, tasks, fit_seconds=fit_seconds)
+            return _ask_systems(split, systems, asked, tasks, changes=changes, dataset=dataset, fit_seconds=fit_seconds)
 
     return work
 
 
 def gather_splits(
-    splits: Sequence[Split], dataset: Dataset, tasks: Sequence[Task], *, client: ChatClient | None, waiting: Waiting
+    splits: Sequence[Split],
+    plan: Plan,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    client: ChatClient | None,
+    waiting: Waiting,
 ) -> Iterator[AnsweredSplit]:
     """Yield the answers of splits whose systems wait for a server; with batches, all splits are asked together.
 
@@ -107,9 +113,12 @@ def gather_splits(
     """
     instances = list(dataset) if splits else []
     for together in [[split] for split in splits] if waiting.settle is None else [splits]:
-        inquiries = [one for split in together for one in _inquiries(split, dataset, client)]
+        inquiries = [one for split in together for one in _inquiries(split, plan, dataset, client)]
         gathered = gather(inquiries, dataset, tasks, waiting=waiting)
-        picks = [{one.id: _pick(found.answer, one, tasks) for one in instances} for found in gathered]
+        picks = [
+            {one.id: _pick(found.answer, one, inquiry.changes, tasks) for one in instances}
+            for inquiry, found in zip(inquiries, gathered, strict=True)
+        ]
         for place, split in enumerate(together):
             (system,) = split.systems
             yield AnsweredSplit(
@@ -130,66 +139,67 @@ def rehearse_splits(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
     """Ask the systems of a plan that wait for a server, by a client that sends nothing; keep no answer."""
-    inquiries = [one for split in splits_of(plan) if split.waits for one in _inquiries(split, dataset, client)]
+    inquiries = [one for split in splits_of(plan) if split.waits for one in _inquiries(split, plan, dataset, client)]
     return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
 
 
-def _inquiries(split: Split, dataset: Dataset, client: ChatClient | None) -> Iterator[Inquiry]:
-    """Yield a split's system with each paper's own hypothesis, then with another's."""
+def _inquiries(split: Split, plan: Plan, dataset: Dataset, client: ChatClient | None) -> Iterator[Inquiry]:
+    """Yield a split's system with each paper's own query, then with the changed ones."""
     for spec in split.systems:
         system = make_system(spec, seed=split.seed, client=client)
         yield Inquiry(system=system)
-        yield Inquiry(system=system, changes=Changes(hypotheses=_wrong_hypotheses(dataset, split)))
-
-
-def _wrong_hypotheses(dataset: Dataset, split: Split) -> Mapping[str, str]:
-    return derange_hypotheses(dataset.queries(), np.random.default_rng(split.seed))
+        yield Inquiry(system=system, changes=changes_of_seed(plan, dataset, split.seed))
 
 
 def _ask_systems(
     split: Split,
     systems: Mapping[str, NamedSystem],
     asked: Sequence[Instance],
-    wrong: Mapping[str, str],
     tasks: Sequence[Task],
     *,
+    changes: Changes | None,
+    dataset: Dataset,
     fit_seconds: float = 0.0,
 ) -> AnsweredSplit:
     """Ask systems about instances; in a blind split, the hypothesis is empty, whatever the systems' options are."""
     seconds: dict[str, dict[str, float]] = {}
     own: dict[str, Picks] = {}
-    swapped: dict[str, Picks] = {}
+    changed: dict[str, Picks] = {}
+    blind = Changes(hypotheses=dict.fromkeys((one.id for one in asked), "")) if split.blind else None
     for spec, system in systems.items():
-        own[spec], seconds[spec] = _ask(system, asked, tasks, dict.fromkeys(wrong, "") if split.blind else None)
-        swapped[spec] = {} if split.blind else _ask(system, asked, tasks, wrong)[0]
-    return AnsweredSplit(split=split, fit_seconds=fit_seconds, answer_seconds=seconds, own=own, wrong=swapped)
+        own[spec], seconds[spec] = _ask(system, asked, blind, dataset, tasks)
+        changed[spec] = {} if split.blind else _ask(system, asked, changes, dataset, tasks)[0]
+    return AnsweredSplit(split=split, fit_seconds=fit_seconds, answer_seconds=seconds, own=own, wrong=changed)
 
 
 def _ask(
-    system: NamedSystem, asked: Sequence[Instance], tasks: Sequence[Task], hypotheses: Mapping[str, str] | None
+    system: NamedSystem, asked: Sequence[Instance], changes: Changes | None, dataset: Dataset, tasks: Sequence[Task]
 ) -> tuple[Picks, dict[str, float]]:
     """Return the parts of the answers that count, and the seconds that each instance took."""
-    answer = answers_from(system, hypotheses)
+    answer = ask_once_an_instance(system, partial(changed_instance, changes=changes, dataset=dataset))
     picks: Picks = {}
     seconds: dict[str, float] = {}
     for instance in asked:
         started = time.perf_counter()
-        picks[instance.id] = _pick(answer, instance, tasks)
+        picks[instance.id] = _pick(answer, instance, changes, tasks)
         seconds[instance.id] = time.perf_counter() - started
     return picks, seconds
 
 
 def _pick(
-    answer: Callable[[Instance, Task], Answer], instance: Instance, tasks: Sequence[Task]
+    answer: Callable[[Instance, Task], Answer], instance: Instance, changes: Changes | None, tasks: Sequence[Task]
 ) -> dict[str, CountedAnswer]:
+    n_sentences = len(instance.query.sentences)
+    if changes is not None and changes.strangers is not None:
+        n_sentences += changes.strangers[instance.id].n_sentences
     applicable = [task for task in tasks if task.applies_to(instance.labels)]
-    return {task.name: _count_answer(answer(instance, task), instance, task) for task in applicable}
+    return {task.name: _count_answer(answer(instance, task), instance, n_sentences, task) for task in applicable}
 
 
-def _count_answer(answer: Answer, instance: Instance, task: Task) -> CountedAnswer:
+def _count_answer(answer: Answer, instance: Instance, n_sentences: int, task: Task) -> CountedAnswer:
     """Return the part of an answer that counts; an answer with a sentence that does not exist counts as failed."""
     try:
-        checked = check_answer(answer, len(instance.query.sentences))
+        checked = check_answer(answer, n_sentences)
     except AnswerError as error:
         return CountedAnswer(error=str(error))
     if checked.error is not None:
