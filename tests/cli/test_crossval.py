@@ -90,7 +90,7 @@ def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("nope --data sample", "no system or training 'nope'; expected one of selector, .* random"),
+        ("nope --data sample", "no system or training 'nope'; expected one of .*selector, .* random"),
         ("bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
         (
             "selector:depth=1 --data sample",

@@ -202,3 +202,18 @@ def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, c
     assert "Tea" in shown.out
     assert "\x1b" not in shown.out
     assert "\u202e" not in shown.out
+
+
+def test_what_a_run_with_hypotheses_of_a_file_asked_is_shown_only_with_the_same_file(
+    server: RunningServer, command: Command
+) -> None:
+    Path("other.json").write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk is white.")))
+    made = command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --control negated=other.json")
+    assert made.code == 0, made.err
+    shown = command(f"llm show run.jsonl {ID} --json")
+    assert "Hypothesis: Milk is white." in shown.json[0]["request"]["messages"][0]["text"]
+    Path("other.json").write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk is black.")))
+    changed = command(f"llm show run.jsonl {ID}")
+    assert (changed.code, "other.json: has changed since the run was made" in changed.err) == (2, True)
+    Path("other.json").unlink()
+    assert "other.json: cannot be read: No such file" in command(f"llm show run.jsonl {ID}").err

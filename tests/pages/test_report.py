@@ -29,6 +29,7 @@ from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.compare import compare, compare_all
+from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling, bootstrap
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.score_texts import percent
@@ -422,6 +423,32 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
     for section in ("leaderboard", "curves", "breakdowns", "pairs", "signatures"):
         assert "wrong" not in report.section(section).text
     assert "evidencebench run tfidf:stopwords=true" in report.section("hypotheses").text
+
+
+def test_every_control_that_the_runs_have_stands_in_one_table(folder: Path, tmp_path: Path) -> None:
+    hypotheses = tmp_path / "hypotheses.json"
+    hypotheses.write_text(json.dumps({one.id: f"No: {one.query.sentences[2]}" for one in SAMPLE}))
+    controls = {"two": "two_papers", "shuffled": "shuffled_words", "negated": f"negated={hypotheses}"}
+    for name, control in controls.items():
+        execute("bm25", SAMPLE, tmp_path / f"{name}.jsonl", control=control)
+    execute("lead", SAMPLE, tmp_path / "lead two.jsonl", control="two_papers")
+    runs = [folder / "bm25.jsonl", folder / "lead.jsonl", *tmp_path.glob("*.jsonl")]
+    section = report_of(runs, SAMPLE, "er_at_10").section("hypotheses")
+    rows = section.table("Own against changed queries: aspect recall in %")
+    assert [(row["system"], row["control"]) for row in rows] == [
+        ("bm25", "two papers"),
+        ("lead", "two papers"),
+        ("bm25", "negated"),
+        ("bm25", "shuffled words"),
+    ]
+    systems = {name: make_system(name) for name in ("bm25", "lead")}
+    measured = measure_query_controls(systems, SAMPLE, "er_at_10", "two_papers", resampling=QUICK)
+    for row, one in zip(rows, measured, strict=False):
+        assert one.stranger is not None
+        assert row["stranger, %"] == percent(one.stranger.selection, alone="")
+        assert row["p (Holm)"] == f"{one.p_value:.4f}"
+    assert (rows[3]["p (Holm)"], rows[3]["stranger, %"]) == ("none, no paper differs", "")
+    assert "evidencebench run bm25" in section.text  # the wrong hypothesis is not measured yet
 
 
 def test_only_the_same_system_with_the_same_options_is_its_partner(folder: Path) -> None:

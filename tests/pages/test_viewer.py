@@ -22,6 +22,7 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, task_named
+from evidencebench.errors import RunMismatchError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.fitting import tasks_of
@@ -324,3 +325,9 @@ def test_every_asset_is_joined_into_some_page() -> None:
 def test_the_hash_of_a_text_is_the_one_that_browsers_compute() -> None:
     # The known SHA-256 of the empty text. The tests in a browser show that the hashes of whole scripts are right.
     assert page_parts.content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+
+
+def test_a_run_of_two_papers_is_refused_since_a_page_shows_one(tmp_path: Path) -> None:
+    execute("bm25", load_sample(), tmp_path / "two.jsonl", control="two_papers")
+    with pytest.raises(RunMismatchError, match=r"two\.jsonl: was asked two papers at once, and this page shows one"):
+        viewer_data_of([tmp_path / "two.jsonl"], load_sample())

@@ -119,12 +119,18 @@ def test_a_bag_of_words_is_exactly_the_same_for_shuffled_words_and_is_not_tested
     assert (one.comparison.test.difference.mean, one.comparison.overlap.mean, one.p_value) == (0, 1, None)
 
 
-def test_tests_are_corrected_only_over_those_that_can_differ() -> None:
+@pytest.mark.parametrize(("control", "tested"), [("wrong_hypothesis", 2), ("two_papers", 5), ("shuffled_words", 0)])
+def test_tests_are_corrected_over_the_systems_of_a_control_and_task_that_can_differ(control: str, tested: int) -> None:
     systems = {name: make_system(name) for name in ("bm25", "lead", "random", "tfidf", "abstract_backwards")}
-    found = measure_query_controls(systems, SAMPLE, AT_10, "wrong_hypothesis", resampling=FEW)
-    tested = [one for one in found if one.p_value is not None]
-    assert [one.system for one in tested] == ["bm25", "tfidf"]
-    assert [one.p_value for one in tested] == holm([one.comparison.test.p_value for one in tested])
+    controls = ["wrong_hypothesis", "two_papers", "shuffled_words"]
+    measured = measure_query_controls(systems, SAMPLE, [AT_10, "er_at_5"], controls, resampling=FEW)
+    assert len(measured) == len(systems) * len(controls) * 2
+    for task in (AT_10, "er_at_5"):
+        found = [one for one in measured if (one.control, one.comparison.task.name) == (control, task)]
+        able = [one for one in found if one.comparison.test.n_better + one.comparison.test.n_worse]
+        assert [one for one in found if one.p_value is not None] == able
+        assert len(able) == tested
+        assert [one.p_value for one in able] == holm([one.comparison.test.p_value for one in able])
 
 
 def test_a_hypothesis_from_a_file_is_asked(tmp_path: Path) -> None:

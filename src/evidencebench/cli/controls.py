@@ -70,7 +70,7 @@ def command(
     Where the wrong hypothesis leaves recall and selections as they are, the
     hypothesis was not used. Of two papers, 'stranger' is the other one's share of
     the selected sentences; none of them is evidence. p is adjusted (Holm) over the
-    rows that differ on any paper: where none does, there is nothing to test.
+    systems of a table that differ on any paper: others have nothing to test.
 
     A SYSTEM that asks a language model is asked as by 'run': under a cost limit,
     many papers at once, and nothing that is stored is paid again.

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidencebench.scoring.compare import Comparison, adjust_p_values, compare
+from evidencebench.scoring.compare import Comparison, compare
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
+from evidencebench.scoring.significance import holm
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import one_line
 
@@ -43,8 +44,8 @@ class ControlResult:
     comparison
         Recall with the own queries, ``first``, and with the changed ones, ``second``; the overlap of the selections.
     p_value
-        Of the difference, adjusted by Holm over all results that were measured together and can differ; None where no
-        instance's recall differs, as of a system that does not read what was changed: there is nothing to test.
+        Of the difference, adjusted by Holm over the systems of the same control and task that can differ; None where
+        no instance's recall differs, as of a system that does not read what was changed: there is nothing to test.
     reads_hypothesis
         Whether the system declares that its answers depend on the hypothesis.
     stranger
@@ -69,19 +70,24 @@ def control_results(
 ) -> tuple[ControlResult, ...]:
     """Return the result of each (system, control, its scores when asked own queries, and when asked changed ones)."""
     compared = list(compared)
-    pairs = adjust_p_values(
-        (system, control, compare(own, changed, resampling=resampling)) for system, control, own, changed in compared
-    )
+    found = [compare(own, changed, resampling=resampling) for _, _, own, changed in compared]
+    p_values: dict[int, float] = {}  # by position; the systems of one control and task are one family of tests
+    families: dict[tuple[str, str], list[int]] = {}
+    for place, ((_, control, _, _), one) in enumerate(zip(compared, found, strict=True)):
+        if one.can_differ:
+            families.setdefault((control, one.task.name), []).append(place)
+    for places in families.values():
+        p_values |= zip(places, holm([found[place].test.p_value for place in places]), strict=True)
     return tuple(
         ControlResult(
-            system=pair.first,
-            control=pair.second,
-            comparison=pair.comparison,
-            p_value=pair.p_value if pair.comparison.can_differ else None,
-            reads_hypothesis=reads_hypothesis[pair.first],
+            system=system,
+            control=control,
+            comparison=one,
+            p_value=p_values.get(place),
+            reads_hypothesis=reads_hypothesis[system],
             stranger=_stranger_share(own, changed, resampling),
         )
-        for pair, (_, _, own, changed) in zip(pairs, compared, strict=True)
+        for place, ((system, control, own, changed), one) in enumerate(zip(compared, found, strict=True))
     )
 
 
