@@ -15,13 +15,17 @@ PLAIN, BOLD, ITALIC = "Times-Roman", "Times-Bold", "Times-Italic"
 
 @dataclass(slots=True)
 class Sheet:
-    """Pages to draw on; ``y`` counts downwards from the top, in points."""
+    """Pages to draw on; ``y`` counts downwards from the top, in points. Text can be packed, as most programs do."""
 
+    password: str | None = None
+    is_packed: bool = True
     target: io.BytesIO = field(default_factory=io.BytesIO)
     canvas: Canvas = field(init=False)
 
     def __post_init__(self) -> None:
-        self.canvas = Canvas(self.target, pagesize=A4, invariant=True)
+        self.canvas = Canvas(
+            self.target, pagesize=A4, invariant=True, encrypt=self.password, pageCompression=self.is_packed
+        )
 
     def line(self, x: float, y: float, text: str, *, size: float = 10, font: str = PLAIN, rise: float = 0) -> float:
         """Draw a line; return where it ends."""

@@ -1,11 +1,18 @@
 """A paper as a PDF: its sentences in reading order, and nothing else that stands on its pages."""
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
+from evidencebench.papers.pdf.pages import pages_of, text_of_pages
+from evidencebench.papers.pdf.reader import read_pdf
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
+from examples import IS_THOROUGH
 from printing import BOLD, Sheet, sentences
 
 _TITLE = "The effect of tea on blood pressure in adults"
@@ -13,6 +20,15 @@ _TITLE = "The effect of tea on blood pressure in adults"
 
 def _read(sheet: Sheet) -> Paper:
     return read_content(sheet.pdf(), name="tea.pdf")
+
+
+def _sample() -> bytes:
+    sheet = Sheet(is_packed=False)
+    y = _begin(sheet)
+    y = sheet.paragraph(72, y, " ".join(sentences(6)), width=200)
+    sheet.end_page()
+    sheet.paragraph(72, 80, " ".join(sentences(6, start=7)))
+    return sheet.pdf()
 
 
 def _begin(sheet: Sheet) -> float:
@@ -102,3 +118,183 @@ def test_a_scanned_pdf_is_refused_with_that_word() -> None:
 def test_a_damaged_pdf_is_refused_in_words() -> None:
     with pytest.raises(UnreadableError, match=r"tea\.pdf: PDF: damaged: PDFium cannot open it; fetch it again"):
         read_content(b"%PDF-1.4\n%\xe2\xe3\xcf\xd3 nothing", name="tea.pdf")
+
+
+def test_every_span_is_the_sentence_in_the_text_of_the_pages() -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    said = sentences(16, "long-lasting adminis-tration of tea")
+    y = sheet.paragraph(72, y, " ".join(said[:8]), width=180)
+    sheet.end_page()
+    sheet.paragraph(72, 80, " ".join(said[8:]), width=180)
+    content = sheet.pdf()
+    paper = read_content(content, name="tea.pdf")
+    text = text_of_pages(pages_of(content, "tea.pdf")[0])
+    assert len(paper.sentences) == len(said) + 6
+    for sentence, span, place in zip(paper.sentences, paper.spans, paper.places, strict=True):
+        assert _letters(text[span.start : span.stop]) == _letters(sentence)
+        assert place.page == 1 + text[: span.start].count("\f")
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
+def test_a_sentence_goes_on_over_columns_and_pages_and_behind_a_figure() -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    first, second, third = sentences(3)
+    words = " ".join((*sentences(6, start=10), first)).rsplit(" ", 6)
+    y = sheet.paragraph(72, y, words[0], width=210)
+    sheet.line(72, y + 20, "Figure 1. The pressure over time, by group.", size=8)
+    sheet.paragraph(310, 230, " ".join(words[1:]) + " " + " ".join(second.split()[:9]), width=210)
+    sheet.end_page()
+    sheet.paragraph(72, 80, " ".join(second.split()[9:]) + " " + third, width=210)
+    paper = _read(sheet)
+    assert paper.sentences[-3:] == (first, second, third)
+    assert [place.page for place in paper.places[-3:]] == [1, 1, 1], "a paragraph is on the page where it begins"
+    assert paper.loss.left_out["figure"].n_elements == 1
+
+
+def test_tables_captions_references_and_notes_are_left_out_and_counted() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(4)))
+    y = sheet.paragraph(72, y + 14, "Table 1. Pressure by group, in mmHg, at the end of the trial.", size=9)
+    for row in (("Group", "Before", "After"), ("Tea", "140", "131"), ("Water", "141", "140")):
+        for column, cell in enumerate(row):
+            sheet.line(72 + 90 * column, y, cell, size=9)
+        y += 12
+    y = sheet.paragraph(72, y + 20, "Table 1 shows that it fell. " + " ".join(sentences(3, start=5)))
+    sheet.line(72, y + 40, "* Deceased before the end of the trial, to the sorrow of all.", size=7)
+    y = sheet.line(72, y + 80, "References", size=12, font=BOLD) and y + 94
+    sheet.lines(
+        72, y, ["1. Smith A. Tea and pressure. J Tea 2001;1:1-9.", "2. Doe B. Water. J Water 2002;2:3-4."], size=8
+    )
+    paper = _read(sheet)
+    assert paper.sentences[-8:] == (*sentences(4), "Table 1 shows that it fell.", *sentences(3, start=5))
+    left_out = {sort: one.n_elements for sort, one in paper.loss.left_out.items()}
+    assert left_out["table"] >= 2
+    assert left_out["references"] >= 2
+    assert left_out["note in small type"] == 1
+    assert paper.loss.share_kept == 1
+
+
+def test_sections_have_the_levels_of_their_numbers_or_of_their_type() -> None:
+    for numbers, sizes in ((("1 ", "2 ", "2.1 ", "2.2 ", "3 "), (10,) * 5), (("",) * 5, (14, 14, 12, 12, 14))):
+        sheet = Sheet()
+        sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+        y = 110.0
+        names = ("Introduction", "Methods", "Participants", "Outcomes", "Results")
+        for number, name, size in zip(numbers, names, sizes, strict=True):
+            sheet.line(72, y, number + name, size=size, font=BOLD)
+            y = sheet.paragraph(72, y + 18, " ".join(sentences(2, name))) + 20
+        paper = _read(sheet)
+        paths = [tuple(one.lstrip("0123456789. ") for one in place.section) for place in paper.places]
+        bodies = [path for path, kind in zip(paths, paper.kinds, strict=True) if kind is Kind.BODY]
+        top = [("Introduction",), ("Methods", "Participants"), ("Methods", "Outcomes"), ("Results",)]
+        assert [path for path in dict.fromkeys(bodies) if path != ("Methods",)] == top
+
+
+def test_labels_of_a_structured_abstract_stay_with_their_text() -> None:
+    for is_run_in in (True, False):
+        sheet = Sheet()
+        sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+        sheet.line(72, 120, "Abstract", size=12, font=BOLD)
+        y = 140.0
+        for label, text in zip(("Background", "Results"), sentences(2), strict=True):
+            if is_run_in:
+                y = sheet.paragraph(72, y, f"{label}: {text}") + 8
+            else:
+                sheet.line(72, y, label, font=BOLD)
+                y = sheet.paragraph(72, y + 14, text) + 8
+        sheet.line(72, y + 10, "Background", size=12, font=BOLD)
+        sheet.paragraph(72, y + 28, " ".join(sentences(4, "black tea")))
+        paper = _read(sheet)
+        first, second = sentences(2)
+        assert paper.sentences[2:5] == (f"Background: {first}", f"Results: {second}", "Background")
+        assert paper.kinds[2:6] == (Kind.ABSTRACT, Kind.ABSTRACT, Kind.HEADING, Kind.BODY)
+
+
+def test_a_label_in_the_abstract_s_first_line_is_its_heading() -> None:
+    sheet = Sheet()
+    sheet.line(72, 80, _TITLE, size=18, font=BOLD)
+    sheet.paragraph(72, 120, "Abstract. " + " ".join(sentences(3)))
+    sheet.line(72, 220, "1. Introduction", size=12, font=BOLD)
+    sheet.paragraph(72, 240, " ".join(sentences(3, "black tea")))
+    paper = _read(sheet)
+    assert paper.sentences[1:3] == ("Abstract", sentences(1)[0])
+    assert paper.kinds[1:3] == (Kind.HEADING, Kind.ABSTRACT)
+
+
+def test_raised_numbers_are_citations_behind_words_and_exponents_behind_numbers() -> None:
+    sheet = Sheet()
+    x, y = 72.0, _begin(sheet)
+    for text, rise in (
+        ("It fell", 0), ("3,4", 4), (" in 10", 0), ("6", 4), (" cells at 24 kg/m", 0), ("2", 4), (" of H", 0),
+        ("2", -2), ("O.", 0), ("5", 4), (" It rose.", 0),
+    ):  # fmt: skip
+        x = sheet.line(x, y, text, rise=rise, size=7 if rise else 10)
+    sheet.paragraph(72, y + 20, " ".join(sentences(3)))
+    assert _read(sheet).sentences[-5:-3] == ("It fell [3,4] in 10^6 cells at 24 kg/m2 of H2O.[5]", "It rose.")
+
+
+def test_text_that_is_turned_hidden_or_off_the_page_is_left_out() -> None:
+    sheet = Sheet()
+    y = _begin(sheet)
+    sheet.paragraph(72, y, " ".join(sentences(4)))
+    sheet.line(2000, 300, "This text stands beside the page.")
+    sheet.canvas.saveState()
+    hidden = sheet.canvas.beginText(72, 100)
+    hidden.setTextRenderMode(3)
+    hidden.textLine("This text cannot be seen.")
+    sheet.canvas.drawText(hidden)
+    sheet.canvas.restoreState()
+    sheet.canvas.rotate(90)
+    sheet.canvas.drawString(200, -30, "arXiv:1911.00001v2 [q-bio] 1 Nov 2019")
+    paper = _read(sheet)
+    assert paper.sentences[-4:] == tuple(sentences(4))
+    assert set(paper.loss.left_out) == {"author or affiliation", "hidden text", "rotated text"}
+
+
+def test_the_recognised_text_of_a_scanned_page_is_read() -> None:
+    sheet = Sheet()
+    sheet.canvas.rect(72, 72, 400, 600, fill=1)
+    text = sheet.canvas.beginText(72, 700)
+    text.setFont("Times-Roman", 10)
+    text.setTextRenderMode(3)
+    text.textLines("\n".join(sentences(5)))
+    sheet.canvas.drawText(text)
+    assert _read(sheet).sentences == tuple(sentences(5))
+
+
+def test_a_page_that_is_turned_as_a_whole_is_read() -> None:
+    sheet = Sheet()
+    sheet.paragraph(72, 80, " ".join(sentences(4)))
+    sheet.end_page()
+    sheet.canvas.rotate(90)
+    for row, text in enumerate(sentences(4, start=5)):
+        sheet.canvas.drawString(60, -80 - 14 * row, text)
+    assert _read(sheet).sentences == tuple(sentences(8))
+
+
+def test_an_encrypted_pdf_is_refused_in_words() -> None:
+    sheet = Sheet(password="secret")  # noqa: S106 a sample's
+    sheet.paragraph(72, 80, " ".join(sentences(4)))
+    with pytest.raises(UnreadableError, match=r"tea\.pdf: PDF: encrypted: it opens only with a password"):
+        _read(sheet)
+
+
+_SAMPLE = _sample()
+
+
+@settings(max_examples=200 if IS_THOROUGH else 15)  # each starts a process
+@given(st.data())
+def test_a_mutated_pdf_is_an_error_in_words_or_a_paper(data: st.DataObject) -> None:
+    content = bytearray(_SAMPLE)
+    for _ in range(data.draw(st.integers(1, 20))):
+        start = data.draw(st.integers(0, len(content)))
+        stop = data.draw(st.integers(start, min(len(content), start + 200)))
+        content[start:stop] = data.draw(st.binary(max_size=20) | st.just(_SAMPLE[start // 2 : start // 2 + 100]))
+    with suppress(UnreadableError):
+        paper = read_pdf(bytes(content), "tea.pdf")
+        assert all(paper.sentences)

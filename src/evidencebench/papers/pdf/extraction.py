@@ -33,6 +33,8 @@ from evidencebench.papers.pdf.characters import (
 _MEMORY_BYTES = 3 << 30
 _INVISIBLE = 3  # the render mode of text that a scanner has recognised, and of hidden text
 _NAME_BYTES = 256
+_BREAKS = frozenset(b" \r\n")
+_HYPHENS = (0x02, 0xFFFE)  # how PDFium gives a hyphen at a line's end
 _UPRIGHT = 0.98  # the cosine of the largest slant of a line of text
 
 
@@ -82,30 +84,32 @@ def _extract(content: bytes, target: BinaryIO) -> None:
 
 def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFont, int]) -> PageArrays:
     found = PageArrays()
-    box, matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
-    x, y = ctypes.c_double(), ctypes.c_double()
+    box, x, y = pdfium.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
+    box_pointer, x_pointer, y_pointer = ctypes.pointer(box), ctypes.pointer(x), ctypes.pointer(y)
     left, bottom, right, top = bounds
-    known: dict[int, tuple[int, int, int]] = {}  # text object -> font, direction, flags
+    text_object = pdfium.FPDFText_GetTextObject
+    text_object.restype = ctypes.c_void_p  # an address, which is compared faster than a pointer
+    known: dict[int | None, tuple[int, int, int]] = {}  # text object -> font, direction, flags
     font, direction, flags = 0, 0, 0
     if not fonts:
         fonts[PdfFont(name="", flags=0, size=0)] = 0
     for index in range(n):
         code = pdfium.FPDFText_GetUnicode(text, index)
-        generated = pdfium.FPDFText_IsGenerated(text, index) == 1
-        pdfium.FPDFText_GetLooseCharBox(text, index, box)
-        pdfium.FPDFText_GetCharOrigin(text, index, x, y)
-        if not generated:
-            text_object = pdfium.FPDFText_GetTextObject(text, index)
-            address = ctypes.cast(text_object, ctypes.c_void_p).value or 0
+        pdfium.FPDFText_GetLooseCharBox(text, index, box_pointer)
+        pdfium.FPDFText_GetCharOrigin(text, index, x_pointer, y_pointer)
+        start, stop = box.left, box.right
+        is_generated = code in _BREAKS and pdfium.FPDFText_IsGenerated(text, index) == 1
+        if not is_generated:
+            address = text_object(text, index)
             if address not in known:
-                pdfium.FPDFText_GetMatrix(text, index, matrix)
-                known[address] = _look(text, index, text_object, matrix, fonts)
+                known[address] = _look(text, index, address, fonts)
             font, direction, flags = known[address]
-        off = not (left <= (box.left + box.right) / 2 <= right and bottom <= y.value <= top)
-        start, base, stop, _ = turned(box.left, y.value, box.right, y.value, direction)
-        if direction in (1, 3):
-            base = x.value if direction == 1 else -x.value
-        if code in (0x02, 0xFFFE) and pdfium.FPDFText_IsHyphen(text, index) == 1:
+        is_off = not (left <= (start + stop) / 2 <= right and bottom <= y.value <= top)
+        base = -y.value
+        if direction not in (0, OBLIQUE):
+            start, _, stop, _ = turned(start, box.bottom, stop, box.top, direction)
+            base = (x.value, y.value, -x.value)[direction - 1]
+        if code in _HYPHENS and pdfium.FPDFText_IsHyphen(text, index) == 1:
             code = ord("-")
         found.codes.append(code if code <= sys.maxunicode else 0xFFFD)
         found.lefts.append(start)
@@ -113,12 +117,14 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
         found.baselines.append(base)
         found.fonts.append(font)
         found.directions.append(direction)
-        found.flags.append(flags | OFF_PAGE * off | GENERATED * generated)
+        found.flags.append(flags | OFF_PAGE * is_off | GENERATED * is_generated)
     return found
 
 
-def _look(text: Any, index: int, text_object: Any, matrix: Any, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
+def _look(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
     """Return font, direction and flags of a character, and so of its text object."""
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetMatrix(text, index, matrix)
     name, name_flags = ctypes.create_string_buffer(_NAME_BYTES), ctypes.c_int()
     pdfium.FPDFText_GetFontInfo(text, index, name, _NAME_BYTES, name_flags)
     size = pdfium.FPDFText_GetFontSize(text, index) * math.hypot(matrix.c, matrix.d)
@@ -133,8 +139,9 @@ def _look(text: Any, index: int, text_object: Any, matrix: Any, fonts: dict[PdfF
     direction = (
         0 if along > _UPRIGHT else 1 if up > _UPRIGHT else 2 if along < -_UPRIGHT else 3 if up < -_UPRIGHT else OBLIQUE
     )
-    hidden = bool(text_object) and pdfium.FPDFTextObj_GetTextRenderMode(text_object) == _INVISIBLE
-    return place, direction, HIDDEN * hidden
+    text_object = ctypes.cast(address or 0, pdfium.FPDF_PAGEOBJECT)
+    is_hidden = bool(address) and pdfium.FPDFTextObj_GetTextRenderMode(text_object) == _INVISIBLE
+    return place, direction, HIDDEN * is_hidden
 
 
 if __name__ == "__main__":
