@@ -268,12 +268,12 @@ def test_the_abstract_ends_where_the_labels_say(labels: tuple[str, ...], kinds: 
 def test_a_paragraph_that_lines_break_is_one_paragraph() -> None:
     lines = [
         "BODY:",
-        "In this trial the pressure fell by three with tea and",
-        "rose with water.",
+        "Pressure fell by three with tea",
+        "and rose with water.",
         "Sleep did not change in any week.",
     ]
     found = read_trial_text("\n".join(lines), "tea.txt")
-    assert found.paper.sentences == ("In this trial the pressure fell by three with tea and rose with water.", lines[3])
+    assert found.paper.sentences == ("Pressure fell by three with tea and rose with water.", lines[3])
     assert [found.text[span.start : span.stop] for span in found.paper.spans] == [f"{lines[1]}\n{lines[2]}", lines[3]]
 
 

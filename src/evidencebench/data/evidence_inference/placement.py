@@ -6,7 +6,7 @@ from functools import cached_property
 
 from evidencebench.data.evidence_inference.plain_text import TextPart, TrialText
 from evidencebench.data.evidence_inference.records import INVALID_PROMPT, Annotation
-from evidencebench.data.evidence_inference.searching import SearchedPaper, occurrences
+from evidencebench.data.evidence_inference.searching import SHARE_FOUND, SearchedPaper, occurrences
 from evidencebench.papers.paper import Paper
 
 NOT_FOUND, AMBIGUOUS, NO_PAPER = "text not found", "text found in several places", "no paper"
@@ -56,8 +56,8 @@ class PlacingPaper:
             return NO_PAPER
         if self.plain is not None and self.plain.paper is self.paper and span is not None:
             n_marked = self._marked_in_plain(*span)
-            enough = sum(n_marked.values()) > sum(map(str.isalnum, annotation.text)) / 2  # else the rest is in a table
-            return self._searched.meant(n_marked) if enough else NOT_FOUND
+            n_letters = sum(map(str.isalnum, annotation.text))
+            return self._searched.meant(n_marked) if sum(n_marked.values()) >= SHARE_FOUND * n_letters else NOT_FOUND
         places = self._searched.places_of(annotation.text)
         if not places:
             return NOT_FOUND

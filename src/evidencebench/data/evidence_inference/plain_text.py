@@ -91,37 +91,41 @@ def read_trial_text(text: str, name: str) -> TrialText:
 def _pieces(text: str) -> Iterator[_TextPiece]:
     """Yield the pieces of all lines that are not empty."""
     start, in_title = 0, False
-    before: _TextPiece | None = None  # the line before, where it is running text that has not ended
-    for line in text.splitlines(keepends=True):
+    goes_on = False  # whether the line before is running text that has not ended
+    lines = text.splitlines(keepends=True)
+    for line, after in zip(lines, [*lines[1:], ""], strict=True):
         stop, begins = start + len(line), start
         start = stop
         if not line.strip():
-            before = None
+            goes_on = False
             continue
         heading = _HEADING.match(line.rstrip()) if len(line) < _LONGEST_HEADING else None
         if heading is not None or in_title:
             in_title = heading is not None and heading["part"] == "TITLE"
-            before = None
+            goes_on = False
             yield _TextPiece(start=begins, stop=stop, part="heading")
             continue
         glued = _GLUED.search(line)
         cut = begins + glued.start() if glued is not None else stop
         body = text[begins:cut]
-        piece = _TextPiece(start=begins, stop=cut, part=_part_of_line(body, before), continues=before is not None)
-        yield piece
+        continues = goes_on and not _is_cell(body)
+        part = _part_of_line(body, after, continues=continues)
+        yield _TextPiece(start=begins, stop=cut, part=part, continues=continues)
         if cut < stop:
             yield _TextPiece(start=cut, stop=stop, part="caption")
-        goes_on = piece.part == "running text" and cut == stop and not _ENDED.search(body)
-        before = piece if goes_on else None
+        goes_on = part == "running text" and cut == stop and not _ENDED.search(body)
 
 
-def _part_of_line(line: str, before: _TextPiece | None) -> TextPart:
+def _part_of_line(line: str, after: str, *, continues: bool) -> TextPart:
     if _CAPTION.match(line):
         return "caption"
-    if before is not None and not _is_cell(line):
-        return "running text"
+    is_sentence = (
+        _ENDED.search(line) is not None or after[:1].islower()
+    )  # the source's line ends are kept in some texts
     n_words = 0 if _LEADER.search(line) else len(_WORD.findall(line))
-    return "running text" if n_words >= (_FEWEST_WORDS_ENDED if _ENDED.search(line) else _FEWEST_WORDS) else "table"
+    return (
+        "running text" if continues or n_words >= (_FEWEST_WORDS_ENDED if is_sentence else _FEWEST_WORDS) else "table"
+    )
 
 
 def _is_cell(line: str) -> bool:

@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 # A text is taken for found where this share of its letters and digits stands in a stretch of the paper, in order, and
 # this many words of it stand there in one piece.
-_SHARE_FOUND = 0.8
+SHARE_FOUND = 0.8
 _FEWEST_IN_ONE_PIECE = 4
 # The stretch may be longer than the text by a quarter and this many words.
 _MORE_WORDS = 12
@@ -107,7 +107,7 @@ class SearchedPaper:
         for block in matcher.get_matching_blocks():
             for place in range(block.a, block.a + block.size):
                 n_marked[owners[begin + place]] += len(stretch[place])
-        if n_marked.total() < _SHARE_FOUND * sum(map(len, wanted)):
+        if n_marked.total() < SHARE_FOUND * sum(map(len, wanted)):
             return ()
         return self.meant(n_marked)
 
