@@ -23,6 +23,7 @@ from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief
 from evidencebench.systems.changed_queries import with_stranger
 from evidencebench.systems.selectors.articles import article_slices
+from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder import SHIPPED, Finder
 from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, load_finder
 from evidencebench.training.finder import FinderTraining, calibrated
@@ -66,7 +67,8 @@ def test_every_sentence_is_answered_once_and_has_a_chance(query: Query, wish: Wi
     for scope in ("all", "results"):
         brief = Brief(budget=3, scope=scope)
         assert sorted(finder.rank(query, brief).sentences) == list(range(n))
-    chances = finder.chances(query, TOP_10)
+    assert finder.chances(query, TOP_10) is None or wish == "answer"
+    chances = Finder(wish="answer").chances(query, TOP_10)
     assert chances is not None
     assert len(chances) == n
     assert all(0 <= chance <= 1 for chance in chances)
@@ -123,10 +125,10 @@ def test_another_article_beside_the_own_one_changes_nothing(wish: Wish, *, is_be
     finder, n = Finder(wish=wish), len(query.sentences)
     alone = finder.rank(query, TOP_10).sentences
     assert mixed.own_answer(finder.rank(mixed.query, TOP_10)).sentences[:n] == alone
-    chances = finder.chances(mixed.query, TOP_10)
-    assert chances is not None
-    assert chances[mixed.offset : mixed.offset + n] == finder.chances(query, TOP_10)
-    assert sum(chances) == pytest.approx(sum(finder.chances(query, TOP_10) or []))
+    if wish == "answer":
+        chances = finder.chances(mixed.query, TOP_10) or []
+        assert chances[mixed.offset : mixed.offset + n] == finder.chances(query, TOP_10)
+        assert sum(chances) == pytest.approx(sum(finder.chances(query, TOP_10) or []))
 
 
 # What scores mean
@@ -188,12 +190,15 @@ def test_the_card_says_what_the_model_was_made_from(own_finder: Path) -> None:
     assert set(card.calibrations) == {"answer", "study"}
 
 
-def test_a_wish_without_judgments_is_served_by_the_other(tmp_path: Path) -> None:
+def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
     FinderTraining(figures=False).fit(with_wish(SAMPLE, "answer"), tmp_path / "model")
-    orders = [Finder(model=tmp_path / "model", wish=wish).rank(SAMPLE[0].query, TOP_10) for wish in ("answer", "study")]
-    assert orders[0] == orders[1]
-    assert Finder(model=tmp_path / "model").chances(SAMPLE[0].query, TOP_10) is None  # without held-back folds
+    finder, query = Finder(model=tmp_path / "model", wish="study"), SAMPLE[0].query
+    for brief in (TOP_10, Brief(budget=5, scope="results")):
+        assert finder.rank(query, brief) == Cues().rank(query, brief)
+    answers = Finder(model=tmp_path / "model", wish="answer")
+    assert answers.rank(query, TOP_10) != Cues(wish="answer").rank(query, TOP_10)
+    assert answers.chances(query, TOP_10) is None  # without held-back folds
 
 
 def test_too_few_papers_are_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import ModelError
-from evidencebench.systems.selectors.trees import Forest, Tree
+from evidencebench.systems.selectors.trees import Forest, Tree, mean_forest
 from examples import examples
 
 STUMP = Tree(feature=(0,), threshold=(0.5,), left=(-1,), right=(-2,), leaf=(1.0, 4.0))
@@ -48,6 +48,12 @@ def test_trees_predict_the_very_numbers_of_lightgbm(
 def test_a_tree_of_a_single_leaf_adds_its_value() -> None:
     forest = Forest([Tree(leaf=(0.25,)), STUMP], 1)
     assert forest.predict(np.array([[0.5], [0.6]])).tolist() == [1.25, 4.25]
+
+
+def test_the_mean_of_forests_predicts_their_mean() -> None:
+    other = Forest([Tree(leaf=(2.0,)), STUMP, STUMP], 1)
+    table = np.array([[0.5], [0.6]])
+    assert mean_forest([Forest([STUMP], 1), other]).predict(table).tolist() == [2.5, 7.0]
 
 
 def test_no_sentence_gets_no_score() -> None:

@@ -11,6 +11,7 @@ from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.selectors.articles import article_slices
+from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder_model import FinderModel, finder_columns, load_finder
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
 from evidencebench.systems.selectors.selector import order_by_scores
@@ -25,7 +26,8 @@ class Finder:
 
     Of a query that holds several articles, the one whose words are the hypothesis's is read; the others' sentences come
     last. For ``"answer"``, sentences are ordered by score. For ``"study"``, a score falls the more similar its sentence
-    is to those chosen before (see `discounted_order`).
+    is to those chosen before (see `discounted_order`). A wish that the model was not trained for is served by the rules
+    of `Cues`.
 
     Attributes
     ----------
@@ -59,10 +61,10 @@ class Finder:
     def chances(self, query: Query, brief: Brief) -> list[float] | None:  # noqa: ARG002 - as `rank`
         """Return, for each sentence, the share of held-back sentences with such a score that were evidence.
 
-        It is 0 in the articles of a query that the hypothesis is not about; None if the model has no such table.
+        It is 0 in the articles of a query that the hypothesis is not about; None without a table for the wish.
         """
         model, wish = self._load(), self._wish_of(query)
-        table = model.card.calibrations.get(model.trained_wish(wish))
+        table = model.card.calibrations.get(wish)
         if table is None:
             return None
         article, _, scores = _score(model, wish, query, "all")
@@ -86,9 +88,13 @@ class Finder:
 
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[int, ...]:
-    article, paper, scores = _score(model, wish, query, scope)
-    strength = model.card.strengths[model.trained_wish(wish)]
-    order = order_by_scores(paper, scores, strength) if strength else np.argsort(-scores, kind="stable").tolist()
+    if wish in model.wishes:
+        article, paper, scores = _score(model, wish, query, scope)
+        strength = model.card.strengths[wish]
+        order = order_by_scores(paper, scores, strength) if strength else np.argsort(-scores, kind="stable").tolist()
+    else:
+        article, paper = _read(query)
+        order = Cues(wish=wish).rank(paper.query, Brief(budget=None, scope=scope)).sentences
     places = range(len(query.sentences))
     others = (*places[: article.start], *places[article.stop :])
     return (*(index + article.start for index in order), *others)

@@ -73,20 +73,19 @@ class FinderModel:
         self._columns = [_PLACE[name] for name in card.features]
         self._members = {(member.wish, member.scope): forests[member.file] for member in card.members}
 
-    def trained_wish(self, wish: Wish) -> Wish:
-        """Return the wish, or the other one if the model was not trained for it."""
-        return wish if (wish, "all") in self._members else self.card.members[0].wish
+    @property
+    def wishes(self) -> frozenset[Wish]:
+        """The wishes that it was trained for."""
+        return frozenset(member.wish for member in self.card.members)
 
     def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
-        """Return one number a sentence.
+        """Return one number a sentence, for a wish that it was trained for.
 
-        Where the training data labels no results, the members for all evidence serve both scopes; where it has none of
-        a wish, those of the other serve both.
+        Where the training data labels no results, the trees for all evidence serve both scopes.
         """
         if paper.n == 0:
             return np.zeros(0)
-        known = self.trained_wish(wish)
-        forest = self._members.get((known, scope)) or self._members[known, "all"]
+        forest = self._members.get((wish, scope)) or self._members[wish, "all"]
         return forest.predict(finder_table(paper)[:, self._columns])
 
 

@@ -1,5 +1,6 @@
 """Boosted trees as plain text, predicting with numpy alone the very numbers that LightGBM predicts."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import msgspec
@@ -99,6 +100,16 @@ class Forest:
         head, *blocks = text.split("\nTree=")
         n_features = int(_fields(head)["max_feature_idx"]) + 1
         return cls([_from_block(_fields(block.split("\nend of trees")[0])) for block in blocks], n_features)
+
+
+def mean_forest(forests: Sequence[Forest]) -> Forest:
+    """Return the forest that predicts the mean of what several predict, up to rounding."""
+    trees = [
+        msgspec.structs.replace(tree, leaf=tuple(value / len(forests) for value in tree.leaf))
+        for forest in forests
+        for tree in forest.trees
+    ]
+    return Forest(trees, forests[0].n_features)
 
 
 def _fields(block: str) -> dict[str, str]:
