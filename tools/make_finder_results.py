@@ -30,7 +30,7 @@ from evidencebench.systems.changed_queries import draw_strangers, with_stranger
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.systems.selectors.finder import Finder
 from evidencebench.training.finder import MIXED, fit_finder, write_finder
-from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
+from evidencebench.training.finder_examples import FinderExample, finder_examples, in_other_words, wish_of
 from evidencebench.training.folds import paper_folds
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,8 +40,9 @@ HEAD = "## The finder\n"
 _INTRODUCTION = """\
 Made by `tools/make_finder_results.py DATA...`, a part for each data set. Aspect recall in %, with 95 % intervals from
 resampling papers. The trained finder is cross-validated, five folds by paper and one seed; the others are measured as
-they are. Each paper is asked its own hypothesis; another paper's (`wrong`); and its own beside another paper of the
-same fold, before or behind (`two papers`).
+they are. Each paper is asked its own hypothesis; the same in `other words`, where it is a comparison: "Tea affects
+blood pressure." for "Tea, compared with water, changes blood pressure."; another paper's (`wrong`); and its own beside
+another paper of the same fold, before or behind (`two papers`).
 
 What was tried, on these data: about 35 configurations, on one fold of Evidence Inference and five of train. Losses and
 targets (regression on any, share or relative share; binary; LambdaRank; XE-NDCG; five together), 100 to 300 trees of 8
@@ -58,7 +59,7 @@ UNTRAINED: Mapping[Wish, Sequence[str]] = {
     "answer": ("bm25", "cues"),
     "study": ("bm25", "cues", "finder", "finder:wish=answer"),
 }
-_CASES = ("own", "wrong", "two papers")
+_CASES = ("own", "other words", "wrong", "two papers")
 
 Recalls = dict[str, dict[str, list[float]]]
 """Case -> task -> the aspect recall of each instance of a fold."""
@@ -110,6 +111,7 @@ def recalls_of(system: Any, fold: int) -> Recalls:
     for instance in instances:
         stranger = strangers[instance.id]
         mixed = with_stranger(instance.query, queries[stranger.instance_id], is_before=stranger.is_before)
+        reworded = replace(instance.query, hypothesis=in_other_words(instance.query.hypothesis))
         swapped = replace(instance.query, hypothesis=STUDY.wrong[instance.id])
         for task in STUDY.tasks:
             if not task.applies_to(instance.labels):
@@ -117,6 +119,7 @@ def recalls_of(system: Any, fold: int) -> Recalls:
             brief, coverage = task.brief(instance), coverage_of(instance.labels, task.scope)
             answers = {
                 "own": system.rank(instance.query, brief),
+                "other words": system.rank(reworded, brief),
                 "wrong": system.rank(swapped, brief),
                 "two papers": mixed.own_answer(system.rank(mixed.query, brief)),
             }
