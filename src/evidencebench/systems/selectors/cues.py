@@ -60,9 +60,9 @@ WEIGHTS: Mapping[str, Weight] = MappingProxyType(
 )
 """Feature -> its weight in the sum. Each feature is described in `evidencebench.systems.selectors.features`."""
 
-ANSWER_WEIGHTS: Mapping[str, float] = MappingProxyType({"outcome_held": 4.0, "match": 2.0})
+ANSWER_WEIGHTS: Mapping[str, float] = MappingProxyType({"outcome_held": 4.0, "match": 2.0, "cue_objective": -2.0})
 """Feature -> its weight, beside those for results, where what answers the hypothesis is wanted: it speaks of the
-outcome, and of an intervention or a comparison too."""
+outcome, and of an intervention or a comparison too, but does not ask the question."""
 
 STRENGTH = 0.85
 
@@ -71,7 +71,7 @@ _WEIGHTS: dict[AspectScope, Floats] = {
     "all": np.array([WEIGHTS[feature.name].evidence for feature in _FEATURES]),
     "results": np.array([WEIGHTS[feature.name].results for feature in _FEATURES]),
 }
-_ANSWER_FEATURES = tuple(feature for feature in RELEVANCE_FEATURES if feature.name in ANSWER_WEIGHTS)
+_ANSWER_FEATURES = tuple(feature for feature in (*FEATURES, *RELEVANCE_FEATURES) if feature.name in ANSWER_WEIGHTS)
 _ANSWER_WEIGHTS = np.array([ANSWER_WEIGHTS[feature.name] for feature in _ANSWER_FEATURES])
 
 
