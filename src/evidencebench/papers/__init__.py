@@ -8,7 +8,8 @@ knows titles and where the abstract ends, and `decoding` turns bytes into text.
 and `plain_headings`; the folder `pdf` reads PDFs. `refusal` words the errors for what no reader takes.
 
 XML: `xml_text` (decoded), `xml_tree` (parsed), `xml_formats` (which format it is). `jats` reads articles, by
-`jats_blocks` (paragraphs), `running_text` (references and superscripts in them) and `math_text` (formulas).
+`jats_blocks` (paragraphs), `running_text` (references and superscripts in them) and `math_text` (formulas); `tei` and
+`bioc` read the other formats, the second as JSON too.
 
 HTML: `html_tree` (parsed), `html_page` (title and ids, where the article is), `html_parts` (what is left out),
 `html_sections` (the article as elements of JATS), `html`. Markdown becomes such a page: `markdown_tree`,

@@ -5,6 +5,7 @@ from evidencebench.papers.jats_blocks import LEFT_OUT, BlockReader, leave_out
 from evidencebench.papers.losses import LossCount
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.paper import Paper
+from evidencebench.papers.paper_ids import ids_of_pairs
 from evidencebench.papers.refusal import metadata_only
 from evidencebench.query import Kind
 
@@ -26,7 +27,6 @@ _BACK = {
     "sub-article": "sub-article",
     "response": "response",
 }
-_IDS = {"pmc": "pmcid", "pmcid": "pmcid", "pmid": "pmid", "doi": "doi"}
 
 
 def articles_in(root: Element) -> list[Element]:
@@ -62,19 +62,15 @@ def read_article(article: Element, *, name: str) -> Paper:
         name=name,
         file_format=FORMAT,
         title=title[0].text.text if title else "",
-        ids=ids_of(meta),
+        ids=ids_of_article(article),
         loss=count.loss,
     )
 
 
-def ids_of(meta: Element) -> dict[str, str]:
-    """Return the article's identifiers, such as ``{"pmcid": "PMC13901"}``."""
-    ids: dict[str, str] = {}
-    for one in meta.elements:
-        key = _IDS.get(one.attributes.get("pub-id-type", "")) if one.tag == "article-id" else None
-        if key and one.text:
-            ids.setdefault(key, f"PMC{one.text}" if key == "pmcid" and one.text.isdigit() else one.text)
-    return ids
+def ids_of_article(article: Element) -> dict[str, str]:
+    """Return the article's ids, such as ``{"pmcid": "PMC13901"}``."""
+    ids = (one for one in _meta(article).elements if one.tag == "article-id")
+    return ids_of_pairs((one.attributes.get("pub-id-type", ""), one.text) for one in ids)
 
 
 def _meta(article: Element) -> Element:

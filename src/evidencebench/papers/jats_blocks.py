@@ -29,7 +29,8 @@ LEFT_OUT = {
 }
 """Element -> the sort that it is counted as where it is left out."""
 
-_UNITS = {"ref-list": "ref", "fn-group": "fn", "table-wrap-group": "table-wrap", "fig-group": "fig", "kwd-group": "kwd"}
+# What is counted of a sort, where several stand in what is left out.
+_UNITS = {"references": "ref", "footnote": "fn", "table": "table-wrap", "figure": "fig", "keyword": "kwd"}
 
 _SECTIONS = frozenset({"abstract", "sec", "boxed-text", "app"})
 _BLOCKS = _SECTIONS | {
@@ -73,7 +74,7 @@ class BlockReader:
         while waiting:
             node = waiting.pop()
             if isinstance(node, Characters):
-                self._count.read(self._part, node.text)
+                self._count.read(self._part, node.text if node.start < node.stop else "")
                 self._is_lead = self._is_lead and not node.text.strip()
                 self._text.add(node)
             elif isinstance(node, _End):
@@ -163,6 +164,6 @@ class BlockReader:
 
 def leave_out(element: Element, sort: str, count: LossCount) -> None:
     """Count an element that is left out, or the parts that it consists of."""
-    unit = _UNITS.get(element.tag)
+    unit = _UNITS.get(sort)
     n_units = 0 if unit is None else sum(1 for _ in element.all(unit))
     count.leave_out(sort, element.raw_text, n_elements=n_units or 1)

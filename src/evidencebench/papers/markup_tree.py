@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """Text of an element; one by one in the file from ``start`` on, or as a whole in start..stop-1, as ``&lt;`` is."""
+    """Text of an element; one by one in the file from ``start`` on, or as a whole in start..stop-1, as ``&lt;`` is.
+
+    Where start is stop, the file lacks it, as it does the number that an attribute gives to a heading.
+    """
 
     text: str
     start: int

@@ -80,3 +80,19 @@ def _refusal(text: str) -> DataError:
         f"'{shortened(text.strip(), 60)}': expected the id of a paper, got another text; write a PMCID (PMC1280405), "
         "a DOI (10.1186/1471-2458-5-99) or a PMID (9000312)"
     )
+
+
+_ID_TYPES = {"pmc": "pmcid", "pmcid": "pmcid", "pmid": "pmid", "doi": "doi"}
+
+
+def ids_of_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return a paper's ids, as `Paper` has them, given a type and an id as files spell them.
+
+    >>> ids_of_pairs([("DOI", "10.1/tea"), ("pmc", "22"), ("publisher-id", "x")])
+    {'doi': '10.1/tea', 'pmcid': 'PMC22'}
+    """
+    ids: dict[str, str] = {}
+    for kind, value in pairs:
+        if value and (key := _ID_TYPES.get(kind.lower())):
+            ids.setdefault(key, f"PMC{value}" if key == "pmcid" and value.isdigit() else value)
+    return ids

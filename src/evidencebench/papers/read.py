@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.bioc import is_bioc_json, read_bioc_json
 from evidencebench.papers.html import is_html, read_html
 from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
@@ -38,6 +39,7 @@ class PaperReader:
 # The first reader that recognises a file reads it. Plain text comes last: it takes every file or refuses it.
 READERS = (
     PaperReader(recognises=is_pdf, read=read_pdf),
+    PaperReader(recognises=is_bioc_json, read=read_bioc_json, is_record=True),
     PaperReader(recognises=is_xml_paper, read=read_xml, is_record=True),
     PaperReader(recognises=is_html, read=read_html, is_record=True),
     PaperReader(recognises=is_markdown, read=read_markdown),

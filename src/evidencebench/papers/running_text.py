@@ -28,7 +28,7 @@ _NUMBERS = re.compile(r"\s*\d+(?:\s*[,;\u2010-\u2015-]\s*\d+)*\s*")
 _BETWEEN = re.compile(r"[\s,;\u2010-\u2015\u2212-]*")
 _OPENING = frozenset("[(")
 _CLOSING = frozenset(")%\u2019\u201d\u00ae\u2122")
-_STOPS = frozenset(".:?!-\u2013\u2014")
+LABEL_STOPS = frozenset(".:?!-\u2013\u2014")  # behind which a label needs no colon
 _GLUE = _CLOSING | set(".,;:")  # what a raised reference stands behind, apart from words
 
 
@@ -100,7 +100,7 @@ class RunningText:
         """Set what was written apart from what it leads: by ``mark``, or by a space where it ends with a stop."""
         self._end_run()
         self._space = None
-        self._writer.add_mark(" " if self._visible in _STOPS else mark)
+        self._writer.add_mark(" " if self._visible in LABEL_STOPS else mark)
 
     def add_formula(self, formula: Element) -> str:
         """Add a ``math`` or ``tex-math`` element; returns what was added, without marks."""

@@ -1,17 +1,20 @@
 """XML of any format that a paper can have: recognised by its outermost element, whatever the file's name."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.jats import articles_in, ids_of, read_article
+from evidencebench.papers.bioc import read_bioc_xml
+from evidencebench.papers.jats import articles_in, ids_of_article, read_article
 from evidencebench.papers.markup_tree import Element
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.refusal import metadata_only
+from evidencebench.papers.tei import read_tei
 from evidencebench.papers.xml_text import root_tag
 from evidencebench.papers.xml_tree import parse_xml
 
 _ROOTS = frozenset(
     {"article", "articles", "article-set", "articleset", "pmc-articleset", "oai-pmh", "pubmedarticleset"}
+    | {"tei", "teicorpus", "collection", "document"}
 )
 _OTHERS = frozenset({"html", "svg"})  # XML that is no paper, or that another reader takes
 
@@ -25,27 +28,28 @@ def is_xml_paper(content: bytes) -> bool:
 def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
     """Return each paper of an XML file, or why it cannot be read; raises `UnreadableError` if it has none."""
     root = parse_xml(content, name=name)
-    articles = articles_in(root)
-    if articles:
-        names = _names(articles, name)
-        return [_read(article, one) for article, one in zip(articles, names, strict=True)]
+    if articles := articles_in(root):
+        return _read_each(articles, [ids_of_article(article) for article in articles], read_article, name)
+    if papers := ([root] if root.tag == "tei" else list(root.all("tei"))):
+        return _read_each(papers, [{} for _ in papers], read_tei, name)
+    if root.first("passage"):
+        return read_bioc_xml(root, name)
     if root.first("pubmedarticle", "pubmedbookarticle", "medlinecitation"):
         raise metadata_only(name, "XML of PubMed", "titles and abstracts")
     raise UnreadableError(
-        f"{name}: expected a paper in JATS XML, got XML that begins with <{root.tag}>; give its JATS XML or its PDF"
+        f"{name}: expected a paper in JATS, TEI or BioC, got XML that begins with <{root.tag}>; give its JATS or PDF"
     )
 
 
-def _names(articles: Sequence[Element], name: str) -> list[str]:
-    """Return how each article is called: as its file, with its id or number where the file has several."""
-    if len(articles) == 1:
-        return [name]
-    ids = [ids_of(article) for article in articles]
-    return [f"{name}#{next(iter(one.values()), number)}" for number, one in enumerate(ids, 1)]
-
-
-def _read(article: Element, name: str) -> Paper | UnreadableError:
-    try:
-        return read_article(article, name=name)
-    except UnreadableError as error:
-        return error
+def _read_each(
+    elements: Sequence[Element], ids: Sequence[dict[str, str]], read_one: Callable[..., Paper], name: str
+) -> list[Paper | UnreadableError]:
+    """Return each paper; where a file has several, each is called as the file with its id or its number."""
+    found: list[Paper | UnreadableError] = []
+    for number, (element, of_element) in enumerate(zip(elements, ids, strict=True), 1):
+        called = name if len(elements) == 1 else f"{name}#{next(iter(of_element.values()), number)}"
+        try:
+            found.append(read_one(element, name=called))
+        except UnreadableError as error:
+            found.append(error)
+    return found

@@ -1,0 +1,100 @@
+"""Papers in TEI XML, as GROBID makes them from PDF files."""
+
+from evidencebench.papers.blocks import Block, paper_of
+from evidencebench.papers.jats_blocks import BlockReader, leave_out
+from evidencebench.papers.losses import LossCount, Part
+from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.paper_ids import ids_of_pairs
+from evidencebench.papers.refusal import metadata_only
+from evidencebench.query import Kind
+
+FORMAT = "TEI XML"
+
+# TEI's names as JATS has them, so that one reader reads both.
+_NAMES = {
+    "div": "sec",
+    "div1": "sec",
+    "div2": "sec",
+    "div3": "sec",
+    "head": "title",
+    "ab": "p",
+    "quote": "disp-quote",
+    "item": "list-item",
+    "lb": "break",
+    "formula": "disp-formula",
+    "note": "fn",
+    "listbibl": "ref-list",
+    "biblstruct": "ref",
+    "ref": "xref",
+}
+_BACK = {"references": "references", "acknowledgement": "acknowledgements", "annex": "appendix"}
+
+
+def read_tei(tei: Element, *, name: str) -> Paper:
+    """Return the paper in a ``TEI`` element; ``name`` is its name in messages."""
+    count = LossCount()
+    header = tei.first("teiheader") or Element("teiheader")
+    body = tei.first("body")
+    title, abstract = (header.first("titlestmt") or header).first("title"), header.first("abstract")
+    blocks = [
+        *_blocks(title, Kind.HEADING, "title", count)[:1],
+        *_blocks(abstract, Kind.ABSTRACT, "abstract", count),
+        *_blocks(body, Kind.BODY, "body", count),
+    ]
+    for back in tei.all("back"):
+        for part in back.elements:
+            leave_out(_renamed(part), _BACK.get(part.attributes.get("type", ""), "other back matter"), count)
+    if all(block.kind is Kind.HEADING for block in blocks):
+        raise metadata_only(name, FORMAT, "a title" if title else "no text")
+    ids = ((one.attributes.get("type", ""), one.text) for one in header.all("idno"))
+    return paper_of(
+        blocks,
+        name=name,
+        file_format=FORMAT,
+        title=title.text if title else "",
+        ids=ids_of_pairs(ids),
+        loss=count.loss,
+    )
+
+
+def _blocks(element: Element | None, kind: Kind, part: Part, count: LossCount) -> list[Block]:
+    return BlockReader(kind, part=part, count=count).read(_renamed(element)) if element else []
+
+
+def _renamed(root: Element) -> Element:
+    """Return an element with all in it under the names of JATS."""
+    renamed = Element(_name(root), _attributes(root))
+    waiting = [(root, renamed)]
+    while waiting:
+        source, target = waiting.pop()
+        if number := source.attributes.get("n") if source.tag == "head" else None:
+            target.children.append(_label(number, source))
+        for child in source.children:
+            if isinstance(child, Characters):
+                target.children.append(child)
+                continue
+            copy = Element(_name(child), _attributes(child))
+            target.children.append(copy)
+            waiting.append((child, copy))
+    return renamed
+
+
+def _name(element: Element) -> str:
+    if element.tag == "figure":
+        return "table-wrap" if element.attributes.get("type") == "table" else "fig"
+    if element.tag == "hi":
+        rend = element.attributes.get("rend", "")
+        return "sup" if rend.startswith("sup") else "sub" if rend.startswith("sub") else "italic"
+    return _NAMES.get(element.tag, element.tag)
+
+
+def _attributes(element: Element) -> dict[str, str]:
+    """Return the attributes that matter: what a reference leads to."""
+    return {"ref-type": element.attributes.get("type", "")} if element.tag == "ref" else {}
+
+
+def _label(number: str, head: Element) -> Characters:
+    """Return a heading's number, which the file has in an attribute, as text that the source lacks."""
+    at = next((piece.start for piece in head.characters()), 0)
+    return Characters(f"{number} ", at, at)
