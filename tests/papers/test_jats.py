@@ -164,7 +164,7 @@ MATH = "<mml:math><mml:mi>x</mml:mi><mml:mo>=</mml:mo>{}</mml:math>"
         (MATH.format("<mml:mn>2</mml:mn><mml:mo>&#8290;</mml:mo><mml:mi>n</mml:mi>"), "x=2n"),
         (MATH.format("<mml:mn>1</mml:mn><mml:annotation>x=1</mml:annotation>"), "x=1"),
         (r"<tex-math>\documentclass{a}\begin{document}$$\beta_{1}=\frac{x}{2}\pm 5\%$$\end{document}</tex-math>",
-         "\u03b2_1=x/2± 5%"),
+         "\u03b21=x/2± 5%"),
         (f"<alternatives><tex-math>$$x$$</tex-math>{MATH.format('<mml:mn>1</mml:mn>')}<graphic/></alternatives>",
          "x=1"),
         ("<alternatives><textual-form>x = 1</textual-form><graphic/></alternatives>", "x = 1"),

@@ -13,6 +13,8 @@ _LEFT_OUT = frozenset({"annotation", "annotation-xml"})
 
 _TEX_BODY = re.compile(r"\$\$?(.+?)\$\$?|\\begin\{document\}(.*?)\\end\{document\}", re.DOTALL)
 _TEX_FRACTION = re.compile(r"\\[dt]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
+_TEX_SCRIPT = re.compile(r"\s*([_^])\s*(?:\{([^{}]*)\})?")
+_END = "\0"  # behind a command's name that letters would follow
 _TEX_COMMAND = re.compile(r"\\([A-Za-z]+)\*?|\\(.)|[{}$&~]", re.DOTALL)
 _TEX_SIGNS = {"le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "cdot": "·", "pm": "±", "bar": "¯"}
 _TEX_NAMES = frozenset({"exp", "ln", "log", "max", "min", "sin", "cos", "tan", "lim"})
@@ -35,14 +37,14 @@ def tex_text(tex: str) -> str:
     r"""Return TeX as plain text, without its commands.
 
     >>> tex_text(r"\documentclass{minimal}\begin{document}$$\beta \leq \frac{x_{1}}{\mathrm{SD}}$$\end{document}")
-    'β ≤ x_1/SD'
+    'β ≤ x1/SD'
     """
     found = _TEX_BODY.search(tex[:_MOST_TEX])
     text = (found[1] or found[2]) if found else tex[:_MOST_TEX]
     text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", r"\1", text)
-    text = re.sub(r"([_^])\{(\w+)\}", r"\1\2", text)
+    text = _TEX_SCRIPT.sub(lambda found: f"{_END}{'^' * (found[1] == '^')}{found[2] or ''}", text)
     text = _TEX_FRACTION.sub(lambda found: f"{_grouped(found[1])}/{_grouped(found[2])}", text)
-    return " ".join(_TEX_COMMAND.sub(_tex_sign, text).split())
+    return " ".join(_TEX_COMMAND.sub(_tex_sign, text).replace(_END, "").split())
 
 
 def _parts(node: Element) -> list[Element | Characters | str]:
@@ -75,13 +77,13 @@ def _group(part: Element | Characters) -> list[Element | Characters | str]:
 
 
 def _grouped(text: str) -> str:
-    return text if re.fullmatch(r"\s*\w*\s*", text) else f"({text})"
+    return text if re.fullmatch(r"\s*[\w\0]*\s*", text) else f"({text})"
 
 
 def _tex_sign(found: re.Match[str]) -> str:
     command = found[1]
     if command is None:
-        return (found[2] or "") if (found[2] or "") in "%&$#_{}" else " "
+        return found[2] if (found[2] or " ") in "%&$#_{}" else "" if found[0] in "{}" else " "
     if command in _TEX_NAMES:
         return command
     return _TEX_SIGNS.get(command) or html5.get(f"{command};", " ")

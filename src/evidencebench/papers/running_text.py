@@ -126,7 +126,7 @@ class RunningText:
 
     def _is_glued(self, element: Element) -> bool:
         """Say whether a number that refers to the literature stands right behind a word, as if it were raised."""
-        if element.attributes.get("ref-type") != "bibr" or not _NUMBERS.fullmatch(element.text):
+        if element.attributes.get("ref-type") not in ("bibr", "ref") or not _NUMBERS.fullmatch(element.text):
             return False
         is_behind_word = self._last.isalnum() or self._last in _GLUE
         return self._run is _Run.MARKED or (self._run is _Run.NONE and is_behind_word)
