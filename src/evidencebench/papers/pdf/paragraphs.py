@@ -18,6 +18,8 @@ _SLACK = 1.0
 _LEAST_STEP = 0.3
 _USUAL_STEP = 1.2
 
+_MUCH_ROOM = 0.4  # of the column
+
 _ENDED = re.compile(r"[.!?:;][\"'\u2019\u201d)\]]*(?:[\d,\u2013-]|\[[\d, \u2013-]+\])*$")
 BEGINS = re.compile(r"[\"'\u2018\u201c(\[]?(?:[A-Z0-9]|[\u2022\u25cf\u25aa\u2013\u2014-] )")
 
@@ -121,11 +123,12 @@ def _is_indented(group: Sequence[PrintedLine], line: PrintedLine, size: float) -
 
 
 def _is_broken_off(before: PrintedLine, line: PrintedLine, size: float) -> bool:
-    """Whether the line's first word would have had room on the line before, which ends a sentence."""
+    """Whether the line's first word had room on the line before, which ends a sentence or leaves much room."""
     word = line.text.partition(" ")[0]
     width = (line.right - line.left) * len(word) / len(line.text)
-    fits = before.right + width + _SLACK * size < line.column[1]
-    return fits and _ENDED.search(before.text) is not None and BEGINS.match(line.text) is not None
+    room = before.column[1] - before.right
+    is_broken = _ENDED.search(before.text) is not None or room > _MUCH_ROOM * (before.column[1] - before.column[0])
+    return is_broken and room > width + _SLACK * size and BEGINS.match(line.text) is not None
 
 
 def is_uniform(line: PrintedLine, trait: str, styles: Sequence[TypeStyle]) -> bool:

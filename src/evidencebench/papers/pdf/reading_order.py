@@ -112,11 +112,17 @@ def _strips(blocks: Sequence[_Block]) -> list[list[_Block]]:
 
 
 def _joined_strips(strips: Sequence[list[_Block]], gutter: float) -> list[list[_Block]]:
-    """Join strips that share the white space between their columns: each column is read to its end."""
-    found: list[list[_Block]] = []
+    """Join strips that share the white space between their columns: each column is read to its end.
+
+    A line alone between columns and what follows them is the heading of what follows.
+    """
+    groups: list[list[list[_Block]]] = []
     for strip in strips:
-        if found and len(_columns([*found[-1], *strip], gutter)) > 1:
-            found[-1].extend(strip)
-        else:
-            found.append(list(strip))
-    return found
+        above = [block for one in groups[-1] for block in one] if groups else []
+        if above and len(_columns([*above, *strip], gutter)) > 1:
+            groups[-1].append(strip)
+            continue
+        if groups and len(groups[-1]) > 1 and [len(block.lines) for block in groups[-1][-1]] == [1]:
+            groups.append([groups[-1].pop()])
+        groups.append([strip])
+    return [[block for strip in group for block in strip] for group in groups]

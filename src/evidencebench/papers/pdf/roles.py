@@ -82,7 +82,10 @@ class _Reading:
         self._title = _title(paragraphs, self._body)
         headings = [one for one in paragraphs if one is not self._title and _is_heading(one, self._body, styles)]
         self._levels = _levels(headings, styles)
-        self._names = Counter(name_of(heading.text) for heading in headings)
+        self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
+        for heading in headings:
+            name, rank = name_of(heading.text), _rank(heading, styles)
+            self._best[name] = min(rank, self._best.get(name, rank))
         self._has_abstract = any(
             section_of(one.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(one.text) for one in paragraphs
         )
@@ -92,6 +95,7 @@ class _Reading:
         self._abstract: _Rank | None = None  # how the abstract's heading stands out
         self._parts: dict[str, _Rank] = {}  # of the abstract -> how their names stand out
         self._ranks: set[_Rank] = set()  # of the body's headings
+        self._left_out = 0  # the level of the last heading of what is left out
         self._size = 0.0  # of the text right below the last heading; 0: none has come
         self._is_headed = False  # whether a heading stands right before
 
@@ -130,7 +134,8 @@ class _Reading:
             is_figure = caption["what"].lower().startswith(PICTURES)
             self._float = None if is_figure else PartRole.TABLE
             return PartRole.FIGURE if is_figure else PartRole.TABLE
-        is_heading = level and (section_of(text) or number_of(text) or _rank(paragraph, self._styles) in self._ranks)
+        is_known = section_of(text) or number_of(text) or _rank(paragraph, self._styles) in self._ranks
+        is_heading = level and is_known and paragraph.style.size >= self._body.size - _SMALLER
         if is_heading or _is_prose(paragraph, self._body):
             self._float = None
         return self._float
@@ -147,12 +152,18 @@ class _Reading:
             return PartRole.LABEL, 0
         if section in (SectionSort.REFERENCES, SectionSort.BACK_MATTER):
             self._state = PartRole.REFERENCES if section is SectionSort.REFERENCES else PartRole.BACK_MATTER
+            self._left_out = level
             return self._state, 0
-        is_outside = self._state in (PartRole.REFERENCES, PartRole.BACK_MATTER)
+        # Back matter may stand within a section, as "Ethics approval" in "Methods".
+        is_below = self._state is PartRole.BACK_MATTER and self._left_out > self._top + 1
+        is_outside = self._state in (PartRole.REFERENCES, PartRole.BACK_MATTER) and not (
+            is_below and level <= self._left_out
+        )
         if section is None and (is_outside or (self._state is PartRole.AUTHORS and self._has_abstract)):
             return None
-        if self._state is not PartRole.BODY:
-            self._state, self._top = PartRole.BODY, level - 1
+        if not self._ranks:
+            self._top = level - 1
+        self._state = PartRole.BODY
         self._ranks.add(rank)
         return PartRole.HEADING, max(1, level - self._top)
 
@@ -160,17 +171,19 @@ class _Reading:
         """Whether a heading stands within the abstract.
 
         The first stands right behind the abstract's heading, and the others look like it. Where the abstract has no
-        heading, the body has one of the same name, or another style.
+        heading, the body has one of the same name that stands out more, or another style.
         """
         is_known = is_abstract_part(paragraph.text)
         if self._state is PartRole.ABSTRACT:
-            is_lower = self._abstract is not None and rank > self._abstract
+            is_lower = rank > self._abstract if self._abstract else self._below(paragraph).style != self._body
             is_like = rank in self._parts.values() if self._parts else self._is_headed
             return is_like and name not in self._parts and (is_known or is_lower)
         if self._state is not PartRole.AUTHORS or self._has_abstract or not is_known:
             return False
-        below = next(after for one, after in pairwise((*self._paragraphs, paragraph)) if one is paragraph)
-        return self._names[name] > 1 or below.style != self._body
+        return self._best[name] < rank or self._below(paragraph).style != self._body
+
+    def _below(self, paragraph: PrintedParagraph) -> PrintedParagraph:
+        return next(after for one, after in pairwise((*self._paragraphs, paragraph)) if one is paragraph)
 
     def _front(self, text: str, *, is_prose: bool) -> PartRole:
         """Return what a paragraph behind the title is."""
@@ -185,10 +198,12 @@ class _Reading:
 
 
 def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
+    """Return the style of most of the text, references apart, which may be longer than it."""
     counts: Counter[TypeStyle] = Counter()
-    for paragraph in paragraphs:
+    ends = [place for place, one in enumerate(paragraphs) if section_of(one.text) is SectionSort.REFERENCES]
+    for paragraph in paragraphs[: ends[-1] if ends else None] or paragraphs:
         for line in paragraph.lines:
-            counts[line.style] += len(line.glyphs)
+            counts[line.style] += len(line.glyphs) ** 2  # the lines of text are longer than those of cells
     return counts.most_common(1)[0][0]
 
 

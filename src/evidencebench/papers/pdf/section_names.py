@@ -24,8 +24,8 @@ KEYWORDS = re.compile(r"(?:key ?-?words?(?: and phrases)?|index terms|mesh terms
 """How the paragraph of keywords begins."""
 
 _PART = re.compile(
-    r"(?:background|introduction|context|objectives?|aims?|purpose|rationale|hypothes[ei]s|importance|question|methods?|"
-    r"(?:materials?|patients|subjects) and methods|methodology|(?:study )?design|setting|participants|patients|"
+    r"(?:backgrounds?|introduction|context|objectives?|aims?|purpose|rationale|hypothes[ei]s|importance|question|methods?|"
+    r"(?:materials?|patients|subjects)(?: and |/)methods|methodology|(?:study )?design|setting|participants|patients|"
     r"subjects|interventions?|exposures?|(?:main |primary )?outcomes?(?: and)?(?: measures?)?|measurements?|"
     r"data sources|study selection|results?|findings|main results|limitations|discussion|interpretation|"
     r"conclusions?|significance|(?:clinical )?trial registration(?: number)?|registration|funding|"
@@ -45,7 +45,7 @@ class SectionSort(StrEnum):
 _NAMES = {
     SectionSort.ABSTRACT: r"abstract|summary|synopsis",
     SectionSort.BODY: (
-        r"background|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|"
+        r"backgrounds?|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|"
         r"methods?(?: and materials?)?|experimental(?: section| procedures)?|results?(?: and discussion)?|"
         r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?|statistical analys[ei]s|appendix.*"
     ),
