@@ -6,6 +6,7 @@ A missed goal is printed as NO and is not an error; a wrong result is.
 
 import asking
 import encoding
+import finding
 import loading
 import oracle
 import over_length
@@ -26,6 +27,7 @@ if __name__ == "__main__":
         pipeline.figures,
         encoding.figures,
         selecting.figures,
+        finding.figures,
         splitting.figures,
         asking.figures,
         reporting.figures,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from evidencebench.systems.retrievers.scores import Floats, unit_scores
-from evidencebench.systems.selectors.reordering import Rows, discounted_order, mmr_order
+from evidencebench.systems.selectors.reordering import MOST_CHOSEN, Rows, discounted_order, mmr_order
 
 Pairs = list[list[float]]
 
@@ -136,3 +136,20 @@ def test_scores_of_any_size_are_brought_to_the_unit_without_swapping_any(scores:
     assert unit.min() == (0 if unit_scores(scores).min() < 1 else 1)
     order = np.argsort(scores, kind="stable")
     assert (np.diff(unit[order]) >= 0).all()
+
+
+def test_behind_the_most_that_are_chosen_one_by_one_the_others_follow_by_their_value_then() -> None:
+    random = np.random.default_rng(0)
+    n = MOST_CHOSEN + 50
+    scores, similarity = random.random(n), random.random(n).round(9)
+    alike = np.arange(n) % 7
+    order = discounted_order(scores, lambda index: np.where(alike == alike[index], similarity, 0.0), strength=0.1)
+    left, chosen = scores.copy(), list[int]()
+    for _ in range(MOST_CHOSEN):
+        chosen.append(int(np.argmax(np.where(np.isin(np.arange(n), chosen), -1.0, left))))
+        left *= 1 - 0.1 * np.where(alike == alike[chosen[-1]], similarity, 0.0)
+    others = [index for index in range(n) if index not in set(chosen)]
+    assert list(order[:MOST_CHOSEN]) == chosen
+    assert list(order[MOST_CHOSEN:]) == sorted(others, key=lambda index: -left[index])
+    by_mmr = mmr_order(scores, lambda _: np.zeros(n))
+    assert list(by_mmr) == np.argsort(-scores).tolist()
