@@ -284,6 +284,14 @@ def test_an_encrypted_pdf_is_refused_in_words() -> None:
         _read(sheet)
 
 
+def test_a_page_of_scattered_letters_ends() -> None:
+    sheet = Sheet()
+    for place in range(20_000):
+        sheet.line(place * 7919 % 500, place * 104_729 % 800, "a", size=2)
+    with suppress(UnreadableError):
+        assert len(_read(sheet).sentences) < 20_000
+
+
 _SAMPLE = _sample()
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from evidencebench.papers.pdf.lines import PrintedLine
@@ -10,6 +10,7 @@ from evidencebench.papers.pdf.lines import PrintedLine
 _N_EDGE_ROWS = 3  # at the top and at the foot of a page
 _EDGE_GAP = 1.6  # between them and the text, in sizes of type
 _LEAST_REPEATED = 0.3  # the share of pages from which on a line runs
+_MOST_AT_EDGE = 20  # lines at the top or the foot of a page
 _SAME_PLACE = 4.0  # points
 _NUMBER = re.compile(r"\d+")
 _PAGE_NUMBER = re.compile(
@@ -23,16 +24,17 @@ _LONGEST_NUMBER = 5
 def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[int]:
     """Return the identities of the lines that run over the pages: heads, feet and page numbers."""
     edges = [_edge_lines(lines) for lines in pages]
-    heights: Mapping[str, list[tuple[int, float]]] = _heights(edges)
+    places: dict[tuple[str, int], set[int]] = defaultdict(set)  # pattern and height -> pages
+    for number, lines in enumerate(edges):
+        for line in lines:
+            places[_pattern(line.text), _height(line)].add(number)
     least = max(2, round(_LEAST_REPEATED * len(pages)))
     found = set()
     for number, lines in enumerate(edges):
         for line in lines:
-            near = {
-                other for other, baseline in heights[_pattern(line.text)] if abs(baseline - line.baseline) < _SAME_PLACE
-            }
+            near = (places.get((_pattern(line.text), _height(line) + step), ()) for step in (-1, 0, 1))
             alone = _PAGE_NUMBER.fullmatch(line.text) is not None
-            if len(near) >= least or (alone and (len(pages) == 1 or _counts(edges, number, line))):
+            if sum(map(len, near)) >= least or (alone and (len(pages) == 1 or _counts(edges, number, line))):
                 found.add(id(line))
     return found
 
@@ -68,15 +70,11 @@ def _apart(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
         n_rows += step > 0.5 * line.size
         if n_rows > _N_EDGE_ROWS:
             break
-    return list(lines[:n_apart])
+    return list(lines[: min(n_apart, _MOST_AT_EDGE)])
 
 
-def _heights(edges: Sequence[Sequence[PrintedLine]]) -> dict[str, list[tuple[int, float]]]:
-    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for number, lines in enumerate(edges):
-        for line in lines:
-            found[_pattern(line.text)].append((number, line.baseline))
-    return found
+def _height(line: PrintedLine) -> int:
+    return round(line.baseline / _SAME_PLACE)
 
 
 def _pattern(text: str) -> str:

@@ -20,7 +20,7 @@ _USUAL_STEP = 1.2
 
 _MUCH_ROOM = 0.4  # of the column
 
-_ENDED = re.compile(r"[.!?:;][\"'\u2019\u201d)\]]*(?:[\d,\u2013-]|\[[\d, \u2013-]+\])*$")
+ENDED = re.compile(r"[.!?:;][\"'\u2019\u201d)\]]*(?:[\d,\u2013-]|\[[\d, \u2013-]+\])*$")
 BEGINS = re.compile(r"[\"'\u2018\u201c(\[]?(?:[A-Z0-9]|[\u2022\u25cf\u25aa\u2013\u2014-] )")
 
 
@@ -42,11 +42,6 @@ class PrintedParagraph:
         for line in self.lines:
             styles[line.style] += len(line.glyphs)
         return styles.most_common(1)[0][0]
-
-    @property
-    def is_ended(self) -> bool:
-        """Whether its last sentence has an end."""
-        return _ENDED.search(self.lines[-1].text) is not None
 
 
 def paragraphs_of(lines: Sequence[PrintedLine], styles: Sequence[TypeStyle]) -> list[PrintedParagraph]:
@@ -77,7 +72,7 @@ def _is_new(
     before = group[-1]
     size = max(before.size, line.size)
     step = line.baseline - before.baseline
-    wider = _WIDER if _ENDED.search(before.text) else _MUCH_WIDER
+    wider = _WIDER if ENDED.search(before.text) else _MUCH_WIDER
     widest = wider * max(steps.get(before.style.size, _USUAL_STEP * size), size)
     return (
         before.page is not line.page
@@ -98,7 +93,7 @@ def _is_section_name(group: Sequence[PrintedLine], line: PrintedLine) -> bool:
     return (
         BEGINS.match(line.text) is not None
         and section_of(line.text) is not None
-        and (len(group) == 1 or _ENDED.search(group[-1].text) is not None)
+        and (len(group) == 1 or ENDED.search(group[-1].text) is not None)
     )
 
 
@@ -110,14 +105,14 @@ def _changes_style(group: Sequence[PrintedLine], line: PrintedLine, styles: Sequ
     first = styles[line.page.arrays.fonts[line.glyphs[0].index]]
     # Names of species and journals may fill a line within a paragraph.
     return (was_italic and len(group) == 1 and not first.is_italic) or (
-        is_italic and not was_italic and _ENDED.search(before.text) is not None
+        is_italic and not was_italic and ENDED.search(before.text) is not None
     )
 
 
 def _is_indented(group: Sequence[PrintedLine], line: PrintedLine, size: float) -> bool:
     """Whether the line stands out to the right as a paragraph's first, or to the left as the first of a list's item."""
     before, indent = group[-1], _INDENT * size
-    is_indented = line.left > before.left + indent and (len(group) > 1 or _ENDED.search(before.text) is not None)
+    is_indented = line.left > before.left + indent and (len(group) > 1 or ENDED.search(before.text) is not None)
     hangs = len(group) > 1 and line.left < before.left - indent and before.left > group[0].left + indent
     return is_indented or hangs
 
@@ -127,7 +122,7 @@ def _is_broken_off(before: PrintedLine, line: PrintedLine, size: float) -> bool:
     word = line.text.partition(" ")[0]
     width = (line.right - line.left) * len(word) / len(line.text)
     room = before.column[1] - before.right
-    is_broken = _ENDED.search(before.text) is not None or room > _MUCH_ROOM * (before.column[1] - before.column[0])
+    is_broken = ENDED.search(before.text) is not None or room > _MUCH_ROOM * (before.column[1] - before.column[0])
     return is_broken and room > width + _SLACK * size and BEGINS.match(line.text) is not None
 
 

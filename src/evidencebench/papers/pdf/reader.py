@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.line_ends import words_of
@@ -11,7 +12,7 @@ from evidencebench.papers.pdf.lines import PrintedLine, lines_of, styles_of
 from evidencebench.papers.pdf.page_edges import line_numbers, running_lines
 from evidencebench.papers.pdf.pages import pages_of
 from evidencebench.papers.pdf.paragraph_text import text_of_lines
-from evidencebench.papers.pdf.paragraphs import BEGINS, PrintedParagraph, paragraphs_of
+from evidencebench.papers.pdf.paragraphs import BEGINS, ENDED, PrintedParagraph, paragraphs_of
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.papers.pdf.section_names import ABSTRACT_LABEL
@@ -73,26 +74,25 @@ def _without(
 
 def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
     """Join the parts of a paragraph that goes on in another column or on another page, or behind a figure."""
-    found: list[PaperPart] = []
-    before: int | None = None  # where the last running text stands in found
+    found: list[tuple[PaperPart, list[PrintedLine]]] = []
+    last: tuple[PaperPart, list[PrintedLine]] | None = None  # the last running text
     for part in parts:
-        if part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL):
-            before = None
-        elif part.role in (PartRole.ABSTRACT, PartRole.BODY):
-            last = None if before is None else found[before]
-            if last and before is not None and last.role is part.role and _goes_on(last.paragraph, part.paragraph):
-                lines = (*last.paragraph.lines, *part.paragraph.lines)
-                found[before] = PaperPart(paragraph=PrintedParagraph(lines=lines), role=part.role)
+        lines = list(part.paragraph.lines)
+        if part.role in (PartRole.ABSTRACT, PartRole.BODY):
+            if last and last[0].role is part.role and _goes_on(last[1][-1], lines[0]):
+                last[1].extend(lines)
                 continue
-            before = len(found)
-        found.append(part)
-    return found
+            last = part, lines
+            found.append(last)
+        else:
+            last = None if part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL) else last
+            found.append((part, lines))
+    return [replace(part, paragraph=PrintedParagraph(lines=tuple(lines))) for part, lines in found]
 
 
-def _goes_on(first: PrintedParagraph, second: PrintedParagraph) -> bool:
-    last, line = first.lines[-1], second.lines[0]
+def _goes_on(last: PrintedLine, line: PrintedLine) -> bool:
     is_elsewhere = last.page is not line.page or last.column != line.column
-    return not first.is_ended and (is_elsewhere or not BEGINS.match(line.text))
+    return ENDED.search(last.text) is None and (is_elsewhere or not BEGINS.match(line.text))
 
 
 def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: LossCount) -> Iterator[Block]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from evidencebench.papers.pdf.lines import PrintedLine
 
-_MOST_BLOCKS = 1000
+_MOST_BLOCKS = 500
 """Of a page; one with more holds no columns of text, and keeps the order of the file."""
 
 _MOST_CUTS = 40
