@@ -8,11 +8,9 @@ from itertools import groupby
 from evidencebench.execution.finding import Finding
 from evidencebench.pages.findings.words import CHANCE_MEANING, chance_text, place_text, told
 from evidencebench.pages.markup import Node, as_html, node, replace_forbidden
-from evidencebench.pages.viewer.page_parts import security_policy, style
+from evidencebench.pages.viewer.page_parts import FINDINGS_STYLES, security_policy, style
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
-
-_STYLES = ("tokens", "findings")
 
 # (number of the hypothesis from 1, rank from 1) of each finding that names a sentence.
 _Marks = Mapping[int, Sequence[tuple[int, int]]]
@@ -29,7 +27,7 @@ def findings_page(findings: Sequence[Finding]) -> str:
     meaning = node("p", {"class": "note"}, CHANCE_MEANING) if is_calibrated else None
     title = findings[0].hypothesis if len({one.hypothesis for one in findings}) == 1 else "Evidence by hypothesis"
     body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, meaning)
-    style_text = style(_STYLES)
+    style_text = style(FINDINGS_STYLES)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{security_policy("", style_text)}">\n'

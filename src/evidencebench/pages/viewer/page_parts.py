@@ -24,6 +24,7 @@ FIND_SCRIPTS = ("dom", "storage", "theme", "server", "found_paper", "find_page")
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
 FIND_STYLES = ("tokens", "viewer", "find_page")
+FINDINGS_STYLES = ("tokens", "findings")
 
 
 @cache
