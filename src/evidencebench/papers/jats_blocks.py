@@ -47,7 +47,7 @@ _OTHER_FORMS = "other form of a formula"
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _ElementEnd:
     element: Element
 
 
@@ -70,14 +70,14 @@ class BlockReader:
 
     def read(self, root: Element) -> list[Block]:
         """Return the blocks of an element, in order."""
-        waiting: list[Element | Characters | _End] = [root]
+        waiting: list[Element | Characters | _ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
             if isinstance(node, Characters):
                 self._count.read(self._part, node.text if node.start < node.stop else "")
                 self._is_lead = self._is_lead and not node.text.strip()
                 self._text.add(node)
-            elif isinstance(node, _End):
+            elif isinstance(node, _ElementEnd):
                 self._open.pop()
                 self._leave(node.element)
             elif sort := self._left_out.get(node.tag):
@@ -88,7 +88,7 @@ class BlockReader:
             else:
                 self._enter(node)
                 self._open.append(node.tag)
-                waiting.append(_End(node))
+                waiting.append(_ElementEnd(node))
                 waiting.extend(reversed(self._forms(node) if node.tag == "alternatives" else node.children))
         self._flush(self._kind)
         return self._blocks

@@ -30,7 +30,7 @@ def parse_xml(content: bytes, *, name: str) -> Element:
         If it is malformed, cut off, declares entities, or is deeper or larger than any paper.
     """
     text = xml_text(content, name=name)
-    builder = _Builder(text, name)
+    builder = _XmlBuilder(text, name)
     try:
         builder.parser.Parse(builder.bytes, True)  # noqa: FBT003 - this is all of it
     except expat.ExpatError as error:
@@ -38,7 +38,7 @@ def parse_xml(content: bytes, *, name: str) -> Element:
     return builder.root
 
 
-class _Builder:
+class _XmlBuilder:
     """Puts the tree together from what expat reports, piece by piece."""
 
     def __init__(self, text: str, name: str) -> None:

@@ -19,7 +19,7 @@ _FARTHEST = 1.75  # from line to line of a block, in sizes of type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
+class _PageBlock:
     lines: tuple[PrintedLine, ...]
     left: float
     right: float
@@ -37,7 +37,7 @@ def in_reading_order(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     return _ordered(blocks, gutter, edges, _MOST_CUTS)
 
 
-def _blocks(lines: Sequence[PrintedLine]) -> list[_Block]:
+def _blocks(lines: Sequence[PrintedLine]) -> list[_PageBlock]:
     groups: list[list[PrintedLine]] = []
     for line in lines:
         if groups and _is_below(groups[-1][-1], line):
@@ -45,7 +45,7 @@ def _blocks(lines: Sequence[PrintedLine]) -> list[_Block]:
         else:
             groups.append([line])
     return [
-        _Block(
+        _PageBlock(
             lines=tuple(group),
             left=min(line.left for line in group),
             right=sorted(line.right for line in group)[-1 - len(group) // _OVERFULL],
@@ -66,7 +66,7 @@ def _is_below(first: PrintedLine, second: PrintedLine) -> bool:
     )
 
 
-def _ordered(blocks: Sequence[_Block], gutter: float, edges: tuple[float, float], n_cuts: int) -> list[PrintedLine]:
+def _ordered(blocks: Sequence[_PageBlock], gutter: float, edges: tuple[float, float], n_cuts: int) -> list[PrintedLine]:
     if len(blocks) == 1 or not n_cuts:
         in_order = sorted(blocks, key=lambda block: (block.top, block.left))
         return [replace(line, column=edges) for block in in_order for line in block.lines]
@@ -79,13 +79,13 @@ def _ordered(blocks: Sequence[_Block], gutter: float, edges: tuple[float, float]
     return [line for strip in strips for line in _ordered(strip, gutter, edges, n_cuts - 1)]
 
 
-def _edges(blocks: Sequence[_Block]) -> tuple[float, float]:
+def _edges(blocks: Sequence[_PageBlock]) -> tuple[float, float]:
     return min(block.left for block in blocks), max(block.right for block in blocks)
 
 
-def _columns(blocks: Sequence[_Block], gutter: float) -> list[list[_Block]]:
+def _columns(blocks: Sequence[_PageBlock], gutter: float) -> list[list[_PageBlock]]:
     """Return the blocks, parted where white space runs from top to bottom."""
-    found: list[list[_Block]] = []
+    found: list[list[_PageBlock]] = []
     right = 0.0
     for block in sorted(blocks, key=lambda block: block.left):
         if not found or block.left - right > gutter:
@@ -97,9 +97,9 @@ def _columns(blocks: Sequence[_Block], gutter: float) -> list[list[_Block]]:
     return found
 
 
-def _strips(blocks: Sequence[_Block]) -> list[list[_Block]]:
+def _strips(blocks: Sequence[_PageBlock]) -> list[list[_PageBlock]]:
     """Return the blocks, parted where white space runs from left to right."""
-    found: list[list[_Block]] = []
+    found: list[list[_PageBlock]] = []
     bottom = 0.0
     for block in sorted(blocks, key=lambda block: block.top):
         if not found or block.top >= bottom:
@@ -111,12 +111,12 @@ def _strips(blocks: Sequence[_Block]) -> list[list[_Block]]:
     return found
 
 
-def _joined_strips(strips: Sequence[list[_Block]], gutter: float) -> list[list[_Block]]:
+def _joined_strips(strips: Sequence[list[_PageBlock]], gutter: float) -> list[list[_PageBlock]]:
     """Join strips that share the white space between their columns: each column is read to its end.
 
     A line alone between columns and what follows them is the heading of what follows.
     """
-    groups: list[list[list[_Block]]] = []
+    groups: list[list[list[_PageBlock]]] = []
     for strip in strips:
         above = [block for one in groups[-1] for block in one] if groups else []
         if above and len(_columns([*above, *strip], gutter)) > 1:
