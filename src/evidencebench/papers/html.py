@@ -20,7 +20,7 @@ FORMAT = "HTML"
 
 _PAGES = frozenset({"html", "head", "body"})
 _PARTS_OF_PAGES = (BLOCKS | {"meta", "link", "span", "script", "style", "font"}) - {"article"}  # which is of JATS too
-_CHARSET = re.compile(rb"""<meta\b[^>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_CHARSET = re.compile(rb"""<meta\b[^<>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
 _DOCTYPE = re.compile(rb"\s*<!doctype html", re.IGNORECASE)
 _MARKED_UP = re.compile(r"^#{1,6} |^```", re.MULTILINE)  # Markdown may begin with HTML
 _HEAD_BYTES = 1 << 16

@@ -19,7 +19,7 @@ _MOST_LINKED = 0.8  # of the characters of a paragraph
 _SENTENCES = re.compile(r"[.!?][\"'\u2019\u201d)\]]*$")
 _LEAST_SENTENCE, _LEAST_IN_SECTION = 60, 20
 # Text before the abstract is about the authors, unless it is as long as an article.
-_MOST_FRONT_MATTER = 3000
+_MOST_FRONT_MATTER, _MOST_BEFORE = 3000, 50  # characters, paragraphs
 
 
 @dataclass(slots=True)
@@ -100,8 +100,12 @@ class SectionFinder:
 
     def _begin_abstract(self) -> None:
         """Leave out what stands before the abstract and is not in a section."""
-        front = [child for child in self.body.children if isinstance(child, Element)]
-        if all(child.tag == "p" for child in front) and sum(len(one.text) for one in front) <= _MOST_FRONT_MATTER:
+        front = [child for child in self.body.children[:_MOST_BEFORE] if isinstance(child, Element)]
+        if (
+            len(self.body.children) < _MOST_BEFORE
+            and all(child.tag == "p" for child in front)
+            and sum(len(one.text) for one in front) <= _MOST_FRONT_MATTER
+        ):
             for child in front:
                 self._count_out("front matter", child)
             self.body.children.clear()

@@ -5,9 +5,9 @@ from collections.abc import Set as AbstractSet
 
 _HYPHENS = "-\u2010"
 _WORD = re.compile(r"[^\W\d_]+(?:[-\u2010][^\W\d_]+)*")
-_BROKEN = re.compile(rf"\w+[{_HYPHENS}]\s*\n\s*\w+")
-_LEFT = re.compile(rf"([^\W_]+)[{_HYPHENS}]$")
-_RIGHT = re.compile(r"[^\W_]+")
+_BROKEN = re.compile(rf"\b\w+[{_HYPHENS}][^\S\n]*+\n\s*+\w+")
+_PART = re.compile(r"[^\W_]+")
+_LONGEST_PART = 60
 # "pre- and post-operative": the hyphen and the space stay.
 _CONJUNCTIONS = frozenset({"and", "or", "to"})
 _SOFT = "\u00ad"
@@ -33,12 +33,14 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     """
     if line.endswith(_SOFT):
         return 1, ""
-    left, right = _LEFT.search(line), _RIGHT.match(after)
-    if not (left and right) or right[0] in _CONJUNCTIONS:
+    found = _PART.match(line[:-1][-_LONGEST_PART:][::-1]) if line.endswith(tuple(_HYPHENS)) else None
+    right = _PART.match(after)
+    if not (found and right) or right[0] in _CONJUNCTIONS:
         return 0, " "
-    first, second = left[1].lower(), right[0].lower()
+    left = found[0][::-1]
+    first, second = left.lower(), right[0].lower()
     stays = (
-        not (left[1].isalpha() and right[0].islower())
+        not (left.isalpha() and right[0].islower())
         or len(first) == 1  # no word is broken behind its first letter
         or f"{first}-{second}" in words
         or (first + second not in words and first in words and second in words)
