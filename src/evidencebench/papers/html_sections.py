@@ -33,7 +33,7 @@ class _Around:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class _PartEnd:
     element: Element
 
 
@@ -53,12 +53,12 @@ class SectionFinder:
     def find(self, root: Element) -> None:
         """Fill ``abstract`` and ``body`` with the sections of an element."""
         with_blocks = _with_blocks(root)
-        waiting: list[Element | Characters | _End] = [root]
+        waiting: list[Element | Characters | _PartEnd] = [root]
         while waiting:
             node = waiting.pop()
             if isinstance(node, Characters):
                 self._add(node)
-            elif isinstance(node, _End):
+            elif isinstance(node, _PartEnd):
                 self._leave(node.element)
             elif node is self._title:
                 self._flush()
@@ -68,7 +68,7 @@ class SectionFinder:
                 self._enter_section(node)
             elif node.tag in BLOCKS:
                 self._enter(node)
-                waiting.append(_End(node))
+                waiting.append(_PartEnd(node))
                 waiting.extend(reversed(node.children))
             elif id(node) in with_blocks:
                 waiting.extend(reversed(node.children))

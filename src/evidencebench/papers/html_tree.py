@@ -73,7 +73,7 @@ def parse_html(text: str, *, name: str) -> Element:
 
     Raises `UnreadableError` if it has more than `MOST_NODES`.
     """
-    builder = _Builder(name, is_xhtml=text.lstrip().startswith("<?xml"))
+    builder = _HtmlBuilder(name, is_xhtml=text.lstrip().startswith("<?xml"))
     position = 0
     while (start := text.find("<", position)) >= 0:
         builder.add_text(text, position, start)
@@ -82,7 +82,7 @@ def parse_html(text: str, *, name: str) -> Element:
     return builder.top
 
 
-class _Builder:
+class _HtmlBuilder:
     """Puts the tree together, tag by tag."""
 
     def __init__(self, name: str, *, is_xhtml: bool) -> None:

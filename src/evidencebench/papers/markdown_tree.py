@@ -44,12 +44,12 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
             body.children.append(Element("comment" if is_comment else _WHOLE[token.type], children=[characters]))
             until = stop
         elif after.type == "inline":
-            body.children.append(_Block(text, lines[first : stop + 1], after.content).element(token.tag, after))
+            body.children.append(_MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after))
             until = stop
     return body
 
 
-class _Block:
+class _MarkdownBlock:
     """Puts a heading or paragraph together; ``content`` is its lines without what marks the blocks around it."""
 
     def __init__(self, text: str, lines: list[int], content: str) -> None:
