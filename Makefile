@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench docs results finder-model screenshots clean
+.PHONY: demo test check bench docs results finder-model direction-model screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
@@ -33,6 +33,12 @@ finder-model: $(VENV)/.dev
 	mkdir -p build
 	$(BIN)/evidencebench data convert $(EI) build/evidence_inference.json --from txt --overwrite
 	$(BIN)/evidencebench train finder --data build/evidence_inference.json -o $(FINDER) --overwrite
+
+# The weights that `find --split-by direction` answers with, and their part of docs/results.md.
+direction-model: $(VENV)/.dev
+	mkdir -p build
+	$(BIN)/evidencebench data convert $(EI) build/evidence_inference.json --from txt --overwrite
+	$(BIN)/python tools/make_direction_model.py build/evidence_inference.json --figures
 
 screenshots: $(VENV)/.dev
 	EVIDENCEBENCH_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/pages/browser/test_walk.py

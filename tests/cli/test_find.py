@@ -202,3 +202,33 @@ def test_a_file_without_hypotheses_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     result = CliRunner().invoke(cli, ["find", "--hypotheses", str(tmp_path / "empty.txt"), "-"], input=_TEXT)
     assert "expected 1 to 1,000 hypotheses, one a line, got 0" in str(result.exception)
+
+
+_DIRECTIONS = """\
+# Results
+Nurses gave the tea, and took the blood pressure twice.
+Blood pressure was significantly lower with tea than with water (p = 0.01).
+Blood pressure did not differ between tea and water in men (p = 0.6).
+"""
+
+
+def test_the_evidence_is_split_by_what_it_reports(tmp_path: Path) -> None:
+    page = tmp_path / "tea.html"
+    arguments = ["find", "Tea lowers blood pressure.", "-", "--split-by", "direction"]
+    text = CliRunner().invoke(cli, [*arguments, "--html", str(page)], input=_DIRECTIONS).stdout
+    headings = ["Reports a decrease", "Reports no difference", "Does not say"]
+    assert [line for line in text.splitlines() if line.startswith(("Reports", "Does"))] == [f"{h}:" for h in headings]
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(f"<h4>{heading}</h4>" in page.read_text(encoding="utf-8") for heading in headings)
+    (finding,) = json.loads(CliRunner().invoke(cli, [*arguments, "--json"], input=_DIRECTIONS).stdout)["findings"]
+    expected = {1: "not said", 2: "decrease", 3: "no difference"}
+    assert {row["sentence"]: row["direction"] for row in finding["evidence"]} == expected
+    table = CliRunner().invoke(cli, [*arguments, "--format", "csv"], input=_DIRECTIONS).stdout
+    assert {int(row["sentence"]): row["direction"] for row in csv.DictReader(io.StringIO(table))} == expected
+    notes = CliRunner().invoke(cli, [*arguments, "--format", "ris"], input=_DIRECTIONS).stdout
+    assert "reports a decrease)" in notes
+
+
+def test_without_a_split_no_direction_is_read() -> None:
+    _, output = _found("-", "--json")
+    assert all(row["direction"] is None for row in json.loads(output)["findings"][0]["evidence"])

@@ -7,6 +7,7 @@ from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.papers.paper import Paper, Place, SourceSpan
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems.directions.classifier import ReportedDirection, reported_directions
 from evidencebench.systems.topic_words import topic_words, unmentioned_words
 
 DEFAULT_FINDER = "finder"
@@ -26,6 +27,8 @@ class FoundSentence:
     chance
         The share of sentences with such a score that were evidence, in papers that the model had not seen, in 0..1;
         None where the system is not calibrated.
+    direction
+        What it reports of the hypothesis's outcome; None where that was not asked.
     """
 
     sentence: int
@@ -34,6 +37,7 @@ class FoundSentence:
     place: Place
     span: SourceSpan
     chance: float | None = None
+    direction: ReportedDirection | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +75,12 @@ def find_evidence(
     brief: Brief,
     wish: Wish | None = None,
     settle: Callable[[], bool] | None = None,
+    split_by_direction: bool = False,
 ) -> Finding:
     """Return what a system finds in a paper.
 
     ``settle`` is called where the system has to wait for a batch of a language model; it says whether to ask again.
+    ``split_by_direction`` adds what each sentence reports of the outcome.
     Raises `EvidenceBenchError` where the system fails, is given the labels, or neither orders nor selects sentences.
     """
     query = paper.query_for(hypothesis, wish=wish)
@@ -86,6 +92,7 @@ def find_evidence(
     found = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
     found = found[: brief.budget] if answer.ordered else found
     chances = _chances(system, query, brief) if found else None
+    directions = reported_directions(hypothesis, paper.sentences, found) if split_by_direction else {}
     return Finding(
         paper=paper,
         hypothesis=hypothesis,
@@ -97,6 +104,7 @@ def find_evidence(
                 place=paper.places[index],
                 span=paper.spans[index],
                 chance=None if chances is None else chances[index],
+                direction=directions.get(index),
             )
             for index in found
         ),

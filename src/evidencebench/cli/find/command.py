@@ -21,7 +21,15 @@ from evidencebench.execution.making import asks_model, make_system
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record
-from evidencebench.pages.findings.words import CHANCE_MEANING, chance_text, paper_text, place_text, told
+from evidencebench.pages.findings.words import (
+    CHANCE_MEANING,
+    DIRECTION_MEANING,
+    chance_text,
+    grouped,
+    paper_text,
+    place_text,
+    told,
+)
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.score_texts import notes_line
@@ -61,6 +69,11 @@ from evidencebench.wording import counted
     shell_complete=options.complete_systems,
     help="What finds the evidence.",
 )
+@click.option(
+    "--split-by",
+    type=click.Choice(["direction"]),
+    help="Group the sentences by what they report: an increase, a decrease, no difference.",
+)
 @options.seed
 @asking_options(
     options.output_format("text", "markdown", "csv", "ris"),
@@ -77,6 +90,7 @@ def command(
     wish: Wish,
     scope: AspectScope,
     spec: str,
+    split_by: str | None,
     seed: int,
     asking: Asking,
     table_format: str,
@@ -91,6 +105,9 @@ def command(
     for the formats. Sentences are numbered from 0, headings included.
     A paper that cannot be read is told, and the others are answered.
 
+    --split-by direction groups them by what they report of the outcome. A model
+    that comes with the package reads that, of all that SYSTEM finds.
+
     With the systems that need no server, such as the default, nothing leaves this
     machine. An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider
     that its model names; dense_api sends them to its base_url.
@@ -101,6 +118,7 @@ def command(
       evidencebench find "Tea lowers blood pressure." - --json < paper.txt
       evidencebench find --hypotheses questions.txt papers/ --format csv
       evidencebench find "Tea lowers blood pressure." paper.xml --html tea.html
+      evidencebench find "Tea lowers blood pressure." paper.xml --split-by direction
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
@@ -110,7 +128,8 @@ def command(
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec)
     require_model(asking, asks=asks)
-    work = partial(_find_all, names=names, hypotheses=hypotheses, brief=brief, wish=wish)
+    split = split_by is not None
+    work = partial(_find_all, names=names, hypotheses=hypotheses, brief=brief, wish=wish, split_by_direction=split)
     if asking.estimate:
         n_failed = print_estimate(
             asking, lambda client, shown: _rehearse(partial(work, make_system(spec, seed=seed, client=client)), shown)
@@ -160,6 +179,7 @@ def _find_all(
     hypotheses: Sequence[str],
     brief: Brief,
     wish: Wish,
+    split_by_direction: bool,
     settle: Callable[[], bool] | None = None,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[list[Finding], list[EvidenceBenchError]]:
@@ -177,7 +197,15 @@ def _find_all(
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
         for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
             try:
-                found = find_evidence(system, paper, hypothesis, brief=brief, wish=wish, settle=settle)
+                found = find_evidence(
+                    system,
+                    paper,
+                    hypothesis,
+                    brief=brief,
+                    wish=wish,
+                    settle=settle,
+                    split_by_direction=split_by_direction,
+                )
             except ReplyError as error:
                 failed.append(ReplyError(f"{paper.name}: {error}"))
             else:
@@ -213,14 +241,19 @@ def _print_text(findings: Sequence[Finding]) -> None:
         if has_several_hypotheses:
             click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
         width = len(str(len(finding.paper.sentences)))
-        for found in finding.evidence:
-            click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
-            chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
-            click.echo(_filled(f"[{place_text(found.place)}{chance}]", " " * (width + 2)))
+        for place, (heading, of_group) in enumerate(grouped(finding)):
+            if heading:
+                click.echo("\n" * (place > 0) + f"{heading}:")
+            for _, found in of_group:
+                click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
+                chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
+                click.echo(_filled(f"[{place_text(found.place)}{chance}]", " " * (width + 2)))
         if words := told(finding):
             click.echo(_filled(words))
     if any(found.chance is not None for finding in findings for found in finding.evidence):
         click.echo("\n" + _filled(CHANCE_MEANING))
+    if any(found.direction is not None for finding in findings for found in finding.evidence):
+        click.echo("\n" + _filled(DIRECTION_MEANING))
 
 
 def _filled(text: str, lead: str = "") -> str:

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from evidencebench.execution.finding import Finding, FoundSentence
 from evidencebench.extras import require_extra
-from evidencebench.pages.findings.words import chance_text, place_text, told
+from evidencebench.pages.findings.words import chance_text, direction_text, place_text, told
 from evidencebench.papers.paper import Paper
 from evidencebench.tables import Cell, Table, printable
 
@@ -19,6 +19,7 @@ _COLUMNS = (
     "paragraph",
     "page",
     "chance",
+    "direction",
     "text",
     "told",
 )
@@ -34,9 +35,9 @@ def findings_table(findings: Sequence[Finding]) -> Table:
             place = found.place
             where = (" > ".join(place.section), place.paragraph + 1, place.page)
             shown = rank if finding.ordered else None
-            rows.append((*head, shown, found.sentence, *where, found.chance, found.text, note))
+            rows.append((*head, shown, found.sentence, *where, found.chance, found.direction, found.text, note))
         if not finding.evidence:
-            rows.append((*head, *(None,) * 7, note))
+            rows.append((*head, *(None,) * 8, note))
     return Table(columns=_COLUMNS, rows=rows)
 
 
@@ -65,11 +66,12 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 def _note(finding: Finding) -> str:
     """Return a finding on one line, since a line of RIS is a field."""
     sentences = (
-        f"[{rank}] {found.text} ({'; '.join(_place_and_chance(found))})"
-        for rank, found in enumerate(finding.evidence, 1)
+        f"[{rank}] {found.text} ({'; '.join(_about(found))})" for rank, found in enumerate(finding.evidence, 1)
     )
     return printable(" ".join((f"Evidence for or against '{finding.hypothesis}':", *sentences, told(finding)))).strip()
 
 
-def _place_and_chance(found: FoundSentence) -> list[str]:
-    return [place_text(found.place), *([] if found.chance is None else [chance_text(found.chance)])]
+def _about(found: FoundSentence) -> list[str]:
+    chance = [] if found.chance is None else [chance_text(found.chance)]
+    direction = [] if found.direction is None else [direction_text(found.direction)]
+    return [place_text(found.place), *chance, *direction]

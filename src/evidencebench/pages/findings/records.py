@@ -48,5 +48,6 @@ def _sentence_record(found: FoundSentence) -> dict[str, Any]:
         "start": found.span.start,
         "stop": found.span.stop,
         "chance": found.chance,
+        "direction": found.direction,
         "told": "; ".join([place_text(found.place), *([] if found.chance is None else [chance_text(found.chance)])]),
     }

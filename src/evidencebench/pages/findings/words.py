@@ -1,7 +1,10 @@
-"""Findings in words: where a sentence stands, how likely it is evidence, what the paper does not mention."""
+"""Findings in words: where a sentence stands, how likely it is evidence, what it reports; what is not mentioned."""
 
-from evidencebench.execution.finding import Finding
+from collections.abc import Mapping, Sequence
+
+from evidencebench.execution.finding import Finding, FoundSentence
 from evidencebench.papers.paper import Paper, Place
+from evidencebench.systems.directions.classifier import ReportedDirection
 
 _RARE, _MOST = 0.02, 0.95
 
@@ -9,6 +12,17 @@ CHANCE_MEANING = (
     "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen, people had "
     "marked 7 in 10 as evidence."
 )
+
+DIRECTION_MEANING = (
+    "What a sentence reports of the outcome was read by a model, which errs: see docs/papers.md. A sentence without a "
+    "comparison or a p-value 'does not say'."
+)
+_REPORTS: Mapping[ReportedDirection, str] = {
+    ReportedDirection.INCREASE: "reports an increase",
+    ReportedDirection.DECREASE: "reports a decrease",
+    ReportedDirection.NO_DIFFERENCE: "reports no difference",
+    ReportedDirection.NOT_SAID: "does not say",
+}
 
 
 def place_text(place: Place) -> str:
@@ -33,6 +47,30 @@ def chance_text(chance: float) -> str:
     if chance < 0.1:  # noqa: PLR2004 - below one in ten, as one in so many
         return f"about 1 in {round(1 / chance)}"
     return "over 9 in 10" if chance > _MOST else f"about {round(10 * chance)} in 10"
+
+
+def direction_text(direction: ReportedDirection) -> str:
+    """Return what a sentence of this direction does.
+
+    >>> direction_text(ReportedDirection.DECREASE)
+    'reports a decrease'
+    """
+    return _REPORTS[direction]
+
+
+def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
+    """Return the sentences with their ranks from 1, by what they report, each group under its heading.
+
+    Where that was not asked, all are one group, whose heading is empty.
+    """
+    ranked = list(enumerate(finding.evidence, 1))
+    if all(found.direction is None for _, found in ranked):
+        return [("", ranked)] if ranked else []
+    groups = (
+        (text.capitalize(), [(rank, found) for rank, found in ranked if found.direction is direction])
+        for direction, text in _REPORTS.items()
+    )
+    return [(heading, of_group) for heading, of_group in groups if of_group]
 
 
 def paper_text(paper: Paper) -> str:

@@ -1,0 +1,86 @@
+"""Say what a sentence reports of a hypothesis's outcome, with the weights that come with the package."""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from evidencebench.errors import ModelError
+from evidencebench.storage.reading import BROKEN_JSON
+from evidencebench.systems.directions.features import (
+    MarkedParts,
+    direction_features,
+    marked_words,
+    reports_comparison,
+)
+from evidencebench.systems.selectors.hypothesis_parts import abbreviations
+
+SHIPPED = Path(__file__).with_name("shipped_directions.json")
+
+
+class ReportedDirection(StrEnum):
+    """What a sentence reports of the outcome, under the intervention; in the order in which groups are shown."""
+
+    INCREASE = "increase"
+    DECREASE = "decrease"
+    NO_DIFFERENCE = "no difference"
+    NOT_SAID = "not said"
+
+
+LEARNED = (ReportedDirection.INCREASE, ReportedDirection.DECREASE, ReportedDirection.NO_DIFFERENCE)
+
+
+class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
+    """A linear model: for each of `LEARNED` a start, and a weight of each feature."""
+
+    format: Literal["evidencebench-directions/1"] = "evidencebench-directions/1"
+    data: dict[str, Any]  # what it was trained on: for people
+    starts: tuple[float, float, float]
+    weights: dict[str, tuple[float, float, float]]
+
+    def direction(self, features: Collection[str]) -> ReportedDirection:
+        """Return which of `LEARNED` fits features best; those that are not known count for nothing."""
+        known = [self.weights[name] for name in features if name in self.weights]
+        share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
+        scores = [start + share * math.fsum(of_place) for start, *of_place in zip(self.starts, *known, strict=True)]
+        return LEARNED[scores.index(max(scores))]
+
+
+def read_weights(path: Path) -> DirectionWeights:
+    """Return the weights of a file; raises `ModelError`."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=DirectionWeights)
+    except (OSError, *BROKEN_JSON) as error:
+        wrong = f"cannot be read as weights of directions: {error}"
+        raise ModelError(f"{path}: {wrong}; install the package again") from error
+
+
+@cache
+def shipped_weights() -> DirectionWeights:
+    """Return the weights that come with the package. They were trained on Evidence Inference alone."""
+    return read_weights(SHIPPED)
+
+
+def reported_directions(
+    hypothesis: str, sentences: Sequence[str], indices: Sequence[int]
+) -> Mapping[int, ReportedDirection]:
+    """Return what some sentences of a paper report of the hypothesis's outcome, by their index.
+
+    >>> text = ["We asked nurses.", "Blood pressure was lower with tea than with water (p = 0.01)."]
+    >>> found = reported_directions("Tea, compared with water, changes blood pressure.", text, [0, 1])
+    >>> [str(direction) for direction in found.values()]
+    ['not said', 'decrease']
+    """
+    parts = MarkedParts.of(hypothesis, abbreviations(sentences))
+    weights = shipped_weights()
+    found: dict[int, ReportedDirection] = {}
+    for index in indices:
+        words = marked_words(sentences[index], parts)
+        found[index] = (
+            weights.direction(direction_features(words)) if reports_comparison(words) else ReportedDirection.NOT_SAID
+        )
+    return found

@@ -1,0 +1,158 @@
+"""The features from which the direction that a sentence reports is read: its words, with the hypothesis's marked.
+
+For example, of "Pressure fell with tea (p = 0.01)." and "Tea, compared with water, changes blood pressure.": `O fell
+with I ( p<0.05 ) .`, and from it who stands on which side of which comparison.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from evidencebench.systems.retrievers.tokens import STOPWORDS
+from evidencebench.systems.selectors.hypothesis_parts import parts_of, root, roots
+
+SIGNIFICANT, NOT_SIGNIFICANT, _BELOW_A_LARGER_VALUE = "p<0.05", "p>0.05", "p<1"
+_LEVEL = 0.05
+
+_TOKEN = re.compile(r"[^\W\d_]+|\d+(?:[.·,]\d+)*|[^\w\s]")
+_P_VALUE = re.compile(
+    r"\bp ?-?(?: ?values?)?(?: (?:of|was|were|is))? ?([<>=≤≥⩽⩾]{1,2}) ?(0?[.·] ?\d{1,12}|1(?:\.0{1,9})?)", re.IGNORECASE
+)
+_AT_MOST = frozenset("<≤⩽")
+_MOST_WORDS, _MOST_SIGNALS = 1_000, 60
+
+_UP = """
+higher increased increase increases increasing greater more longer improved improvement rose larger better elevated
+superior gain raised raises raise enhanced increment
+"""
+_DOWN = """
+lower lowers decreased decrease decreases reduced reduction reductions less fewer shorter smaller declined decline fell
+reduce reduces reducing lowered worse diminished dropped inferior lesser drop loss attenuated
+"""
+_NONE = "no not without neither nor similar comparable non nonsignificant equal equivalent unchanged same"
+_COMPARISONS: Mapping[str, str] = {
+    **dict.fromkeys(_UP.split(), "UP"),
+    **dict.fromkeys(_DOWN.split(), "DOWN"),
+    **dict.fromkeys(_NONE.split(), "NONE"),
+}
+_LINK_WORDS = """
+than vs versus compared significant significantly difference differences by while whereas but respectively from to
+between
+"""
+_LINKS = frozenset(_LINK_WORDS.split())
+_PART_MARKS = frozenset("ICO")
+_TELLING = frozenset(("UP", "DOWN", "NONE", SIGNIFICANT, NOT_SIGNIFICANT))
+_CORE = _TELLING | {"I", "C"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedParts:
+    """The roots of the words of a hypothesis's parts, each word in one part only."""
+
+    intervention: frozenset[str]
+    comparator: frozenset[str]
+    outcome: frozenset[str]
+
+    @classmethod
+    def of(cls, hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> Self:
+        """Return those of a hypothesis; ``abbreviations`` are the paper's, each with the words of its full name."""
+        parts = parts_of(hypothesis)
+        intervention, comparator, outcome = (
+            {one for one in roots(text) if one not in STOPWORDS}
+            for text in (parts.intervention, parts.comparator, parts.outcome)
+        )
+        in_both = intervention & comparator
+        outcome -= intervention | comparator
+        intervention -= in_both
+        comparator -= in_both
+        for short, full in abbreviations.items():
+            of_full = {root(word) for word in full if word not in STOPWORDS}
+            for part in (intervention, comparator, outcome):
+                if of_full and of_full <= part:
+                    part.add(root(short))
+        return cls(intervention=frozenset(intervention), comparator=frozenset(comparator), outcome=frozenset(outcome))
+
+    def mark(self, word: str) -> str | None:
+        """Return the letter of the part that a word belongs to."""
+        if word in STOPWORDS:
+            return None
+        stem = root(word)
+        if stem in self.intervention:
+            return "I"
+        if stem in self.comparator:
+            return "C"
+        return "O" if stem in self.outcome else None
+
+
+def marked_words(sentence: str, parts: MarkedParts) -> list[str]:
+    """Return a sentence's words: those of a part as its letter, numbers as ``#``, p-values by the 5 % level.
+
+    Of a longer sentence, the first thousand words.
+
+    >>> parts = MarkedParts.of("Tea, compared with water, changes blood pressure.", {})
+    >>> " ".join(marked_words("Blood pressure fell by 3 mmHg with tea (p = 0.01).", parts))
+    'O fell by # mmhg with I ( p<0.05 ) .'
+    """
+    text = " ".join(sentence.split())
+    words: list[str] = []
+    position = 0
+    for match in _P_VALUE.finditer(text):
+        _add(words, text[position : match.start()], parts)
+        words.append(_p_value_mark(match[1], match[2]))
+        position = match.end()
+    _add(words, text[position:], parts)
+    return words[:_MOST_WORDS]
+
+
+def _add(words: list[str], text: str, parts: MarkedParts) -> None:
+    for token in _TOKEN.findall(text.lower()):
+        mark = "#" if token[0].isdigit() else parts.mark(token)
+        if mark is None or mark == "#" or words[-1:] != [mark]:  # "blood pressure" is one outcome
+            words.append(mark or token)
+
+
+def _p_value_mark(sign: str, number: str) -> str:
+    value = float(number.replace("·", ".").replace(" ", ""))
+    if sign[0] in _AT_MOST:
+        return SIGNIFICANT if value <= _LEVEL else _BELOW_A_LARGER_VALUE
+    if sign == "=":
+        return SIGNIFICANT if value < _LEVEL else NOT_SIGNIFICANT
+    return NOT_SIGNIFICANT if value >= _LEVEL else SIGNIFICANT
+
+
+def reports_comparison(words: Sequence[str]) -> bool:
+    """Return whether marked words hold a word of comparison or a p-value.
+
+    >>> reports_comparison(["we", "asked", "nurses"]), reports_comparison(["O", "fell"])
+    (False, True)
+    """
+    return any(_COMPARISONS.get(word, word) in _TELLING for word in words)
+
+
+def direction_features(words: Sequence[str]) -> frozenset[str]:
+    """Return the names of the features of marked words: the words, and the order of marks and comparisons.
+
+    >>> sorted(direction_features(["O", "fell", "with", "I"]))[:6]
+    ['I', 'O', 'core:DOWN', 'core:DOWN I', 'core:I', 'fell']
+    """
+    found = set(words)
+    signals = _signals(words)
+    core = [signal for signal in signals if signal in _CORE]
+    for size in range(1, 5):
+        if size > 1:
+            found |= {f"run:{' '.join(signals[at : at + size])}" for at in range(len(signals) - size + 1)}
+        found |= {f"core:{' '.join(core[at : at + size])}" for at in range(len(core) - size + 1)}
+    found |= {f"pair:{first} {later}" for at, first in enumerate(core) for later in core[at + 1 :]}
+    return frozenset(found)
+
+
+def _signals(words: Sequence[str]) -> list[str]:
+    """Return marks, comparisons by kind, and the words that link them; of repeated ones the first."""
+    found: list[str] = []
+    for word in words:
+        signal = _COMPARISONS.get(word, word)
+        is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
+        if is_signal and found[-1:] != [signal]:
+            found.append(signal)
+    return found[:_MOST_SIGNALS]
