@@ -49,8 +49,8 @@ Made by `tools/make_direction_model.py DATA --figures`: {n} prompts of {papers} 
 annotators name one direction most often; five folds by paper, one seed. Shares are in %, with 95 % intervals from
 resampling papers. The model of `find --split-by direction` is a logistic regression over the words of a sentence, with
 those of the hypothesis marked. The rule counts words of comparison, and takes p-values over 0.05 and "no", "not" or
-"similar" for no difference. `marked` are the sentences that people marked; `found` the first one that `cues` finds, whether it
-is marked or not; `each marked` is each marked sentence alone, as `find` asks.
+"similar" for no difference. `marked` are the sentences that people marked; `found` the first one that `cues` finds,
+whether it is marked or not; `each marked` is each marked sentence alone, as `find` asks.
 
 What was tried: about 20 configurations on these folds. One- to three-word runs found no more than words; without the
 order of marks and comparisons the model loses 5 points; swapping both arms as more examples costs 3; words of the
