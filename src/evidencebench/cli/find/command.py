@@ -118,7 +118,7 @@ def command(
       evidencebench find "Tea lowers blood pressure." - --json < paper.txt
       evidencebench find --hypotheses questions.txt papers/ --format csv
       evidencebench find "Tea lowers blood pressure." paper.xml --html tea.html
-      evidencebench find "Tea lowers blood pressure." paper.xml --split-by direction
+      evidencebench find "Tea lowers blood pressure." tea.pdf --split-by direction
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
     """
