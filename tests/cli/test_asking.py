@@ -237,7 +237,7 @@ def test_find_shows_what_a_model_selects(server: RunningServer, command: Command
     query = SAMPLE[0].query
     Path("paper.txt").write_text("\n".join(query.sentences))
     found = command(f"find {{{query.hypothesis}}} paper.txt --budget 2 --system {server.spec()} --json").json
-    assert 1 <= len(found["evidence"]) <= 2
+    assert 1 <= len(found["findings"][0]["evidence"]) <= 2
 
 
 def test_what_a_sentence_commands_changes_nothing_in_what_is_read(command: Command) -> None:
