@@ -52,7 +52,7 @@ def test_results_and_papers_take_turns_and_back_goes_back(opened: Page) -> None:
 
 
 def test_a_link_to_a_section_leads_there_even_from_a_paper(opened: Page) -> None:
-    opened.get_by_role("link", name="Wrong-hypothesis control").click()
+    opened.get_by_role("link", name="Does it use the hypothesis?").click()
     expect(opened.locator("#hypotheses h2")).to_be_in_viewport()
     opened.evaluate("location.hash = '#/papers'")
     expect(opened.locator("#results")).to_be_hidden()
