@@ -1,7 +1,6 @@
 """Train a finder: boosted trees for each wish, on papers alone and beside another's sentences."""
 
 import hashlib
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +12,9 @@ import numpy as np
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
-from evidencebench.extras import library_versions
-from evidencebench.models.model_card import CARD, require_replaceable
+from evidencebench.models.model_card import require_replaceable
 from evidencebench.query import AspectScope, Wish
 from evidencebench.storage.reading import PathText
-from evidencebench.storage.whole_file import write_folder
 from evidencebench.systems.selectors.finder_model import (
     FINDER_FEATURES,
     Calibration,
@@ -30,8 +27,8 @@ from evidencebench.systems.selectors.selector_model import require_lightgbm
 from evidencebench.systems.selectors.trees import Forest, mean_forest
 from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
 from evidencebench.training.folds import paper_folds, split_at_fold
+from evidencebench.training.selector import versions_of_trees, write_trees
 from evidencebench.training.selector_examples import SCOPES
-from evidencebench.version import __version__
 
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 """How much of its score a sentence loses that repeats a chosen one: an answer that is given twice was marked twice."""
@@ -123,11 +120,7 @@ class FinderTraining:
                 "n_papers": len({instance.query.paper_id for instance in instances}),
                 **(data or {}),
             },
-            versions={
-                "evidencebench": __version__,
-                **library_versions("lightgbm", "numpy"),
-                "python": platform.python_version(),
-            },
+            versions=versions_of_trees(),
         )
         write_finder(FinderModel(card, model.forests), folder)
         return card
@@ -164,12 +157,8 @@ def fit_finder(
 
 
 def write_finder(model: FinderModel, folder: Path) -> None:
-    """Write a model into a folder, the card last: it names the other files, so a model with a card is complete."""
-    card = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
-    trees = {name: forest.text().encode() for name, forest in model.forests.items()}
-    write_folder(
-        folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", ".*.json.*.part", ".trees-*.part")
-    )
+    """Write a finder into a folder."""
+    write_trees(model.card, {name: forest.text() for name, forest in model.forests.items()}, folder)
 
 
 def fit_forests(

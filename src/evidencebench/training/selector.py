@@ -15,7 +15,7 @@ from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.extras import library_versions
-from evidencebench.models.model_card import CARD, require_replaceable
+from evidencebench.models.model_card import CARD, ModelCard, require_replaceable
 from evidencebench.query import AspectScope
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import Selection
@@ -148,11 +148,7 @@ class SelectorTraining:
             }
             if folds
             else {},
-            versions={
-                "evidencebench": __version__,
-                **library_versions("lightgbm", "numpy"),
-                "python": platform.python_version(),
-            },
+            versions=versions_of_trees(),
         )
         write_model(SelectorModel(card, model.trees), folder)
         return card
@@ -192,10 +188,24 @@ _LEFT = (".*.json.*.part", ".trees-*.part", ".weights-*.part")
 
 
 def write_model(model: SelectorModel, folder: Path) -> None:
-    """Write a model into a folder, the card last: it names the other files, so a model with a card is complete."""
-    card = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
-    trees = {name: text.encode() for name, text in model.trees.items()}
-    write_folder(folder, {**trees, CARD: card}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
+    """Write a selector into a folder."""
+    write_trees(model.card, model.trees, folder)
+
+
+def write_trees(card: ModelCard, trees: Mapping[str, str], folder: Path) -> None:
+    """Write a card and its files of trees, the card last: it names the other files, so a model with it is complete."""
+    content = msgspec.json.format(msgspec.json.encode(card), indent=1)
+    files = {name: text.encode() for name, text in trees.items()}
+    write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
+
+
+def versions_of_trees() -> dict[str, str]:
+    """Return the versions of what fits trees, for a card."""
+    return {
+        "evidencebench": __version__,
+        **library_versions("lightgbm", "numpy"),
+        "python": platform.python_version(),
+    }
 
 
 def _fit_model(
