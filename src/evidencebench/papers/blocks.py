@@ -43,6 +43,7 @@ def paper_of(
     title: str = "",
     ids: Mapping[str, str] | None = None,
     loss: Loss | None = None,
+    warnings: tuple[str, ...] = (),
 ) -> Paper:
     """Return the paper that the blocks make up, in order; raises `UnreadableError` if they hold no sentence."""
     sentences: list[str] = []
@@ -70,4 +71,5 @@ def paper_of(
         spans=tuple(spans),
         ids=ids or {},
         loss=loss or Loss(),
+        warnings=warnings,
     )

@@ -81,6 +81,8 @@ class Paper:
         Such as ``{"pmcid": "PMC13901", "doi": "10.1186/..."}``, as far as the file names them.
     loss
         What became of the file's characters.
+    warnings
+        Whole sentences that say what could not be read, such as a page of a PDF.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Paper:
     spans: tuple[SourceSpan, ...]
     ids: Mapping[str, str] = field(default_factory=dict)
     loss: Loss = field(default_factory=Loss)
+    warnings: tuple[str, ...] = ()
 
     def query_for(self, hypothesis: str, *, wish: Wish | None = None) -> Query:
         """Return the query of a hypothesis and this paper; raises `UnreadableError` if the hypothesis is empty."""

@@ -8,7 +8,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.find.inputs import paper_names, read_papers
-from evidencebench.cli.output import print_json, print_prose, prose_width
+from evidencebench.cli.output import print_cautions, print_json, print_prose, prose_width
 from evidencebench.errors import DataError
 from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.section_titles import is_abstract_title
@@ -47,6 +47,7 @@ def command(ctx: click.Context, *, files: tuple[str, ...], only_loss: bool, as_l
     if only_loss + as_lines + as_json > 1:
         raise click.UsageError("expected at most one of --loss, --sentences and --json")
     papers, n_failed = _read(files)
+    print_cautions(f"{paper.name}: {warning}" for paper in papers for warning in paper.warnings)
     if as_json:
         print_json([_record(paper) for paper in papers])
     for number, paper in enumerate([] if as_json else papers):
@@ -96,6 +97,7 @@ def _record(paper: Paper) -> dict[str, Any]:
             "n_kept": dict(paper.loss.n_kept),
             "left_out": {sort: asdict(out) for sort, out in paper.loss.left_out.items()},
         },
+        "warnings": paper.warnings,
     }
 
 

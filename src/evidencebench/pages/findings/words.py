@@ -81,15 +81,16 @@ def paper_text(paper: Paper) -> str:
 def told(finding: Finding) -> str:
     """Return what a reader should know of a finding besides its sentences; empty where there is nothing.
 
-    It says which words of the hypothesis the paper never mentions, and where no sentence was found.
+    It says which words of the hypothesis the paper never mentions, where no sentence was found, and what of the file
+    could not be read.
     """
     words = _either([f"'{word}'" for word in finding.unmentioned])
-    if not finding.is_mentioned:
-        return f"Nothing in this paper mentions {words}."
-    parts = [f"The paper never mentions {words}."] if words else []
-    if not finding.evidence:
+    parts = []
+    if words:
+        parts.append(f"{'The paper never' if finding.is_mentioned else 'Nothing in this paper'} mentions {words}.")
+    if not finding.evidence and finding.is_mentioned:
         parts.append("No sentence was named as evidence.")
-    return " ".join(parts)
+    return " ".join([*parts, *finding.paper.warnings])
 
 
 def _either(words: list[str]) -> str:

@@ -17,10 +17,6 @@ from evidencebench.papers.pdf.characters import Found, PageArrays, PageFound, Pd
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _PROGRAM = "evidencebench.papers.pdf.extraction"
-_OCR = "recognise its text first, as with 'ocrmypdf scan.pdf paper.pdf'"
-_LEAST_CHARACTERS = 80  # of a page that holds text
-_FEW_PAGES = 0.5
-"""From this share of pages without text on, a PDF is scanned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +68,7 @@ class PdfPage:
 
 
 def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
-    """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it has no text."""
+    """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it cannot be opened."""
     try:
         ended = subprocess.run(  # noqa: S603 our own program
             [sys.executable, "-P", "-m", _PROGRAM],
@@ -95,14 +91,7 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
     found = msgspec.json.decode(head, type=Found)
     if found.error:
         raise UnreadableError(f"{name}: PDF: {_words(found)}")
-    pages = tuple(_pages(found.pages, data))
-    n_shown = [sum(not one.isspace() for one in page.text) for page in pages]
-    n_without = sum(n < _LEAST_CHARACTERS for n in n_shown)
-    if not any(n_shown) or n_without > _FEW_PAGES * len(pages):
-        raise UnreadableError(
-            f"{name}: PDF: scanned: {n_without} of {len(pages)} pages hold no text, only pictures of it; {_OCR}"
-        )
-    return pages, tuple(found.fonts)
+    return tuple(_pages(found.pages, data)), tuple(found.fonts)
 
 
 def text_of_pages(pages: Sequence[PdfPage]) -> str:

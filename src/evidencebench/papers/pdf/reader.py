@@ -16,6 +16,7 @@ from evidencebench.papers.pdf.paragraphs import BEGINS, ENDED, PrintedParagraph,
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.papers.pdf.section_names import ABSTRACT_LABEL
+from evidencebench.papers.pdf.unread_pages import require_text, unread_pages
 from evidencebench.query import Kind
 
 _BEGINNING = b"%PDF-"
@@ -39,8 +40,10 @@ def is_pdf(content: bytes) -> bool:
 def read_pdf(content: bytes, name: str) -> Paper:
     """Return the paper in a PDF; raises `UnreadableError` if it is scanned, encrypted, damaged or too long."""
     pages, fonts = pages_of(content, name)
+    require_text(pages, name)
     styles = styles_of(fonts)
     count = LossCount()
+    warnings = unread_pages(pages, count)
     for page in pages:
         for sort, text in page.unread.items():
             count.leave_out(sort, text)
@@ -59,6 +62,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
         file_format="PDF",
         title=text_of_lines(title.paragraph.lines, words).text if title else "",
         loss=count.loss,
+        warnings=warnings,
     )
 
 

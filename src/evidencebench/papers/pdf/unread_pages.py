@@ -1,0 +1,96 @@
+"""Pages of a PDF without text that can be read: those that cannot be opened, pictures, and gibberish."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.losses import LossCount
+from evidencebench.papers.pdf.pages import PdfPage
+from evidencebench.tables import shortened
+
+_OCR = "recognise its text first, as with 'ocrmypdf"
+_LEAST_CHARACTERS = 80  # of a page that holds text
+_MOST = 0.5
+"""A PDF is refused where more than this share of its pages has no text, or gibberish."""
+
+_LONGEST_LIST = 60
+
+# The least of a text that can be read; articles have 0.7 and 0.57 on their worst pages, and letters that were swapped
+# for others, as by fonts that do not say which letters they show, 0.41 at most where all are moved by as many places.
+_LEAST_LETTERS_AND_DIGITS = 0.3
+_FREQUENT_LETTERS = "eaiontrs"
+_LEAST_FREQUENT = 0.45
+_LEAST_SAMPLE = 200  # letters
+
+
+def require_text(pages: Sequence[PdfPage], name: str) -> None:
+    """Raise `UnreadableError` if the pages cannot be opened, or most of them have no text, or gibberish."""
+    opened = [page for page in pages if not page.is_broken]
+    if not opened:
+        raise UnreadableError(
+            f"{name}: PDF: damaged: none of its {len(pages)} pages can be opened; fetch it again, or open it in a "
+            "viewer and print it to a new PDF"
+        )
+    n_without = sum(not _has_text(page) for page in opened)
+    if n_without > _MOST * len(opened) or not any(map(_n_visible, opened)):
+        raise UnreadableError(
+            f"{name}: PDF: scanned: {n_without} of {len(opened)} pages hold no text, only pictures of it; {_OCR} "
+            "scan.pdf paper.pdf'"
+        )
+    n_illegible = sum(not is_legible(page.text) for page in opened)
+    if n_illegible > _MOST * (len(opened) - n_without):
+        raise UnreadableError(
+            f"{name}: PDF: the text of {n_illegible} of {len(opened)} pages is gibberish: its fonts do not say which "
+            f"letters they show; {_OCR} --force-ocr old.pdf paper.pdf'"
+        )
+
+
+def unread_pages(pages: Sequence[PdfPage], count: LossCount) -> tuple[str, ...]:
+    """Return what a reader must know of single pages, and count them."""
+    return tuple(_warnings(pages, count))
+
+
+def _warnings(pages: Sequence[PdfPage], count: LossCount) -> Iterator[str]:
+    broken = [page for page in pages if page.is_broken]
+    without = [page for page in pages if not page.is_broken and not _has_text(page)]
+    illegible = [page for page in pages if not is_legible(page.text)]
+    if broken:
+        listed = _listed(broken)
+        count.leave_out(f"{listed}, which could not be opened", "", n_elements=len(broken))
+        yield f"{listed.capitalize()} could not be opened; fetch the PDF again to have all of it."
+    if without:
+        listed = _listed(without)
+        count.leave_out(f"{listed}, with hardly any text", "", n_elements=len(without))
+        yield f"There is hardly any text on {listed}; pictures of text are not read."
+    if illegible:
+        yield f"The text of {_listed(illegible)} is gibberish: its fonts do not say which letters they show."
+
+
+def is_legible(text: str) -> bool:
+    """Say whether text looks like words of a language, by the share of letters, and that of frequent ones.
+
+    >>> said = "The mean pressure fell in the group that had tea, and rose in the other one. " * 4
+    >>> is_legible(said), is_legible("".join(chr(ord(one) + 3) for one in said)), is_legible("\ue000 \ue001" * 200)
+    (True, False, False)
+    """
+    found = Counter(unicodedata.normalize("NFKD", text.casefold()))
+    n_visible = sum(n for one, n in found.items() if not one.isspace())
+    n_meant = sum(n for one, n in found.items() if unicodedata.category(one)[0] in "LMN")
+    n_latin = sum(n for one, n in found.items() if "a" <= one <= "z")
+    n_frequent = sum(found[one] for one in _FREQUENT_LETTERS)
+    is_swapped = n_latin >= _LEAST_SAMPLE and n_frequent < _LEAST_FREQUENT * n_latin
+    return n_visible < _LEAST_SAMPLE or not (is_swapped or n_meant < _LEAST_LETTERS_AND_DIGITS * n_visible)
+
+
+def _has_text(page: PdfPage) -> bool:
+    return _n_visible(page) >= _LEAST_CHARACTERS
+
+
+def _n_visible(page: PdfPage) -> int:
+    return sum(not one.isspace() for one in page.text)
+
+
+def _listed(pages: Sequence[PdfPage]) -> str:
+    numbers = shortened(", ".join(str(page.number) for page in pages), _LONGEST_LIST)
+    return f"page{'s' * (len(pages) > 1)} {numbers}"

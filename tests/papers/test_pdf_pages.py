@@ -1,0 +1,87 @@
+"""Pages of a PDF that cannot be read: the others are read, and the reader is told; a PDF without any is refused."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from evidencebench.cli.main import cli
+from evidencebench.errors import UnreadableError
+from evidencebench.papers.paper import LeftOut
+from evidencebench.papers.read import read_content
+from printing import Sheet, sentences
+
+_KIDS = b"/Kids [ 4 0 R 5 0 R 6 0 R ]"
+_SWAPPED = str.maketrans({chr(code): chr(code + 3) for code in range(ord(" "), ord("z") + 1)})
+
+
+def _three_pages(*, gibberish: tuple[int, ...] = (), empty: tuple[int, ...] = ()) -> bytes:
+    sheet = Sheet(is_packed=False)
+    for page in (1, 2, 3):
+        text = " ".join(sentences(8, start=8 * page))
+        if page not in empty:
+            sheet.paragraph(72, 80, text.translate(_SWAPPED) if page in gibberish else text)
+        sheet.end_page()
+    return sheet.pdf()
+
+
+def _without_pages(content: bytes, kids: bytes) -> bytes:
+    assert _KIDS in content
+    return content.replace(_KIDS, b"/Kids [ %s ]" % kids)
+
+
+def test_a_page_that_cannot_be_opened_is_told_and_the_others_are_read() -> None:
+    paper = read_content(_without_pages(_three_pages(), b"4 0 R 98 0 R 6 0 R"), name="tea.pdf")
+    assert paper.sentences == (*sentences(8, start=8), *sentences(8, start=24))
+    assert {place.page for place in paper.places} == {1, 3}
+    assert paper.warnings == ("Page 2 could not be opened; fetch the PDF again to have all of it.",)
+    assert paper.loss.left_out == {"page 2, which could not be opened": LeftOut(n_elements=1, n_characters=0)}
+
+
+def test_several_pages_are_told_together() -> None:
+    paper = read_content(_without_pages(_three_pages(), b"98 0 R 5 0 R 99 0 R"), name="tea.pdf")
+    assert paper.warnings[0].startswith("Pages 1, 3 could not be opened")
+
+
+def test_a_pdf_of_which_no_page_can_be_opened_is_refused() -> None:
+    content = _without_pages(_three_pages(), b"97 0 R 98 0 R 99 0 R")
+    with pytest.raises(UnreadableError, match=r"tea\.pdf: PDF: damaged: none of its 3 pages can be opened; fetch it"):
+        read_content(content, name="tea.pdf")
+
+
+def test_a_page_without_text_among_others_is_told() -> None:
+    paper = read_content(_three_pages(empty=(3,)), name="tea.pdf")
+    assert len(paper.sentences) == 16
+    assert paper.warnings == ("There is hardly any text on page 3; pictures of text are not read.",)
+    assert list(paper.loss.left_out) == ["page 3, with hardly any text"]
+
+
+def test_text_whose_fonts_do_not_say_which_letters_they_show_is_refused_or_told() -> None:
+    said = "is gibberish: its fonts do not say which letters they show"
+    with pytest.raises(UnreadableError, match=rf"PDF: the text of 2 of 3 pages {said}; .*ocrmypdf --force-ocr"):
+        read_content(_three_pages(gibberish=(1, 3)), name="tea.pdf")
+    paper = read_content(_three_pages(gibberish=(2,)), name="tea.pdf")
+    assert paper.warnings == (f"The text of page 2 {said}.",)
+
+
+def test_text_in_a_font_of_symbols_is_refused() -> None:
+    sheet = Sheet()
+    sheet.paragraph(72, 80, "\u2460\u2702\u25a0 \u2706\u2709\u2764 " * 60, font="ZapfDingbats")
+    with pytest.raises(UnreadableError, match="is gibberish"):
+        read_content(sheet.pdf(), name="tea.pdf")
+
+
+def test_show_and_find_tell_what_was_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "tea.pdf"
+    path.write_bytes(_without_pages(_three_pages(), b"4 0 R 98 0 R 6 0 R"))
+    told = "Page 2 could not be opened; fetch the PDF again to have all of it."
+    shown = CliRunner().invoke(cli, ["papers", "show", str(path), "--json"])
+    assert (shown.exit_code, json.loads(shown.stdout)[0]["warnings"]) == (0, [told])
+    assert f"warning: {path}: {told}" in shown.stderr
+    assert (
+        "left out: page 2, which could not be opened: 1"
+        in CliRunner().invoke(cli, ["papers", "show", str(path)]).stdout
+    )
+    found = CliRunner().invoke(cli, ["find", "The tea lowered the pressure.", str(path), "-k", "1"])
+    assert told in " ".join(found.output.split())
