@@ -1,25 +1,36 @@
 """What a sentence reports of a hypothesis's outcome."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidencebench.data.evidence_inference.records import read_annotations, read_prompts
 from evidencebench.errors import ModelError
 from evidencebench.systems.directions.classifier import (
     LEARNED,
+    OPPOSITE,
     SHIPPED,
     ReportedDirection,
     read_weights,
     reported_directions,
     shipped_weights,
 )
-from evidencebench.systems.directions.features import MarkedParts, direction_features, marked_words
+from evidencebench.systems.directions.features import (
+    MarkedParts,
+    direction_features,
+    marked_words,
+    turned_to_intervention,
+)
+from evidencebench.training.folds import paper_folds, split_at_fold
+from make_direction_model import LABELS, Prompt, fitted
+from skips import DATA_FOLDER
 
 _TEA = "Tea, compared with water, changes blood pressure."
-_WATER = "Water, compared with tea, changes blood pressure."
 INCREASE, DECREASE, NO_DIFFERENCE, NOT_SAID = ReportedDirection
 
 
@@ -43,16 +54,89 @@ def test_a_sentence_says_what_it_reports(sentence: str, direction: ReportedDirec
     assert _directions(_TEA, sentence) == [direction]
 
 
-@pytest.mark.parametrize("word", ["tea than with water", "the tea group than in the water group"])
-def test_it_matters_which_arm_is_asked_about(word: str) -> None:
-    sentence = f"Blood pressure was significantly higher in {word} (p < 0.001)."
-    assert (_directions(_TEA, sentence), _directions(_WATER, sentence)) == ([INCREASE], [DECREASE])
+# {I} against {C}; asked with both exchanged, an increase is a decrease.
+_REPORTED = {
+    "{O} was higher with {I} than with {C}.": INCREASE,
+    "{O} was significantly higher in the {I} group compared with the {C} group (P < 0.001).": INCREASE,
+    "{O} was significantly increased by {I} compared with {C}.": INCREASE,
+    "Compared with {C}, {I} significantly increased {O} (P=0.002).": INCREASE,
+    "{I} increased {O} more than {C} did (p < 0.05).": INCREASE,
+    "The {I} group had significantly higher {O} than the {C} group.": INCREASE,
+    "There was a greater increase in {O} with {I} than with {C} (p = 0.02).": INCREASE,
+    "Significantly higher {O} was seen with {I} versus {C} (p = 0.03).": INCREASE,
+    "{O} was lower with {I} than with {C}.": DECREASE,
+    "{O} in the {I} group was significantly lower than that in the {C} group (p<0.05).": DECREASE,
+    "{O} was reduced by {I} as compared with {C}.": DECREASE,
+    "Compared with {C}, {I} significantly reduced {O} (P=0.002).": DECREASE,
+    "{I} reduced {O} more than {C} did (p < 0.05).": DECREASE,
+    "The {I} group had significantly lower {O} than the {C} group.": DECREASE,
+    "In the {I} group, {O} fell by 12%, whereas it rose by 3% in the {C} group (p = 0.004).": DECREASE,
+    "There was a greater reduction in {O} with {I} than with {C} (p = 0.02).": DECREASE,
+    "{O} did not differ between {I} and {C} (p = 0.6).": NO_DIFFERENCE,
+    "{O} was similar in the {I} and {C} groups.": NO_DIFFERENCE,
+    "{I} did not change {O} compared with {C} (P > 0.05).": NO_DIFFERENCE,
+    "{O} was not significantly lower with {I} than with {C} (p = 0.21).": NO_DIFFERENCE,
+}
+_TRIALS = [
+    ("tea", "water", "blood pressure"),
+    ("ketamine", "morphine", "pain scores"),
+    ("early mobilisation", "bed rest", "length of stay"),
+]
 
 
-def test_a_hypothesis_of_another_form_is_read_too() -> None:
-    assert _directions("Tea lowers blood pressure.", "Tea significantly reduced blood pressure (p < 0.01).") == [
-        DECREASE
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{I}, compared with {C}, changes {O}.",
+        "{I} leads to lower {O} than {C}.",
+        "{I} reduces {O} compared with {C}.",
+        "{I} increases {O} more than {C}.",
+        "Compared with {C}, {I} lowers {O}.",
+        "{I} is associated with higher {O} versus {C}.",
+    ],
+)
+@pytest.mark.parametrize("trial", _TRIALS, ids=lambda trial: trial[0])
+def test_it_matters_which_arm_is_asked_about(form: str, trial: tuple[str, str, str]) -> None:
+    first, second, outcome = trial
+    sentences = [sentence.format(I=first, C=second, O=outcome) for sentence in _REPORTED]
+    asked = form.format(I=first, C=second, O=outcome)
+    exchanged = form.format(I=second, C=first, O=outcome)
+    assert _directions(asked, *sentences) == list(_REPORTED.values())
+    assert _directions(exchanged, *sentences) == [OPPOSITE[direction] for direction in _REPORTED.values()]
+
+
+_MARKED = st.sampled_from(["I", "C", "O", "than", "versus", "with", "higher", "lower", "not", "p<0.05", "group"])
+
+
+@given(st.lists(_MARKED, max_size=15))
+def test_turning_twice_changes_nothing_and_leaves_the_comparator_compared_against(words: list[str]) -> None:
+    turned, is_turned = turned_to_intervention(words)
+    assert turned_to_intervention(turned) == (turned, False)
+    assert (turned == words) is not is_turned
+
+
+@pytest.mark.data
+def test_on_papers_that_it_has_not_seen_the_model_beats_the_most_frequent_direction() -> None:
+    folder = DATA_FOLDER / "evidence_inference"
+    if not folder.is_dir():
+        pytest.skip(f"needs the real file {folder}, which is not here")
+    asked = {prompt.id: prompt for prompt in read_prompts(folder / "prompts.csv")}
+    prompts = [
+        Prompt(
+            paper=asked[annotation.prompt_id].pmcid,
+            label=LABELS[annotation.direction],
+            evidence=[marked_words(annotation.text, MarkedParts.of(asked[annotation.prompt_id].hypothesis, {}))],
+        )
+        for annotation in read_annotations(folder / "annotations.csv")
+        if annotation.direction and annotation.has_valid_label and annotation.has_valid_reasoning
     ]
+    fold = paper_folds([prompt.paper for prompt in prompts], 5, np.random.default_rng(0))[0]
+    seen, held_back = split_at_fold(prompts, fold)
+    weights = fitted(seen, data={})
+    right = [weights.direction(prompt.evidence[0]) is prompt.label for prompt in held_back]
+    most_frequent = max(Counter(prompt.label for prompt in held_back).values())
+    assert len(held_back) > 500
+    assert sum(right) >= most_frequent + 0.15 * len(held_back)
 
 
 def test_an_abbreviation_stands_for_its_full_name() -> None:
@@ -88,7 +172,7 @@ def test_white_space_and_order_of_features_change_nothing(words: list[str], rng:
     assert _directions(_TEA, sentence) == _directions(_TEA, "\n \t".join(words))
     features = sorted(direction_features(marked_words(sentence, MarkedParts.of(_TEA, {}))))
     shuffled = rng.sample(features, len(features))
-    assert shipped_weights().direction(shuffled) is shipped_weights().direction(features)
+    assert shipped_weights().of_features(shuffled) is shipped_weights().of_features(features)
 
 
 def test_of_a_long_sentence_the_first_words_are_read() -> None:

@@ -16,6 +16,7 @@ from evidencebench.systems.directions.features import (
     direction_features,
     marked_words,
     reports_comparison,
+    turned_to_intervention,
 )
 from evidencebench.systems.selectors.hypothesis_parts import abbreviations
 
@@ -32,6 +33,11 @@ class ReportedDirection(StrEnum):
 
 
 LEARNED = (ReportedDirection.INCREASE, ReportedDirection.DECREASE, ReportedDirection.NO_DIFFERENCE)
+OPPOSITE = {
+    ReportedDirection.INCREASE: ReportedDirection.DECREASE,
+    ReportedDirection.DECREASE: ReportedDirection.INCREASE,
+    ReportedDirection.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
+}
 
 
 class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +48,13 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
     starts: tuple[float, float, float]
     weights: dict[str, tuple[float, float, float]]
 
-    def direction(self, features: Collection[str]) -> ReportedDirection:
+    def direction(self, words: Sequence[str]) -> ReportedDirection:
+        """Return which of `LEARNED` the marked words of a sentence report."""
+        turned, is_turned = turned_to_intervention(words)
+        found = self.of_features(direction_features(turned))
+        return OPPOSITE[found] if is_turned else found
+
+    def of_features(self, features: Collection[str]) -> ReportedDirection:
         """Return which of `LEARNED` fits features best; those that are not known count for nothing."""
         known = [self.weights[name] for name in features if name in self.weights]
         share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
@@ -80,7 +92,5 @@ def reported_directions(
     found: dict[int, ReportedDirection] = {}
     for index in indices:
         words = marked_words(sentences[index], parts)
-        found[index] = (
-            weights.direction(direction_features(words)) if reports_comparison(words) else ReportedDirection.NOT_SAID
-        )
+        found[index] = weights.direction(words) if reports_comparison(words) else ReportedDirection.NOT_SAID
     return found

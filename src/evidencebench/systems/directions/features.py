@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from evidencebench.systems.retrievers.tokens import STOPWORDS
-from evidencebench.systems.selectors.hypothesis_parts import parts_of, root, roots
+from evidencebench.systems.selectors.hypothesis_parts import HypothesisParts, parts_of, root, roots
 
 SIGNIFICANT, NOT_SIGNIFICANT, _BELOW_A_LARGER_VALUE = "p<0.05", "p>0.05", "p<1"
 _LEVEL = 0.05
@@ -20,6 +20,8 @@ _P_VALUE = re.compile(
     r"\bp ?-?(?: ?values?)?(?: (?:of|was|were|is))? ?([<>=≤≥⩽⩾]{1,2}) ?(0?[.·] ?\d{1,12}|1(?:\.0{1,9})?)", re.IGNORECASE
 )
 _AT_MOST = frozenset("<≤⩽")
+_COMPARED_FIRST = re.compile(r"(?:compared (?:with|to)|relative to|unlike) ([^,]+), (.+)", re.IGNORECASE)
+_COMPARED_LAST = re.compile(r",? (?:(?:as )?compared (?:with|to)|relative to|versus|vs\.?|than) ", re.IGNORECASE)
 _MOST_WORDS, _MOST_SIGNALS = 1_000, 60
 
 _UP = """
@@ -41,6 +43,9 @@ than vs versus compared significant significantly difference differences by whil
 between
 """
 _LINKS = frozenset(_LINK_WORDS.split())
+_AGAINST, _WORDS_TO_ARM = frozenset(["than", "compared", "versus", "vs"]), 6
+_OTHER_ARM = {"I": "C", "C": "I"}
+_UNMARKED = STOPWORDS | _LINKS | frozenset(_COMPARISONS)  # of a sentence they say more than of a part
 _PART_MARKS = frozenset("ICO")
 _TELLING = frozenset(("UP", "DOWN", "NONE", SIGNIFICANT, NOT_SIGNIFICANT))
 _CORE = _TELLING | {"I", "C"}
@@ -57,7 +62,7 @@ class MarkedParts:
     @classmethod
     def of(cls, hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> Self:
         """Return those of a hypothesis; ``abbreviations`` are the paper's, each with the words of its full name."""
-        parts = parts_of(hypothesis)
+        parts = _parts_with_comparator(hypothesis)
         intervention, comparator, outcome = (
             {one for one in roots(text) if one not in STOPWORDS}
             for text in (parts.intervention, parts.comparator, parts.outcome)
@@ -75,7 +80,7 @@ class MarkedParts:
 
     def mark(self, word: str) -> str | None:
         """Return the letter of the part that a word belongs to."""
-        if word in STOPWORDS:
+        if word in _UNMARKED:
             return None
         stem = root(word)
         if stem in self.intervention:
@@ -83,6 +88,17 @@ class MarkedParts:
         if stem in self.comparator:
             return "C"
         return "O" if stem in self.outcome else None
+
+
+def _parts_with_comparator(hypothesis: str) -> HypothesisParts:
+    """Return a hypothesis's parts, also where it ends in "compared with water" or begins so."""
+    first = _COMPARED_FIRST.fullmatch(hypothesis)
+    parts = parts_of(first[2] if first else hypothesis)
+    if parts.comparator:
+        return parts
+    outcome, *last = _COMPARED_LAST.split(parts.outcome, maxsplit=1)
+    comparator = first[1] if first else "".join(last)
+    return HypothesisParts(intervention=parts.intervention, comparator=comparator, outcome=outcome)
 
 
 def marked_words(sentence: str, parts: MarkedParts) -> list[str]:
@@ -128,6 +144,29 @@ def reports_comparison(words: Sequence[str]) -> bool:
     (False, True)
     """
     return any(_COMPARISONS.get(word, word) in _TELLING for word in words)
+
+
+def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
+    """Return marked words as they would be if the comparator were what is compared against, and whether it was not.
+
+    So "higher in the water group than with tea" is read as "higher in the tea group than with water", and answered with
+    the opposite.
+
+    >>> turned_to_intervention("O higher with C than with I".split())[1]
+    True
+    """
+    is_turned = _compared_against(words) == "I"
+    return [_OTHER_ARM.get(word, word) if is_turned else word for word in words], is_turned
+
+
+def _compared_against(words: Sequence[str]) -> str | None:
+    """Return the arm behind the first word such as "than" that is near one; None where there is none."""
+    for place, word in enumerate(words):
+        if word in _AGAINST:
+            arms = [near for near in words[place + 1 : place + 1 + _WORDS_TO_ARM] if near in _OTHER_ARM]
+            if arms:
+                return arms[0]
+    return None
 
 
 def direction_features(words: Sequence[str]) -> frozenset[str]:
