@@ -75,7 +75,37 @@ We gave tea to adults, i.e. to 120 of them. Each cup held
 \x0cReferences
 1. Tea. 2001.
 """
-OTHERS = {"page": PAGE, "markdown": MARKDOWN, "text": TEXT}
+TEI = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader xml:lang="en"><fileDesc><titleStmt>
+<title level="a" type="main">Green tea and β-blockers: a trial</title></titleStmt></fileDesc>
+<profileDesc><abstract><div><p><s>It is not known whether tea lowers pressure.</s></p></div></abstract></profileDesc>
+</teiHeader><text><body><div><head n="1">Methods</head>
+<p>We gave tea <ref type="bibr" target="#b0">[1]</ref> to adults.</p><formula xml:id="f0">x &lt; 2</formula></div>
+<div><head n="2">Results</head><p>It fell by 3.1 mmHg. It rose again.</p></div>
+<figure type="table"><table><row><cell>1</cell></row></table></figure><note place="foot">By a nurse.</note></body>
+<back><div type="references"><listBibl><biblStruct/></listBibl></div></back></text></TEI>
+"""
+BIOC_XML = """\
+<?xml version="1.0" encoding="UTF-8"?><!DOCTYPE collection SYSTEM "BioC.dtd">
+<collection><source>PMC</source><document><id>42</id>
+<passage><infon key="section_type">TITLE</infon><offset>0</offset><text>Green tea</text></passage>
+<passage><infon key="type">title_1</infon><offset>10</offset><text>Methods</text></passage>
+<passage><infon key="section_type">METHODS</infon><infon key="type">paragraph</infon><offset>18</offset>
+<text>We gave tea to adults, i.e. H2O &amp; leaves. It fell by 3.1 mmHg (p &lt; 0.05).</text></passage>
+<passage><infon key="section_type">TABLE</infon><offset>97</offset><text>1 2</text></passage>
+</document></collection>
+"""
+BIOC_JSON = """\
+[{"source": "PMC", "documents": [{"id": "PMC42", "infons": {}, "passages": [
+{"offset": 0, "infons": {"section_type": "TITLE", "type": "front"}, "text": "Green tea", "sentences": []},
+{"offset": 10, "infons": {"section_type": "RESULTS", "type": "title_1"}, "text": "Results", "sentences": []},
+{"offset": 18, "infons": {"section_type": "RESULTS", "type": "paragraph"}, "text": "It fell by 3 mmHg. It rose."},
+{"offset": 54, "infons": {"section_type": "REF", "type": "ref"}, "text": "Tea. 2001."}]}]}]
+"""
+OTHERS = {
+    "page": PAGE, "markdown": MARKDOWN, "text": TEXT, "TEI": TEI, "BioC XML": BIOC_XML, "BioC JSON": BIOC_JSON
+}  # fmt: skip
 
 # What no article holds, or holds once and in its place.
 STRANGE = (

@@ -145,6 +145,17 @@ def test_each_document_of_a_collection_is_a_paper() -> None:
     assert "tea.json#2: BioC JSON: expected a paper with its body, got metadata only: no text" in str(second)
 
 
+def test_documents_that_share_an_id_have_names_of_their_own() -> None:
+    documents = [{"id": one, "passages": passages([("", "paragraph", "Tea helps.")])} for one in ("7", "7", "8", "")]
+    papers = read_all_content(json.dumps([{"documents": documents}]).encode(), name="tea.json")
+    assert [one.name for one in papers if isinstance(one, Paper)] == [
+        "tea.json#1",
+        "tea.json#2",
+        "tea.json#8",
+        "tea.json#4",
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from broken_papers import ARTICLE, OTHERS, mutated, restructured
+from broken_papers import ARTICLE, BIOC_JSON, BIOC_XML, OTHERS, TEI, mutated, restructured
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.decoding import MOST_CHARACTERS
 from evidencebench.papers.read import read
@@ -68,6 +68,81 @@ def test_broken_papers_of_other_formats_are_each_read_or_refused_in_words(verdic
         {"whole": OTHERS[which], **{str(number): mutated(rng, OTHERS[which].encode()) for number in range(n)}}
     )
     assert not is_refused(verdicts["whole"]), verdicts["whole"].error
+
+
+# What is done to a whole paper; what the error says, None where it is read.
+_LAUGHING = '<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>'
+_BREAKINGS: Mapping[str, tuple[str, str, str, str | None]] = {
+    "TEI cut off": (TEI, TEI[TEI.index("It rose") :], "", "expected </p>, got the end of the file"),
+    "BioC XML cut off": (BIOC_XML, "</document></collection>", "", "expected </document>, got the end"),
+    "BioC JSON cut off": (BIOC_JSON, "]}]}]", "", "expected BioC JSON: Input data was truncated"),
+    "TEI without a body": (
+        TEI,
+        TEI[TEI.index("<div><head") : TEI.index("</body>")],
+        "",
+        "got metadata only: its abstract",
+    ),
+    "BioC XML without a body": (BIOC_XML, ">METHODS", ">REF", "got metadata only: a title"),
+    "BioC JSON without a body": (BIOC_JSON, '"RESULTS"', '"REF"', "got metadata only: a title"),
+    "TEI without an element": (
+        TEI,
+        TEI[TEI.index("<teiHeader") : TEI.index("</TEI>")],
+        "",
+        "got metadata only: no text",
+    ),
+    "BioC XML without a document": (BIOC_XML, "document", "part", "expected"),
+    "BioC JSON without a document": (
+        BIOC_JSON,
+        BIOC_JSON,
+        '[{"documents": [{"passages": []}]}]',
+        "metadata only: no text",
+    ),
+    "TEI of entities": (TEI, "<TEI", f"{_LAUGHING}<TEI", "expected XML that declares no entities"),
+    "BioC XML of entities": (
+        BIOC_XML,
+        '<!DOCTYPE collection SYSTEM "BioC.dtd">',
+        _LAUGHING,
+        "expected XML that declares no entities",
+    ),
+    "TEI nested deep": (TEI, "<p>We", f"{'<div>' * 9999}<p>We", "expected at most 256 elements within each other"),
+    "BioC XML nested deep": (BIOC_XML, "<text>We", f"{'<text>' * 9999}We", "expected at most 256 elements"),
+    "BioC JSON nested deep": (BIOC_JSON, '"infons": {}', f'"infons": {"[" * 9999}{"]" * 9999}', "expected BioC JSON"),
+    "TEI with a huge attribute": (TEI, 'type="bibr"', f'type="{"x" * 5_000_000}"', None),
+    "BioC XML with a huge attribute": (BIOC_XML, "<document>", f'<document x="{"x" * 5_000_000}">', None),
+    "BioC JSON with a huge key": (BIOC_JSON, '"infons": {}', f'"{"x" * 5_000_000}": 1', None),
+    "BioC XML with an offset below zero": (BIOC_XML, "<offset>18", "<offset>-18", "expected a number as offset"),
+    "BioC JSON with an offset below zero": (BIOC_JSON, '"offset": 18', '"offset": -18', "Expected `int` >= 0"),
+    "BioC XML with an endless offset": (BIOC_XML, "<offset>18", f"<offset>{'9' * 99}", "expected a number as offset"),
+    "BioC JSON with an endless offset": (BIOC_JSON, '"offset": 18', f'"offset": {"9" * 99}', "expected BioC JSON"),
+    "BioC XML with one offset for all": (BIOC_XML, "<offset>18", "<offset>0", None),
+    "BioC JSON with one offset for all": (BIOC_JSON, '"offset": 18', '"offset": 0', None),
+}
+
+
+def test_tei_and_bioc_that_are_broken_in_known_ways_are_read_or_refused_with_the_reason(
+    verdicts_on: VerdictsOn,
+) -> None:
+    assert all(part in whole for whole, part, _, _ in _BREAKINGS.values())
+    verdicts = verdicts_on({name: whole.replace(part, by) for name, (whole, part, by, _) in _BREAKINGS.items()})
+    expected = {name: said for name, (_, _, _, said) in _BREAKINGS.items()}
+    wrong = {
+        name: one.error
+        for name, one in verdicts.items()
+        if (expected[name] or "") not in one.error or bool(one.error) != bool(expected[name])
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("which", ["TEI", "BioC XML", "BioC JSON"])
+def test_tei_and_bioc_are_read_in_the_encodings_that_they_name_and_refused_in_others(
+    verdicts_on: VerdictsOn, which: str
+) -> None:
+    whole = OTHERS[which].replace("β", "ß").replace("tea", "t\N{LATIN SMALL LETTER E WITH ACUTE}a")
+    marked = {one: whole.replace("UTF-8", one).encode(one) for one in ("utf-8", "utf-16")}
+    verdicts = verdicts_on({**marked, "latin-1": whole.encode("latin-1"), "utf-16-le": whole.encode("utf-16-le")})
+    assert verdicts["utf-8"].sentences == verdicts["utf-16"].sentences != ()
+    assert "UTF-8" in verdicts["latin-1"].error
+    assert "UTF-16" in verdicts["utf-16-le"].error
 
 
 def test_articles_whose_elements_stand_in_other_places_are_each_read_or_refused_in_words(tmp_path: Path) -> None:

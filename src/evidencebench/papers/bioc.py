@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
-from evidencebench.papers.decoding import decoded
+from evidencebench.papers.decoding import beginning, decoded
 from evidencebench.papers.losses import LossCount, Part
 from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.paper import Paper
+from evidencebench.papers.paper import Paper, names_in
 from evidencebench.papers.paper_ids import ids_of_pairs
 from evidencebench.papers.refusal import metadata_only
 from evidencebench.papers.running_text import LABEL_STOPS
@@ -36,19 +36,23 @@ _LEFT_OUT = {
 }
 _TITLE = re.compile(r"(?:abstract_)?title_(\d)")
 _ID_PREFIX = "article-id_"
+_HEAD_BYTES = 100
 
 
 _Pieces: TypeAlias = list[tuple[str, int]]
 """Texts, each with its offset."""
 
 
+_Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=10**12)]
+
+
 class _Sentence(msgspec.Struct):
-    offset: int = 0
+    offset: _Offset = 0
     text: str | None = None
 
 
 class _Passage(msgspec.Struct):
-    offset: int = 0
+    offset: _Offset = 0
     text: str | None = None
     infons: dict[str, Any] = {}
     sentences: list[_Sentence] = []
@@ -61,7 +65,7 @@ class _Document(msgspec.Struct):
 
 def is_bioc_json(content: bytes) -> bool:
     """Say whether content is JSON with passages."""
-    return content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and b'"passages"' in content
+    return beginning(content[:_HEAD_BYTES]).lstrip().startswith(("{", "[")) and '"passages"' in beginning(content)
 
 
 def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
@@ -71,13 +75,11 @@ def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableErro
         found = [msgspec.convert(one, _Document) for one in _objects(msgspec.json.decode(text))]
     except BROKEN_JSON as error:
         raise UnreadableError(f"{name}: expected BioC JSON: {error}; get the file again") from error
-    if not found:
-        raise UnreadableError(f"{name}: expected BioC JSON with documents, got none; get the file again")
     return _papers(found, name, "BioC JSON")
 
 
 def read_bioc_xml(root: Element, name: str) -> Sequence[Paper | UnreadableError]:
-    """Return each paper of a parsed file, or why it cannot be read."""
+    """Return each paper of a parsed file, or why it cannot be read; raises `UnreadableError` if it has none."""
     documents = [root] if root.tag == "document" else list(root.all("document"))
     return _papers([_document(one, name) for one in documents], name, "BioC XML")
 
@@ -125,9 +127,11 @@ def _offset(element: Element, name: str) -> int:
 
 
 def _papers(documents: Sequence[_Document], name: str, file_format: str) -> list[Paper | UnreadableError]:
+    if not documents:
+        raise UnreadableError(f"{name}: expected {file_format} with documents, got none; get the file again")
     found: list[Paper | UnreadableError] = []
-    for number, document in enumerate(documents, 1):
-        called = name if len(documents) == 1 else f"{name}#{document.id or number}"
+    names = names_in(name, [str(document.id) for document in documents])
+    for document, called in zip(documents, names, strict=True):
         try:
             found.append(_paper(document, called, file_format))
         except UnreadableError as error:

@@ -6,7 +6,7 @@ from evidencebench.errors import UnreadableError
 from evidencebench.papers.bioc import read_bioc_xml
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
 from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.paper import Paper
+from evidencebench.papers.paper import Paper, names_in
 from evidencebench.papers.refusal import metadata_only
 from evidencebench.papers.tei import read_tei
 from evidencebench.papers.xml_text import root_tag
@@ -46,8 +46,8 @@ def _read_each(
 ) -> list[Paper | UnreadableError]:
     """Return each paper; where a file has several, each is called as the file with its id or its number."""
     found: list[Paper | UnreadableError] = []
-    for number, (element, of_element) in enumerate(zip(elements, ids, strict=True), 1):
-        called = name if len(elements) == 1 else f"{name}#{next(iter(of_element.values()), number)}"
+    names = names_in(name, [next(iter(of_element.values()), "") for of_element in ids])
+    for element, called in zip(elements, names, strict=True):
         try:
             found.append(read_one(element, name=called))
         except UnreadableError as error:
