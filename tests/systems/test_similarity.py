@@ -62,6 +62,14 @@ def test_a_paper_without_sentences_has_no_rows() -> None:
 
 @given(queries(min_sentences=1))
 def test_what_is_kept_of_the_cosines_equals_its_meaning(query: Query) -> None:
+    require_its_meaning(query)
+
+
+def test_what_is_kept_of_the_cosines_of_a_long_paper_equals_its_meaning() -> None:
+    require_its_meaning(long_paper(1600))
+
+
+def require_its_meaning(query: Query) -> None:
     page, dense = PaperColumns(query), dense_product(query.sentences)
     found = page.cosines
     assert found.total == pytest.approx(dense.sum(axis=1), abs=1e-8)

@@ -160,12 +160,11 @@ class PaperColumns:
         results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
         discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)
         found = Cosines(*np.zeros((len(Cosines._fields), self.n)))
-        places = np.arange(self.n)
         for rows, cosines in self.similarity.blocks():
             found.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
             found.highest[rows] = cosines.max(axis=1, initial=0.0)
-            is_before = places < places[rows, None]
-            found.highest_before[rows] = cosines.max(axis=1, initial=0.0, where=is_before)
+            before_block = cosines[:, : rows.start].max(axis=1, initial=0.0)
+            found.highest_before[rows] = np.maximum(before_block, np.tril(cosines[:, rows]).max(axis=1, initial=0.0))
             found.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
             found.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
             found.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
