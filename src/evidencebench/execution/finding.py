@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.papers.paper import Paper, Place, SourceSpan
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.directions.classifier import ReportedDirection, reported_directions
+from evidencebench.systems.directions.classifier import DirectionReader, ReportedDirection
 from evidencebench.systems.topic_words import topic_words, unmentioned_words
+
+_Answered = TypeVar("_Answered")
 
 DEFAULT_FINDER = "finder"
 """The system that is asked where no other is named."""
@@ -75,12 +79,12 @@ def find_evidence(
     brief: Brief,
     wish: Wish | None = None,
     settle: Callable[[], bool] | None = None,
-    split_by_direction: bool = False,
+    read_directions: DirectionReader | None = None,
 ) -> Finding:
     """Return what a system finds in a paper.
 
     ``settle`` is called where the system has to wait for a batch of a language model; it says whether to ask again.
-    ``split_by_direction`` adds what each sentence reports of the outcome.
+    ``read_directions`` adds what each sentence reports of the outcome, such as `reported_directions`.
     Raises `EvidenceBenchError` where the system fails, is given the labels, or neither orders nor selects sentences.
     """
     query = paper.query_for(hypothesis, wish=wish)
@@ -92,7 +96,9 @@ def find_evidence(
     found = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
     found = found[: brief.budget] if answer.ordered else found
     chances = _chances(system, query, brief) if found else None
-    directions = reported_directions(hypothesis, paper.sentences, found) if split_by_direction else {}
+    directions: Mapping[int, ReportedDirection] = {}
+    if read_directions is not None:
+        directions = _settled(partial(read_directions, hypothesis, paper.sentences, found), settle)
     return Finding(
         paper=paper,
         hypothesis=hypothesis,
@@ -122,20 +128,25 @@ def _chances(system: NamedSystem, query: Query, brief: Brief) -> Sequence[float]
 
 
 def _answer(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:
-    """Return the system's answer; ask again after each batch that it has to wait for."""
+    """Return the system's answer; raises `EvidenceBenchError`."""
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
-    while True:
-        try:
-            answer = system.rank(query, brief)
-            break
-        except PendingError:
-            if settle is None or not settle():
-                raise
-        except EvidenceBenchError:
-            raise
-        except Exception as error:  # own code can fail in any way
-            raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
+    try:
+        answer = _settled(lambda: system.rank(query, brief), settle)
+    except EvidenceBenchError:
+        raise
+    except Exception as error:  # own code can fail in any way
+        raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
     if not answer.ordered and not system.selects:
         raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
     return answer
+
+
+def _settled(ask: Callable[[], _Answered], settle: Callable[[], bool] | None) -> _Answered:
+    """Return what is asked for; ask again after each batch that it has to wait for."""
+    while True:
+        try:
+            return ask()
+        except PendingError:
+            if settle is None or not settle():
+                raise

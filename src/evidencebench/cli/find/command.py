@@ -18,6 +18,8 @@ from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
 from evidencebench.execution.making import asks_model, make_system
+from evidencebench.execution.rewriting import asker_from
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record
@@ -35,8 +37,12 @@ from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.system import Brief, NamedSystem
+from evidencebench.systems.directions.classifier import DirectionReader, reported_directions
+from evidencebench.systems.strategies.direction_reading import directions_by_model
 from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
+
+_Work = Callable[..., tuple[list[Finding], list[EvidenceBenchError]]]
 
 
 @click.command
@@ -74,6 +80,11 @@ from evidencebench.wording import counted
     type=click.Choice(["direction"]),
     help="Group the sentences by what they report: an increase, a decrease, no difference.",
 )
+@click.option(
+    "--split-model",
+    metavar="MODEL",
+    help="What --split-by asks in place of the package's own model, such as openai/NAME.",
+)
 @options.seed
 @asking_options(
     options.output_format("text", "markdown", "csv", "ris"),
@@ -91,6 +102,7 @@ def command(
     scope: AspectScope,
     spec: str,
     split_by: str | None,
+    split_model: str | None,
     seed: int,
     asking: Asking,
     table_format: str,
@@ -106,11 +118,13 @@ def command(
     A paper that cannot be read is told, and the others are answered.
 
     --split-by direction groups them by what they report of the outcome. A model
-    that comes with the package reads that, of all that SYSTEM finds.
+    that comes with the package reads that, or the language model that
+    --split-model names, with options of llm_base behind commas.
 
     With the systems that need no server, such as the default, nothing leaves this
     machine. An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider
-    that its model names; dense_api sends them to its base_url.
+    that its model names; dense_api sends them to its base_url. --split-model
+    sends HYPOTHESIS and the sentences that were found.
 
     \b
     Examples:
@@ -126,18 +140,21 @@ def command(
     if html is not None:
         refuse_existing(html, overwrite=overwrite)
     brief = Brief(budget=budget, scope=scope)
-    asks = asks_model(spec)
+    asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
-    split = split_by is not None
-    work = partial(_find_all, names=names, hypotheses=hypotheses, brief=brief, wish=wish, split_by_direction=split)
+    find_all = partial(_find_all, names=names, hypotheses=hypotheses, brief=brief, wish=wish)
+
+    def work_of(client: ChatClient | None) -> tuple[NamedSystem, _Work]:
+        read = _direction_reader(split_by, split_model, seed, client)
+        system = make_system(spec, seed=seed, client=client)
+        return system, partial(find_all, system, read_directions=read)
+
     if asking.estimate:
-        n_failed = print_estimate(
-            asking, lambda client, shown: _rehearse(partial(work, make_system(spec, seed=seed, client=client)), shown)
-        )
+        n_failed = print_estimate(asking, lambda client, shown: _rehearse(work_of(client)[1], shown))
         ctx.exit(1 if n_failed else 0)
     with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
-        system = make_system(spec, seed=seed, client=client)
-        findings, failed = work(system, settle=waiting.settle, on_progress=shown)
+        system, work = work_of(client)
+        findings, failed = work(settle=waiting.settle, on_progress=shown)
     tell_asked(client)
     for error in failed:
         click.echo(f"error: {printable(str(error))}", err=True)
@@ -148,7 +165,13 @@ def command(
         tell_written(html, f"{html}: {counted(len(findings), 'answer')}")
     if asking.as_json:
         spent = {} if client is None else {"asked": client.totals.fields()}
-        given: dict[str, Any] = {"system": spec, "budget": budget, "scope": scope, "wish": wish}
+        given: dict[str, Any] = {
+            "system": spec,
+            "budget": budget,
+            "scope": scope,
+            "wish": wish,
+            "split_model": split_model,
+        }
         found = [finding_record(finding) for finding in findings]
         print_json({**given, "findings": found, "failed": [str(error) for error in failed], **spent})
     elif table_format == "text":
@@ -172,6 +195,17 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
     return (hypothesis,), list(paper_names(papers))
 
 
+def _direction_reader(
+    split_by: str | None, model: str | None, seed: int, client: ChatClient | None
+) -> DirectionReader | None:
+    """Return what says which direction a sentence reports: the package's own model where no other is named."""
+    if model is None:
+        return None if split_by is None else reported_directions
+    if split_by is None:
+        raise click.UsageError("--split-model is for --split-by direction")
+    return directions_by_model(asker_from(model, seed=seed, client=client))
+
+
 def _find_all(
     system: NamedSystem,
     *,
@@ -179,7 +213,7 @@ def _find_all(
     hypotheses: Sequence[str],
     brief: Brief,
     wish: Wish,
-    split_by_direction: bool,
+    read_directions: DirectionReader | None,
     settle: Callable[[], bool] | None = None,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[list[Finding], list[EvidenceBenchError]]:
@@ -204,7 +238,7 @@ def _find_all(
                     brief=brief,
                     wish=wish,
                     settle=settle,
-                    split_by_direction=split_by_direction,
+                    read_directions=read_directions,
                 )
             except ReplyError as error:
                 failed.append(ReplyError(f"{paper.name}: {error}"))
@@ -213,9 +247,7 @@ def _find_all(
     return findings, failed
 
 
-def _rehearse(
-    work: Callable[..., tuple[list[Finding], list[EvidenceBenchError]]], on_progress: ProgressReporter
-) -> Rehearsal:
+def _rehearse(work: _Work, on_progress: ProgressReporter) -> Rehearsal:
     findings, failed = work(on_progress=on_progress)
     first_error = str(failed[0]) if failed else ""
     return Rehearsal(n_instances=len(findings) + len(failed), n_failed=len(failed), first_error=first_error)

@@ -14,8 +14,7 @@ CHANCE_MEANING = (
 )
 
 DIRECTION_MEANING = (
-    "What a sentence reports of the outcome was read by a model, which errs: see docs/papers.md. A sentence without a "
-    "comparison or a p-value 'does not say'."
+    "What a sentence reports of the outcome was read by a model, which errs: docs/papers.md says how often."
 )
 _REPORTS: Mapping[ReportedDirection, str] = {
     ReportedDirection.INCREASE: "reports an increase",

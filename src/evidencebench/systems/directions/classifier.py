@@ -1,7 +1,7 @@
 """Say what a sentence reports of a hypothesis's outcome, with the weights that come with the package."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -38,6 +38,10 @@ OPPOSITE = {
     ReportedDirection.DECREASE: ReportedDirection.INCREASE,
     ReportedDirection.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
 }
+
+
+DirectionReader = Callable[[str, Sequence[str], Sequence[int]], Mapping[int, ReportedDirection]]
+"""Given a hypothesis, a paper's sentences and the indices of some: what these report, by index."""
 
 
 class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):

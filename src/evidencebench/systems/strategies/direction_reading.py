@@ -1,0 +1,102 @@
+"""What sentences report of a hypothesis's outcome, as a language model reads it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evidencebench.errors import EndpointError, ReplyError
+from evidencebench.models.llm.chat import ChatReply, Message
+from evidencebench.models.llm.parsing.text import ShownSentences
+from evidencebench.models.llm.parsing.visible import visible_text
+from evidencebench.storage.reading import BROKEN_JSON
+from evidencebench.systems.directions.classifier import DirectionReader, ReportedDirection
+from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.strategies.prompts import prompt_named
+
+_LONGEST_SAID = 2_000
+
+
+class _Entry(msgspec.Struct):
+    sentence: int
+    reports: ReportedDirection
+
+
+class _Reply(msgspec.Struct):
+    sentences: list[_Entry]
+
+
+_ENTRY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"sentence": {"type": "integer"}, "reports": {"type": "string", "enum": list(ReportedDirection)}},
+    "required": ["sentence", "reports"],
+    "additionalProperties": False,
+}
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"sentences": {"type": "array", "items": _ENTRY}},
+    "required": ["sentences"],
+    "additionalProperties": False,
+}
+
+
+def directions_by_model(asker: Asker) -> DirectionReader:
+    """Return what asks a model; the hypothesis and the sentences at the indices are all that it is sent."""
+
+    def read(hypothesis: str, sentences: Sequence[str], indices: Sequence[int]) -> Mapping[int, ReportedDirection]:
+        shown = {index: " ".join(sentences[index].split()) for index in indices}
+        return asker.client.run(_ask(asker, " ".join(hypothesis.split()), shown)) if shown else {}
+
+    return read
+
+
+async def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mapping[int, ReportedDirection]:
+    """Return what a model says of each sentence that is shown; ask again where a reply does not say it.
+
+    Raises `ReplyError` where no reply does, or a request failed for good, and `StopError` and `PendingError` as a
+    client does.
+    """
+    form = prompt_named("directions_json").render(first=str(max(shown) + 7), second=str(max(shown) + 19))
+    listed = "\n".join(f"{index}: {sentence}" for index, sentence in shown.items())
+    question = prompt_named("directions").render(hypothesis=hypothesis, sentences=listed, form=form)
+    stand_in = msgspec.json.encode(_Reply([_Entry(index, ReportedDirection.NOT_SAID) for index in shown])).decode()
+    messages: tuple[Message, ...] = (Message("user", question),)
+    why = ""
+    for _ in range(1 + asker.repairs):
+        try:
+            received = await asker.client.ask(asker.chat.request(messages, _SCHEMA), stand_in=stand_in)
+        except EndpointError as error:
+            raise ReplyError(str(error)) from error
+        found, why = read_reported(received.reply, shown)
+        if not why:
+            return found
+        said = received.reply.text.strip()[-_LONGEST_SAID:]
+        again = Message("user", prompt_named("repair").render(form=form))
+        messages = (*messages[:1], *([Message("assistant", said)] if said else []), again)
+    raise ReplyError(f"no directions: {why}")
+
+
+def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[int, ReportedDirection], str]:
+    """Return what a reply says of each sentence, and why that cannot be used; empty where it can.
+
+    >>> said = '{"sentences": [{"sentence": 4, "reports": "decrease"}]}'
+    >>> read_reported(ChatReply(text=said), {4: "It fell."})[0][4]
+    <ReportedDirection.DECREASE: 'decrease'>
+    >>> read_reported(ChatReply(text=said), {4: "It fell.", 7: "It rose."})[1]
+    'sentence 7 has no entry'
+    """
+    if reply.finish != "stop":
+        return {}, f"the reply ended otherwise than by itself ({reply.finish})"
+    text = visible_text(reply.text, ShownSentences(shown))
+    try:
+        entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_Reply).sentences
+    except BROKEN_JSON as error:
+        return {}, f"expected JSON of the form asked for: {error}"
+    found = {entry.sentence: entry.reports for entry in entries}
+    if len(found) < len(entries):
+        return {}, "a sentence has two entries"
+    if lacking := [index for index in shown if index not in found]:
+        return {}, f"sentence {lacking[0]} has no entry"
+    if strange := [index for index in found if index not in shown]:
+        return {}, f"sentence {strange[0]} was not shown"
+    return found, ""
