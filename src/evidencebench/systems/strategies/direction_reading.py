@@ -17,13 +17,13 @@ from evidencebench.systems.strategies.prompts import prompt_named
 _LONGEST_SAID = 2_000
 
 
-class _Entry(msgspec.Struct):
+class _SaidOfSentence(msgspec.Struct):
     sentence: int
     reports: ReportedDirection
 
 
-class _Reply(msgspec.Struct):
-    sentences: list[_Entry]
+class _SaidOfSentences(msgspec.Struct):
+    sentences: list[_SaidOfSentence]
 
 
 _ENTRY: dict[str, Any] = {
@@ -59,7 +59,9 @@ async def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mappi
     form = prompt_named("directions_json").render(first=str(max(shown) + 7), second=str(max(shown) + 19))
     listed = "\n".join(f"{index}: {sentence}" for index, sentence in shown.items())
     question = prompt_named("directions").render(hypothesis=hypothesis, sentences=listed, form=form)
-    stand_in = msgspec.json.encode(_Reply([_Entry(index, ReportedDirection.NOT_SAID) for index in shown])).decode()
+    stand_in = msgspec.json.encode(
+        _SaidOfSentences([_SaidOfSentence(index, ReportedDirection.NOT_SAID) for index in shown])
+    ).decode()
     messages: tuple[Message, ...] = (Message("user", question),)
     why = ""
     for _ in range(1 + asker.repairs):
@@ -89,7 +91,7 @@ def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[i
         return {}, f"the reply ended otherwise than by itself ({reply.finish})"
     text = visible_text(reply.text, ShownSentences(shown))
     try:
-        entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_Reply).sentences
+        entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_SaidOfSentences).sentences
     except BROKEN_JSON as error:
         return {}, f"expected JSON of the form asked for: {error}"
     found = {entry.sentence: entry.reports for entry in entries}
