@@ -48,6 +48,8 @@ def _directions(hypothesis: str, *sentences: str) -> list[ReportedDirection]:
         ("Blood pressure did not differ between tea and water (p = 0.6).", NO_DIFFERENCE),
         ("There was no significant difference in blood pressure between tea and water.", NO_DIFFERENCE),
         ("Nurses took the blood pressure twice a day.", NOT_SAID),
+        ("It is not known whether tea lowers blood pressure more than water.", NOT_SAID),
+        ("Whether or not they liked it, blood pressure was lower with tea than with water (p = 0.01).", DECREASE),
     ],
 )
 def test_a_sentence_says_what_it_reports(sentence: str, direction: ReportedDirection) -> None:

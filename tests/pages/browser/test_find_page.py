@@ -101,6 +101,41 @@ def test_every_export_names_the_evidence(page: Page, url: str, form: str, tmp_pa
     assert "<script" not in text or form == "markdown"
 
 
+def test_the_evidence_is_grouped_by_what_it_reports_in_words_and_exports(page: Page, url: str, tmp_path: Path) -> None:
+    _asked(page, url, "Tea lowers blood pressure compared with water.")
+    expect(page.locator(".sentence.is-evidence")).to_have_count(6)
+    expect(page.locator(".evidence-group")).to_have_count(0)
+    page.get_by_label("Group by what they report").press("Space")
+    groups = page.locator(".evidence-group")
+    expect(groups).to_have_text(["Reports a decrease (2)", "Reports no difference (1)", "Does not say (3)"])
+    assert sorted(int(item.get_attribute("value") or "") for item in page.locator(".evidence-list li").all()) == [
+        *range(1, 7)
+    ]
+    marked = page.locator(".sentence.is-evidence[data-direction='no difference']")
+    expect(marked).to_contain_text("Heart rate did not change.")
+    assert marked.locator(".rank").inner_text().split(maxsplit=1)[1] == "no difference"
+    assert_accessible(page)
+    for form, split in (("csv", True), ("html", True), ("csv", False)):
+        page.get_by_label("Group by what they report").set_checked(split)
+        page.get_by_label("Export as").select_option(form)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Export").click()
+        download.value.save_as(tmp_path / "evidence")
+        text = (tmp_path / "evidence").read_text(encoding="utf-8")
+        assert ("no difference" in text) is split
+
+
+def test_a_word_that_the_paper_never_mentions_is_told_above_the_evidence(page: Page, url: str) -> None:
+    _asked(page, url, "Tea and xyzzy lower blood pressure.")
+    status = page.get_by_role("status")
+    expect(status).to_have_text("The paper never mentions 'xyzzy'. 6 sentences found.")
+    expect(status).to_have_class("find-status is-warning")
+    page.get_by_label("Hypothesis").fill("Tea lowers blood pressure.")
+    page.get_by_label("Hypothesis").press("Enter")
+    expect(status).to_have_text("6 sentences found.")
+    expect(status).to_have_class("find-status")
+
+
 def test_hostile_text_stays_text(page: Page, url: str) -> None:
     _dropped(page, url)
     expect(page.locator(".found-paper")).to_contain_text("<img src=x onerror=alert(2)> was typed")

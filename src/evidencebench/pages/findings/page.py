@@ -11,9 +11,11 @@ from evidencebench.pages.markup import Node, as_html, node, replace_forbidden
 from evidencebench.pages.viewer.page_parts import FINDINGS_STYLES, security_policy, style
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
+from evidencebench.systems.directions.classifier import ReportedDirection
 
-# (number of the hypothesis from 1, rank from 1) of each finding that names a sentence.
-_Marks = Mapping[int, Sequence[tuple[int, int]]]
+_Mark = tuple[int, int, str]
+"""A finding that names a sentence: the hypothesis from 1, the rank from 1, what is reported where that was read."""
+_Marks = Mapping[int, Sequence[_Mark]]
 
 
 def findings_page(findings: Sequence[Finding]) -> str:
@@ -41,10 +43,11 @@ def findings_page(findings: Sequence[Finding]) -> str:
 
 def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
     paper = findings[0].paper
-    marks: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    marks: dict[int, list[_Mark]] = defaultdict(list)
     for place, finding in enumerate(findings, 1):
         for rank, found in enumerate(finding.evidence, 1):
-            marks[found.sentence].append((place, rank))
+            reported = "" if found.direction in {None, ReportedDirection.NOT_SAID} else f" {found.direction}"
+            marks[found.sentence].append((place, rank, reported))
     lists = [part for finding in findings for part in _finding_parts(number, finding, several=len(findings) > 1)]
     return node(
         "section",
@@ -92,10 +95,10 @@ def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterato
             yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
 
 
-def _sentence(number: int, index: int, paper: Paper, marks: Sequence[tuple[int, int]], *, several: bool) -> Node | str:
+def _sentence(number: int, index: int, paper: Paper, marks: Sequence[_Mark], *, several: bool) -> Node | str:
     if not marks:
         return paper.sentences[index]
-    labels = [f"{hypothesis}.{rank}" if several else str(rank) for hypothesis, rank in marks]
+    labels = [f"{f'{hypothesis}.' * several}{rank}{reported}" for hypothesis, rank, reported in marks]
     return node("mark", {"id": _anchor(number, index)}, paper.sentences[index], node("sup", None, ", ".join(labels)))
 
 

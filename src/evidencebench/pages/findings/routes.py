@@ -24,6 +24,7 @@ from evidencebench.pages.app.static import answer_failure, answer_refusal, icon_
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record, paper_record
+from evidencebench.pages.findings.words import CHANCE_MEANING, DIRECTION_MEANING, direction_headings
 from evidencebench.pages.markup import encode_json
 from evidencebench.pages.responses import RefusedError, json_response
 from evidencebench.pages.viewer.page_parts import FIND_SCRIPTS, FIND_STYLES, script, style
@@ -32,6 +33,7 @@ from evidencebench.papers.read import read_content
 from evidencebench.query import Wish
 from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.system import Brief, NamedSystem
+from evidencebench.systems.directions.classifier import reported_directions
 from evidencebench.tables import as_csv, as_markdown
 
 PAPER_PATH = "/api/find/paper"
@@ -54,6 +56,7 @@ class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
     budget: Annotated[int, msgspec.Meta(ge=1, le=MOST_SENTENCES)]
     format: Literal["csv", "markdown", "json", "ris", "html"]
+    split: bool = False
 
 
 # Format of an export -> the suffix of its file, and the function that writes it.
@@ -123,16 +126,21 @@ class FindingPages:
         return {"key": key, **paper_record(paper)}
 
     async def answer(self, request: Request) -> Response:
-        """Return the evidence for a hypothesis in a paper that was sent, best first."""
+        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
         asked = _decoded(_Question, await request.body())
-        return await run_in_threadpool(lambda: json_response(finding_record(self._find(asked))))
+        words = {"headings": direction_headings(), "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+
+        def answer() -> Response:
+            return json_response({**finding_record(self._find(asked, split=True)), **words})
+
+        return await run_in_threadpool(answer)
 
     async def export(self, request: Request) -> Response:
         """Return the first sentences of an answer as a file: its name and its text."""
         asked = _decoded(_Export, await request.body())
 
         def write() -> Response:
-            found = self._find(asked)
+            found = self._find(asked, split=asked.split)
             suffix, text_of = _EXPORTS[asked.format]
             cut = replace(found, evidence=found.evidence[: asked.budget])
             try:
@@ -142,14 +150,17 @@ class FindingPages:
 
         return await run_in_threadpool(write)
 
-    def _find(self, asked: _Question) -> Finding:
+    def _find(self, asked: _Question, *, split: bool) -> Finding:
         with self.lock:
             paper = self.papers.get(asked.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
         try:
             brief = Brief(budget=MOST_SENTENCES)
-            return find_evidence(self.system, paper, asked.hypothesis, brief=brief, wish=asked.wish)
+            read = reported_directions if split else None
+            return find_evidence(
+                self.system, paper, asked.hypothesis, brief=brief, wish=asked.wish, read_directions=read
+            )
         except EvidenceBenchError as error:
             raise RefusedError(422, str(error)) from error
 

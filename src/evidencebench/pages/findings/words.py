@@ -57,6 +57,15 @@ def direction_text(direction: ReportedDirection) -> str:
     return _REPORTS[direction]
 
 
+def direction_headings() -> Mapping[ReportedDirection, str]:
+    """Return the heading of each group of sentences, in the order in which groups are shown.
+
+    >>> list(direction_headings().values())
+    ['Reports an increase', 'Reports a decrease', 'Reports no difference', 'Does not say']
+    """
+    return {direction: text.capitalize() for direction, text in _REPORTS.items()}
+
+
 def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
     """Return the sentences with their ranks from 1, by what they report, each group under its heading.
 
@@ -66,8 +75,8 @@ def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSe
     if all(found.direction is None for _, found in ranked):
         return [("", ranked)] if ranked else []
     groups = (
-        (text.capitalize(), [(rank, found) for rank, found in ranked if found.direction is direction])
-        for direction, text in _REPORTS.items()
+        (heading, [(rank, found) for rank, found in ranked if found.direction is direction])
+        for direction, heading in direction_headings().items()
     )
     return [(heading, of_group) for heading, of_group in groups if of_group]
 

@@ -13,6 +13,7 @@ function showFindPage(root) {
   const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter });
   const wish = h("select", { id: "find-wish" }, ...optionsOf(WISHES));
   const budget = h("input", { id: "find-budget", type: "number", min: 1, max: 100, value: 10, oninput: showAnswer });
+  const split = h("input", { id: "find-split", type: "checkbox", onchange: showAnswer });
   const askButton = h("button", { type: "submit", class: "find-ask", disabled: true }, "Find the evidence");
   const format = h("select", { id: "find-format" }, ...optionsOf(EXPORTS));
   const exporting = h("div", { class: "find-export", hidden: true }, labelled("Export as", format), h("button", { type: "button", onclick: exportAnswer }, "Export"));
@@ -33,6 +34,7 @@ function showFindPage(root) {
         labelled("Hypothesis", hypothesis),
         labelled("Show", wish),
         labelled("How many sentences", budget),
+        h("div", { class: "find-check" }, split, h("label", { for: split.id }, "Group by what they report")),
         askButton,
       ),
       status,
@@ -90,7 +92,8 @@ function showFindPage(root) {
     announce(status, "Looking …");
     try {
       state.answer = await askAboutPaper("/api/find/answer", question());
-      announce(status, state.answer.told || `${counted(shown().length, "sentence")} found.`);
+      const n = shown().length;
+      announce(status, [state.answer.told, n && `${counted(n, "sentence")} found.`].filter(Boolean).join(" "));
     } catch (error) {
       state.answer = null;
       announce(status, error.message);
@@ -121,14 +124,32 @@ function showFindPage(root) {
 
   function showAnswer() {
     const evidence = shown();
-    marked?.mark(evidence);
-    answer.replaceChildren(...(evidence.length ? [evidenceList(evidence)] : []));
+    marked?.mark(evidence, split.checked);
+    answer.replaceChildren(...groupsOf(evidence), ...meaningsOf(evidence));
+    status.classList.toggle("is-warning", Boolean(state.answer?.told));
     exporting.hidden = state.answer === null;
+  }
+
+  // The lists of the sentences, with their ranks; where they are split, each below what it reports.
+  function groupsOf(evidence) {
+    const ranked = evidence.map((found, place) => ({ ...found, rank: place + 1 }));
+    if (!split.checked) return ranked.length ? [evidenceList(ranked)] : [];
+    return Object.entries(state.answer?.headings ?? {}).flatMap(([direction, heading]) => {
+      const ofGroup = ranked.filter((found) => found.direction === direction);
+      const head = h("h2", { class: "evidence-group", "data-direction": direction }, `${heading} (${ofGroup.length})`);
+      return ofGroup.length ? [head, evidenceList(ofGroup)] : [];
+    });
+  }
+
+  function meaningsOf(evidence) {
+    const chances = evidence.some((found) => found.chance !== null) && state.answer.chances;
+    const directions = evidence.length > 0 && split.checked && state.answer.directions;
+    return [chances, directions].filter(Boolean).map((words) => h("p", { class: "find-meaning" }, words));
   }
 
   async function exportAnswer() {
     try {
-      const body = { ...question(), hypothesis: state.answer.hypothesis, budget: Math.max(1, shown().length), format: format.value };
+      const body = { ...question(), hypothesis: state.answer.hypothesis, budget: Math.max(1, shown().length), format: format.value, split: split.checked };
       const found = await askAboutPaper("/api/find/export", body);
       const address = URL.createObjectURL(new Blob([found.text]));
       h("a", { href: address, download: found.name }).click();
@@ -149,6 +170,6 @@ function optionsOf(choices) {
 
 if (document.body.dataset.source === "find") {
   if (location.search) history.replaceState(null, "", location.pathname); // the token is in a cookie now
-  document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
+  document.querySelector(".page-head").append(h("h1", { class: "page-title" }, document.title), themeButton());
   showFindPage(document.getElementById("viewer"));
 }

@@ -1,17 +1,19 @@
 // The text of a paper with the evidence in it marked, and the list of that evidence.
 
-// Returns the paper's element, and a function that marks sentences: [{sentence, text}], best first.
+// Returns the paper's element, and a function that marks sentences: [{sentence, direction}], best first.
 function foundPaper(paper) {
   const marks = new Map();
   const about = foreign("p", { class: "found-about" }, `${paper.name}: ${paper.format}, ${counted(paper.sentences.length, "sentence")}`);
   const article = h("article", { class: "found-paper", "aria-label": "The paper" }, about, ...blocksOf(paper, marks));
   return { article, mark };
 
-  function mark(evidence) {
+  function mark(evidence, isSplit) {
     for (const [index, { element, label }] of marks) {
       const rank = evidence.findIndex((found) => found.sentence === index) + 1;
+      const direction = rank > 0 && isSplit ? evidence[rank - 1].direction : "not said";
       element.classList.toggle("is-evidence", rank > 0);
-      label.textContent = rank > 0 ? String(rank) : "";
+      element.dataset.direction = direction;
+      label.textContent = rank > 0 ? [rank, direction !== "not said" && direction].filter(Boolean).join(" ") : "";
     }
   }
 }
@@ -22,7 +24,7 @@ function blocksOf(paper, marks) {
   paper.sentences.forEach((text, index) => {
     const isHeading = paper.kinds[index] === "section_name";
     if (isHeading) {
-      const tag = `h${Math.min(6, 2 + paper.levels[index])}`;
+      const tag = `h${Math.min(6, 3 + paper.levels[index])}`;
       blocks.push(foreign(index ? tag : "h2", { id: `sentence-${index}` }, text));
       block = null;
       return;
@@ -40,13 +42,13 @@ function blocksOf(paper, marks) {
   return blocks;
 }
 
-// Returns a list of links to the sentences, each with where it stands and how likely it is evidence.
+// Returns a list of links to the sentences, each with its rank, where it stands and how likely it is evidence.
 function evidenceList(evidence) {
   return h(
     "ol",
     { class: "evidence-list" },
     ...evidence.map((found) =>
-      h("li", {}, h("a", { href: `#sentence-${found.sentence}`, dir: "auto", onclick: show }, found.text), h("small", {}, found.told)),
+      h("li", { value: found.rank }, h("a", { href: `#sentence-${found.sentence}`, dir: "auto", onclick: show }, found.text), h("small", {}, found.told)),
     ),
   );
 
