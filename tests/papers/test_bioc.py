@@ -95,6 +95,15 @@ def test_passages_become_a_paper(write: Any) -> None:
     )
 
 
+def test_a_title_without_a_level_is_a_heading() -> None:
+    rows = [("METHODS", "title_1", "Methods"), ("METHODS", "paragraph", "We asked."), ("CONCL", "title", "End")]
+    paper = read_content(as_json([*rows, ("CONCL", "paragraph", "Drink.")]), name="tea.json")
+    assert [(place.section, text) for place, text in zip(paper.places, paper.sentences, strict=True)][2:] == [
+        ((), "End"),
+        (("End",), "Drink."),
+    ]
+
+
 WORDS = st.lists(st.sampled_from(["Tea", "fell.", "It", "<", "&", "\u03b2", "1.5"]), min_size=1, max_size=8)
 SORTS = [("ABSTRACT", "abstract_title_1"), ("ABSTRACT", "abstract"), ("INTRO", "title_1"), ("INTRO", "title_2"),
          ("INTRO", "paragraph"), ("FIG", "fig_caption"), ("", "paragraph"), ("", "odd")]  # fmt: skip

@@ -67,7 +67,7 @@ x<math><msup><mi>y</mi><mn>2</mn></msup></math>.</p>
 <div class="tsec sec"><h2>Acknowledgments</h2><p>We thank all.</p></div>
 <div class="tsec sec"><h2>References</h2><div class="ref-list-sec"><ul class="back-ref-list"><li>3.
 A paper.</li></ul></div></div>
-</div></div>{_FOOTER}</body></html>"""
+</div></div><div id="rightcolumn"><h2>Formats:</h2><ul><li>PDF (1.2M)</li></ul></div>{_FOOTER}</body></html>"""
 
 _FLAT = f"""<html>{_HEAD}<body>{_NAVIGATION}<h1>Tea lowers &beta; levels</h1><p>A. Author, B. Author<h2>Abstract</h2>
 <h3>Background</h3>

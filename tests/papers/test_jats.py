@@ -130,6 +130,7 @@ def test_text_is_read_wherever_it_stands(body: str, sentences: list[str]) -> Non
         ("p &lt; 0.05 &#8804; \u03b1&nbsp;&times;&thinsp;\u03b2", "p < 0.05 \u2264 \u03b1 \u00d7 \u03b2"),
         ("fell<sup><xref>3</xref>,<xref>4</xref></sup> on", "fell [3,4] on"),
         ("fell.<sup><xref>3</xref></sup> It", "fell.[3] It"),
+        ("fell.<xref rid='b3'>3</xref> It", "fell.[3] It"),
         ("fell<xref><sup>3</sup></xref><sup>,</sup><xref><sup>4</sup></xref> on", "fell [3,4] on"),
         ("fell<sup>[<xref>3</xref>]</sup> on", "fell [3] on"),
         ("fell<sup>(</sup><xref><sup>3</sup></xref><sup>)</sup> on", "fell(3) on"),

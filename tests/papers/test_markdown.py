@@ -103,6 +103,114 @@ def test_a_paper_is_read_with_its_sections_and_places() -> None:
     }
 
 
+_PANDOC = r"""# Methods {#methods .unnumbered}
+
+Doses were 10^6^ L of H~2~O, of TNF-$\alpha$ ($p \le 0.05$), for $5 to $6.^[A note.] See @fig:cup.
+
+![A cup.](cup.png){#fig:cup width=50%}
+
+  Group    Before
+  ------- --------
+  Tea       140
+
+  : Pressure by group.
+
++---+---+
+| a | b |
++---+---+
+
+-------------------
+ Group    Before
+------- -----------
+ Tea       140
+
+ Water     141
+-------------------
+
+$$
+E = mc^2
+$$
+
+::: {.note}
+It fell. It rose
+again.
+:::
+
+## References {#refs}
+
+Lee A. Tea. 2004.
+"""
+
+
+def test_what_pandoc_writes_is_read() -> None:
+    paper = read_content(_PANDOC.encode(), name="tea.md")
+    assert outline(paper) == [
+        ("", "section", "Methods"),
+        ("Methods", "normal", "Doses were 10^6 L of H2O, of TNF-\u03b1 (p ≤ 0.05), for $5 to $6."),
+        ("Methods", "normal", "See @fig:cup."),
+        ("Methods", "normal", "It fell."),
+        ("Methods", "normal", "It rose again."),
+    ]
+    assert [_PANDOC[span.start : span.stop] for span in paper.spans[2:]] == [
+        "See @fig:cup.",
+        "It fell.",
+        "It rose\nagain.",
+    ]
+    assert {sort: one.n_elements for sort, one in paper.loss.left_out.items()} == {
+        "display formula": 1,
+        "figure": 1,
+        "footnote": 1,
+        "other form of a formula": 2,
+        "references": 1,
+        "table": 4,
+    }
+
+
+_OF_A_PDF = """![](_page_0_Picture_0.jpeg)
+
+# **Tea and Pressure**
+
+Ann Lee<sup>1</sup>
+
+## **Abstract**
+
+**Results:** It fell.
+
+## <span id="page-0-1"></span>**1 Methods**
+
+Tea is old [\\[1,](#page-5-0) [2\\]](#page-5-1). It was hot.
+
+**Table 1.** Pressure by group.
+
+| Group | Before |
+|-------|--------|
+| Tea   | 140    |
+
+<span id="page-2-1"></span>**Figure 1.** A cup of tea over time.
+
+Figure 1A shows a cup.
+
+# **References**
+
+- <span id="page-5-0"></span>[1] Lee A. Tea. 2004.
+"""
+
+
+def test_markdown_made_of_a_pdf_is_read_without_its_captions() -> None:
+    paper = read_content(_OF_A_PDF.encode(), name="tea.md")
+    assert paper.title == "Tea and Pressure"
+    assert [text for _, _, text in outline(paper)] == [
+        *("Tea and Pressure", "Abstract", "Results: It fell.", "1 Methods", "Tea is old [1, 2].", "It was hot."),
+        "Figure 1A shows a cup.",
+    ]
+    assert {sort: one.n_elements for sort, one in paper.loss.left_out.items()} == {
+        "figure": 2,
+        "front matter": 1,
+        "references": 1,
+        "table": 2,
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -182,6 +182,36 @@ def test_broken_lines_are_joined_and_their_hyphens_undone() -> None:
     assert paper.loss.left_out == {"hyphen at a line's end": LeftOut(n_elements=2, n_characters=2)}
 
 
+def test_broken_lines_are_told_among_many_short_ones() -> None:
+    text = """Tea and blood pressure
+
+Group
+Before
+Tea 140
+Milk 141
+
+Pressure was taken by a nurse in the morning of each day of the trial, and
+again in the evening. All that came were asked whether they had had a cup of
+tea, of milk or of water on the day before, and how they had slept then. It was
+written down by another nurse.
+
+They were asked about:
+- tea
+- milk, and whether they had it in
+  the morning
+"""
+    assert layout_of(filter(None, map(str.strip, text.splitlines()))) is Layout.WRAPPED
+    for written in (text, text.replace("\n", "\r\n")):
+        paper = read_content(written.encode(), name="tea.txt")
+        assert paper.title == "Tea and blood pressure"
+        assert paper.sentences[-4:] == (
+            "It was written down by another nurse.",
+            "They were asked about:",
+            "- tea",
+            "- milk, and whether they had it in the morning",
+        )
+
+
 def test_pages_are_counted_and_their_heads_and_numbers_left_out() -> None:
     pages = [
         f"J Tea {number}, 1-9\n\n{first}We asked six adults\nabout tea {dose}\n\n{number}\n"

@@ -42,6 +42,15 @@ def test_header_abstract_and_body_become_a_paper() -> None:
     ]
 
 
+def test_sentences_that_stand_side_by_side_and_numbers_of_references_are_told_apart() -> None:
+    said = (
+        '<s>It fell <ref type="bibr">[1]</ref><ref type="bibr">[2]</ref>.</s><s>It rose <ref type="bibr">3</ref>.</s>'
+    )
+    body = f'<body><p>{said}<s>See <ref type="table">1</ref> and <ref type="bibr">4, 5</ref>.</s></p></body>'
+    paper = read_content(f"<TEI><text>{body}</text></TEI>".encode(), name="tea.xml")
+    assert paper.sentences == ("It fell [1][2].", "It rose [3].", "See 1 and [4, 5].")
+
+
 def test_what_is_left_out_is_counted_by_its_sort() -> None:
     loss = read_content(TEI.encode(), name="tea.xml").loss
     assert loss.share_kept == 1

@@ -12,8 +12,8 @@ XML: `xml_text` (decoded), `xml_tree` (parsed), `xml_formats` (which format it i
 `bioc` read the other formats, the second as JSON too.
 
 HTML: `html_tree` (parsed), `html_page` (title and ids, where the article is), `html_parts` (what is left out),
-`html_sections` (the article as elements of JATS), `html`. Markdown becomes such a page: `markdown_tree`,
-`markdown`.
+`html_sections` (the article as elements of JATS), `html`. Markdown becomes such a page: `markdown_marks` (those that
+CommonMark lacks), `markdown_tree`, `markdown`. `captions` tells captions, here and in PDFs.
 
 Papers are fetched by `fetching`: `paper_ids` (how papers are named) and `europe_pmc` (the service that has them).
 """

@@ -34,7 +34,7 @@ _LEFT_OUT = {
     "review_info": "other back matter",
     "footnote": "footnote",
 }
-_TITLE = re.compile(r"(?:abstract_)?title_(\d)")
+_TITLE = re.compile(r"(?:abstract_)?title(?:_(\d))?")
 _ID_PREFIX = "article-id_"
 _HEAD_BYTES = 100
 
@@ -205,7 +205,7 @@ class _PassageReader:
         if self._path[:1] == ["Abstract"]:
             self._path = []
         if heading:
-            del self._path[max(0, int(heading[1]) - 1) :]
+            del self._path[max(0, int(heading[1] or 1) - 1) :]
             self._add(pieces, Kind.HEADING, "body")
             self._path.append(_title_of(pieces))
         else:

@@ -211,7 +211,7 @@ def _as_jats(element: Element) -> Element:
     attributes = element.attributes
     target = attributes.get("href", "").rpartition("#")[2] if "#" in attributes.get("href", "") else ""
     if element.tag == "a" and target:
-        return Element("xref", {} if _ELSEWHERE.search(target) else {"ref-type": "bibr"})
+        return Element("xref", {"ref-type": "other"} if _ELSEWHERE.search(target) else {"ref-type": "bibr"})
     if element.tag == "math":
         return element
     if not _TEX_NAMES.isdisjoint(attributes.get("class", "").split()):

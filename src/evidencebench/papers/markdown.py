@@ -59,7 +59,7 @@ def read_markdown(content: bytes, name: str) -> Paper:
         start, stop = given.span("title")
         title: Element | None = Element("h1", children=[Characters(given["title"], start, stop)])
     else:
-        title = next(body.elements, None)
+        title = next((one for one in body.elements if one.text and not one.first("figure")), None)
         if title is None or title.tag not in HEADINGS or is_known_title(title.text):
             title = None
     return paper_of_page(body, title, name=name, file_format=FORMAT)

@@ -11,11 +11,20 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from evidencebench.papers.captions import captioned
+from evidencebench.papers.markdown_marks import MARKS, read_marks
 from evidencebench.papers.markup_tree import Characters, Element
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _WHOLE = {"table_open": "table", "fence": "pre", "code_block": "pre", "html_block": "html-block"}
+# Type of a mark -> the element of a web page; others are dropped.
+_MARKED = {"display_formula": "display-formula", "formula": "span", "footnote": "footnote", "sup": "sup", "sub": "sub"}
 _INLINE_HTML = re.compile(r"<(?P<end>/?)(?P<tag>sup|sub|br)\s*/?>", re.IGNORECASE)
+# Tables of Pandoc: a grid, or a line of rules between head and rows, perhaps with a whole rule above and below.
+_GRID_TABLE = re.compile(r"\+[-=+:]+\+\n[+|]")
+_RULES = re.compile(r" *-{2,}(?: +-{2,})+ *")
+_RULE = re.compile(r" *-{3,} *")
+_MOST_ROWS = 200
 _FOOTNOTE = re.compile(r"\[\^[^\]\n]+\]:")
 # What follows the text of a link: an address with at most one pair of brackets in it and a title, or a name.
 _LINK_END = re.compile(
@@ -33,20 +42,47 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
     lines = [start, *(found.end() for found in _LINE_END.finditer(text, start)), len(text)]
     body = Element("body")
     until = 0  # the line up to which all is in the tree
-    tokens = MarkdownIt("commonmark").enable("table").disable("text_join").parse(text[start:])
-    for token, after in pairwise([*tokens, Token("", "", 0)]):
+    parser = read_marks(MarkdownIt("commonmark").enable("table").disable("text_join"))
+    tables = _tables_of_pandoc(text, lines)
+    for token, after in pairwise([*parser.parse(text[start:]), Token("", "", 0)]):
         if token.map is None or token.map[0] < until:
             continue
         first, stop = token.map
-        if token.type in _WHOLE:
+        stop = tables.get(first, stop)
+        if token.type in _WHOLE or first in tables:
             characters = Characters(text[lines[first] : lines[stop]], lines[first], lines[stop])
             is_comment = characters.text.lstrip().startswith("<!--")
-            body.children.append(Element("comment" if is_comment else _WHOLE[token.type], children=[characters]))
+            tag = "table" if first in tables else "comment" if is_comment else _WHOLE[token.type]
+            body.children.append(Element(tag, children=[characters]))
             until = stop
         elif after.type == "inline":
-            body.children.append(_MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after))
+            block = _MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after)
+            is_below = body.children and isinstance(last := body.children[-1], Element) and last.tag == "table"
+            is_table = _GRID_TABLE.match(after.content) or (is_below and after.content.startswith(": "))
+            sort = "table" if is_table else captioned(block.text) if block.tag == "p" else None
+            body.children.append(Element(sort, children=block.children) if sort else block)
             until = stop
     return body
+
+
+def _tables_of_pandoc(text: str, lines: list[int]) -> dict[int, int]:
+    """Return the first line of each table whose columns are told by rules -> the line behind it."""
+    rows = [text[start:stop].strip("\r\n") for start, stop in pairwise(lines)]
+    found: dict[int, int] = {}
+    until = 0
+    for number, row in enumerate(rows):
+        if number < until or not _RULES.fullmatch(row):
+            continue
+        first = number
+        while first > until and rows[first - 1].strip():
+            first -= 1
+        most = range(number + 1, min(number + _MOST_ROWS, len(rows)))
+        is_whole = _RULE.fullmatch(rows[first]) is not None
+        last = next(
+            (one for one in most if (_RULE.fullmatch(rows[one]) if is_whole else not rows[one].strip())), most.stop
+        )
+        until = found[first] = min(last + is_whole, len(rows))
+    return found
 
 
 class _MarkdownBlock:
@@ -100,7 +136,7 @@ class _MarkdownBlock:
             case "html_inline":
                 self._add_html(token.content)
             case _:
-                pass
+                self._add_mark(token)
 
     def _add_html(self, tag: str) -> None:
         self._at = self._find(tag) + len(tag)
@@ -114,6 +150,18 @@ class _MarkdownBlock:
             self._end(name)
         else:
             self._begin(Element(name))
+
+    def _add_mark(self, token: Token) -> None:
+        sort = token.type
+        if sort not in MARKS:
+            return
+        start = self._find(token.markup)
+        self._at = start + len(token.markup)
+        if sort in _MARKED:
+            place = self._place(start + token.markup.find(token.content))
+            attributes = {"class": "tex-math"} if sort == "formula" else {}
+            characters = Characters(token.content, place, place + len(token.content))
+            self._open[-1].children.append(Element(_MARKED[sort], attributes, [characters]))
 
     def _begin(self, element: Element) -> None:
         self._open[-1].children.append(element)

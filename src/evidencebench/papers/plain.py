@@ -25,6 +25,7 @@ _LABEL = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:?")
 
 _LONGEST_TITLE = 300
 _STOPPED = re.compile(r"[.!;:,]$")
+_BULLET = re.compile(r"[-*\u2022\u25aa\u25cf] \S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
     waiting: list[Line] = []
     for line, after in zip(lines, [*lines[1:], None], strict=True):
         is_last = layout is Layout.PARAGRAPHS or after is None or after.after_blank
-        is_first = layout is Layout.PARAGRAPHS or (line.after_blank and not (waiting and _goes_on(waiting[-1], line)))
+        is_first = layout is Layout.PARAGRAPHS or _BULLET.match(line.text) is not None
+        is_first = is_first or (line.after_blank and not (waiting and _goes_on(waiting[-1], line)))
         level = finder.level(
             line.text,
             before="" if line.after_blank or not waiting else waiting[-1].text,

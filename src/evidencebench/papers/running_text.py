@@ -24,7 +24,7 @@ _SUPERSCRIPT = "sup"
 _INLINE = REFERENCES | {_SUPERSCRIPT}
 
 _NUMBER = re.compile(r"\s*[-+\u2010-\u2015\u2212]?\s*\d+(?:\.\d+)?\s*")
-_NUMBERS = re.compile(r"\s*\d+(?:\s*[,;\u2010-\u2015-]\s*\d+)*\s*")
+NUMBERS = re.compile(r"\s*\d+(?:\s*[,;\u2010-\u2015-]\s*\d+)*\s*")
 _BETWEEN = re.compile(r"[\s,;\u2010-\u2015\u2212-]*")
 _OPENING = frozenset("[(")
 _CLOSING = frozenset(")%\u2019\u201d\u00ae\u2122")
@@ -126,7 +126,9 @@ class RunningText:
 
     def _is_glued(self, element: Element) -> bool:
         """Say whether a number that refers to the literature stands right behind a word, as if it were raised."""
-        if element.attributes.get("ref-type") not in ("bibr", "ref") or not _NUMBERS.fullmatch(element.text):
+        if element.tag not in REFERENCES or element.attributes.get("ref-type", "bibr") not in ("bibr", "ref"):
+            return False
+        if not NUMBERS.fullmatch(element.text):
             return False
         is_behind_word = self._last.isalnum() or self._last in _GLUE
         return self._run is _Run.MARKED or (self._run is _Run.NONE and is_behind_word)

@@ -7,6 +7,7 @@ from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.paper_ids import ids_of_pairs
 from evidencebench.papers.refusal import metadata_only
+from evidencebench.papers.running_text import NUMBERS
 from evidencebench.query import Kind
 
 FORMAT = "TEI XML"
@@ -75,7 +76,11 @@ def _renamed(root: Element) -> Element:
                 target.children.append(child)
                 continue
             copy = Element(_name(child), _attributes(child))
-            target.children.append(copy)
+            # GROBID does not say that a reference is raised; one in brackets of its own has them in its text.
+            is_raised = copy.attributes.get("ref-type") == "bibr" and NUMBERS.fullmatch(child.text)
+            target.children.append(Element("sup", children=[copy]) if is_raised else copy)
+            if child.tag == "s":
+                target.children.append(Element("break"))  # between sentences there may be no space
             waiting.append((child, copy))
     return renamed
 

@@ -7,13 +7,12 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TypeAlias
 
+from evidencebench.papers.captions import captioned
 from evidencebench.papers.pdf.lines import TypeStyle
 from evidencebench.papers.pdf.paragraphs import PrintedParagraph, is_uniform
 from evidencebench.papers.pdf.section_names import (
     ABSTRACT_LABEL,
-    CAPTION,
     KEYWORDS,
-    PICTURES,
     SectionSort,
     is_abstract_part,
     name_of,
@@ -130,10 +129,9 @@ class _Reading:
     def _float_role(self, paragraph: PrintedParagraph, level: int) -> PartRole | None:
         """Return what a caption, or what belongs to a table, is; None for anything else."""
         text = paragraph.text
-        if caption := CAPTION.match(text):
-            is_figure = caption["what"].lower().startswith(PICTURES)
-            self._float = None if is_figure else PartRole.TABLE
-            return PartRole.FIGURE if is_figure else PartRole.TABLE
+        if what := captioned(text):
+            self._float = PartRole.TABLE if what == "table" else None
+            return PartRole(what)
         is_known = section_of(text) or number_of(text) or _rank(paragraph, self._styles) in self._ranks
         is_heading = level and is_known and paragraph.style.size >= self._body.size - _SMALLER
         if is_heading or _is_prose(paragraph, self._body):
@@ -227,7 +225,7 @@ def _is_heading(paragraph: PrintedParagraph, body: TypeStyle, styles: Sequence[T
     if (
         not n_letters
         or len(text) > _LONGEST_HEADING
-        or CAPTION.match(text)
+        or captioned(text)
         or not (text[0].isupper() or text[0].isdigit())
         or text[-1] in ",;-"
         or style.size < body.size - _MUCH_SMALLER

@@ -5,16 +5,6 @@ from enum import StrEnum
 
 from evidencebench.papers.section_titles import plain_title
 
-CAPTION = re.compile(
-    r"(?P<what>(?i:table|fig(?:ure|\.)?|box|scheme|chart|plate|panel|"
-    r"(?:additional|supplementary) (?:file|table|figure)))\s*(?:S?\d+|[IVX]+)[A-Za-z]?\s*"
-    r"(?:[.:|\u2014\u2013-]\s*(?![a-z])|$|(?=(?!Is |In )[A-Z(\u201c\[]))"
-)
-"""How a caption begins; "Table 1 shows" begins a sentence."""
-
-PICTURES = ("fig", "scheme", "chart", "plate")
-"""How captions of pictures begin; the others are those of tables and boxes."""
-
 ABSTRACT_LABEL = re.compile(
     r"(?i:abstract|summary)\s*[.:\u2014\u2013-]+\s*(?=[A-Z])|(?:ABSTRACT|Abstract|SUMMARY)\s+(?=[A-Z])"
 )
