@@ -1,10 +1,14 @@
 """A paper as a PDF: its sentences in reading order, and nothing else that stands on its pages."""
 
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
+import reportlab
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reportlab.pdfbase.pdfmetrics import registerFont
+from reportlab.pdfbase.ttfonts import TTFont
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
@@ -13,7 +17,7 @@ from evidencebench.papers.pdf.reader import read_pdf
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
 from examples import IS_THOROUGH
-from printing import BOLD, Sheet, sentences
+from printing import BOLD, PLAIN, Sheet, sentences
 
 _TITLE = "The effect of tea on blood pressure in adults"
 
@@ -104,6 +108,32 @@ def test_running_heads_page_numbers_and_line_numbers_are_no_sentences() -> None:
         sheet.end_page()
         y = 80
     assert _read(sheet).sentences[-20:] == tuple(said)
+
+
+def test_a_manuscript_with_numbered_lines_close_to_its_text_is_read() -> None:
+    sheet = Sheet()
+    said = sentences(24)
+    lines = [(_TITLE, BOLD), ("Ann Author", PLAIN), ("ABSTRACT", BOLD), *[(text, PLAIN) for text in said[:3]]]
+    lines += [("INTRODUCTION", BOLD), *[(text, PLAIN) for text in said[3:]]]
+    y = 80.0
+    for number, (text, font) in enumerate(lines, start=1):
+        sheet.line(60, y, str(number), size=9)
+        sheet.line(86, y, text, font=font)
+        y += 22
+        if number == 16:
+            sheet.end_page()
+            y = 80.0
+    paper = _read(sheet)
+    assert paper.title == _TITLE
+    assert paper.sentences == (_TITLE, "ABSTRACT", *said[:3], "INTRODUCTION", *said[3:])
+    assert paper.loss.left_out["line number"].n_elements == len(lines)
+
+
+def test_the_letters_of_a_ligature_belong_to_their_word() -> None:
+    registerFont(TTFont("Vera", Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"))  # it has wide ones
+    sheet = Sheet()
+    sheet.paragraph(72, 80, "The \ufb01rst \ufb02ow was \ufb01ve litres. " + " ".join(sentences(3)), font="Vera")
+    assert _read(sheet).sentences[0] == "The first flow was five litres."
 
 
 def test_a_scanned_pdf_is_refused_with_that_word() -> None:

@@ -100,9 +100,13 @@ class PrintedLine:
 
 def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> list[PrintedLine]:
     """Return the lines of a page in the order of the file, without what cannot be seen or does not stand upright."""
+    return [_line(page, styles, group) for group in _groups(page, styles)]
+
+
+def with_labels(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
+    """Return lines of which each has its label, such as a heading's number, which stands apart from it."""
     found: list[PrintedLine] = []
-    for group in _groups(page, styles):
-        line = _line(page, styles, group)
+    for line in lines:
         before = found[-1] if found else None
         if before and len(before.text) <= _LONGEST_LABEL and _continues(before, line, _LABEL_GAP):
             found[-1] = joined(before, line)
@@ -150,7 +154,9 @@ def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]
             shift = abs(arrays.baselines[index] - arrays.baselines[last]) / size
             is_shifted = shift > _SAME_BASELINE
             widest = _NUMBER_GAP if is_number or is_shifted else _WIDEST_GAP
-            if not (-_OVERLAP < gap < widest and shift < _SCRIPT_SHIFT):
+            # The letters of a ligature stand in the same place.
+            least = -_OVERLAP if arrays.lefts[index] != arrays.lefts[last] else gap - 1
+            if not (least < gap < widest and shift < _SCRIPT_SHIFT):
                 yield group
                 group, is_number = [], True
             # PDFium adds spaces where scripts begin and end, wherever they stand.

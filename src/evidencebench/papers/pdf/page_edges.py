@@ -18,6 +18,7 @@ _PAGE_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _LEAST_NUMBERED = 5  # lines of a page
+_LEAST_OF_ROWS = 0.5
 _LONGEST_NUMBER = 5
 
 
@@ -42,14 +43,18 @@ def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[int]:
 def line_numbers(lines: Sequence[PrintedLine]) -> set[int]:
     """Return the identities of the lines that only number the lines of a manuscript's page."""
     numbers = [line for line in lines if line.text.isdecimal() and len(line.text) <= _LONGEST_NUMBER]
-    columns: dict[int, list[PrintedLine]] = defaultdict(list)
+    n_rows = len({round(line.baseline) for line in lines if not line.text.isdecimal()})
+    columns: dict[tuple[str, int], list[PrintedLine]] = defaultdict(list)
     for line in sorted(numbers, key=lambda line: line.baseline):
-        columns[round(line.right / 6)].append(line)
+        columns["left", round(line.left / 6)].append(line)
+        columns["right", round(line.right / 6)].append(line)
     found = set()
     for column in columns.values():
         steps = Counter(int(below.text) - int(above.text) for above, below in pairwise(column))
         step, n = steps.most_common(1)[0] if steps else (0, 0)
-        if n + 1 >= _LEAST_NUMBERED and n >= 0.8 * (len(column) - 1) and step in (1, 5):
+        # A list's items may be numbered too, and have more lines.
+        least = max(_LEAST_NUMBERED, _LEAST_OF_ROWS * n_rows) if step == 1 else _LEAST_NUMBERED
+        if n + 1 >= least and n >= 0.8 * (len(column) - 1) and step in (1, 5):
             found |= {id(line) for line in column}
     return found
 

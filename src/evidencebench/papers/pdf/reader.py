@@ -8,7 +8,7 @@ from evidencebench.papers.blocks import Block, paper_of
 from evidencebench.papers.line_ends import words_of
 from evidencebench.papers.losses import LossCount, Part
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.pdf.lines import PrintedLine, lines_of, styles_of
+from evidencebench.papers.pdf.lines import PrintedLine, lines_of, styles_of, with_labels
 from evidencebench.papers.pdf.page_edges import line_numbers, running_lines
 from evidencebench.papers.pdf.pages import pages_of
 from evidencebench.papers.pdf.paragraph_text import text_of_lines
@@ -48,7 +48,7 @@ def read_pdf(content: bytes, name: str) -> Paper:
         for sort, text in page.unread.items():
             count.leave_out(sort, text)
     rows = [lines_of(page, styles) for page in pages]
-    rows = [_without(row, line_numbers(row), "line number", count) for row in rows]
+    rows = [with_labels(_without(row, line_numbers(row), "line number", count)) for row in rows]
     running = running_lines(rows)
     rows = [in_reading_order(_without(row, running, "running head or page number", count)) for row in rows]
     lines = [line for row in rows for line in row]

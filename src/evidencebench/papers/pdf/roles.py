@@ -78,7 +78,7 @@ class _Reading:
     def __init__(self, paragraphs: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -> None:
         self._paragraphs, self._styles = paragraphs, styles
         self._body = _body_style(paragraphs)
-        self._title = _title(paragraphs, self._body)
+        self._title = _title(paragraphs, self._body, styles)
         headings = [one for one in paragraphs if one is not self._title and _is_heading(one, self._body, styles)]
         self._levels = _levels(headings, styles)
         self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
@@ -205,18 +205,25 @@ def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
     return counts.most_common(1)[0][0]
 
 
-def _title(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> PrintedParagraph | None:
-    """Return the paragraph of the first page in the largest type, of those that have some words."""
-    first = paragraphs[0].lines[0].page
-    found = [
+def _title(
+    paragraphs: Sequence[PrintedParagraph], body: TypeStyle, styles: Sequence[TypeStyle]
+) -> PrintedParagraph | None:
+    """Return the paragraph of the first page in the largest type, of those that have some words.
+
+    In a manuscript, all may be of one size: then it is a first heading.
+    """
+    first = [
         paragraph
         for paragraph in paragraphs
-        if paragraph.lines[0].page is first
-        and paragraph.style.size > body.size + _LARGER
+        if paragraph.lines[0].page is paragraphs[0].lines[0].page
         and len(paragraph.text.split()) >= _LEAST_TITLE_WORDS
         and len(paragraph.text) <= _LONGEST_TITLE
     ]
-    return max(found, key=lambda paragraph: paragraph.style.size, default=None)
+    larger = [paragraph for paragraph in first if paragraph.style.size > body.size + _LARGER]
+    if larger:
+        return max(larger, key=lambda paragraph: paragraph.style.size)
+    is_heading = first[:1] == [paragraphs[0]] and _is_heading(paragraphs[0], body, styles)
+    return paragraphs[0] if is_heading and section_of(paragraphs[0].text) is None else None
 
 
 def _is_heading(paragraph: PrintedParagraph, body: TypeStyle, styles: Sequence[TypeStyle]) -> bool:

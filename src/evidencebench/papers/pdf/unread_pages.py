@@ -10,7 +10,8 @@ from evidencebench.papers.pdf.pages import PdfPage
 from evidencebench.tables import shortened
 
 _OCR = "recognise its text first, as with 'ocrmypdf"
-_LEAST_CHARACTERS = 80  # of a page that holds text
+_LEAST_CHARACTERS = 80  # of a page that holds text; the last one of a paper may have less
+_ALMOST_NONE = 25
 _MOST = 0.5
 """A PDF is refused where more than this share of its pages has no text, or gibberish."""
 
@@ -32,7 +33,7 @@ def require_text(pages: Sequence[PdfPage], name: str) -> None:
             f"{name}: PDF: damaged: none of its {len(pages)} pages can be opened; fetch it again, or open it in a "
             "viewer and print it to a new PDF"
         )
-    n_without = sum(not _has_text(page) for page in opened)
+    n_without = sum(_n_visible(page) < _LEAST_CHARACTERS for page in opened)
     if n_without > _MOST * len(opened) or not any(map(_n_visible, opened)):
         raise UnreadableError(
             f"{name}: PDF: scanned: {n_without} of {len(opened)} pages hold no text, only pictures of it; {_OCR} "
@@ -53,7 +54,7 @@ def unread_pages(pages: Sequence[PdfPage], count: LossCount) -> tuple[str, ...]:
 
 def _warnings(pages: Sequence[PdfPage], count: LossCount) -> Iterator[str]:
     broken = [page for page in pages if page.is_broken]
-    without = [page for page in pages if not page.is_broken and not _has_text(page)]
+    without = [page for page in pages if not page.is_broken and _n_visible(page) < _ALMOST_NONE]
     illegible = [page for page in pages if not is_legible(page.text)]
     if broken:
         listed = _listed(broken)
@@ -81,10 +82,6 @@ def is_legible(text: str) -> bool:
     n_frequent = sum(found[one] for one in _FREQUENT_LETTERS)
     is_swapped = n_latin >= _LEAST_SAMPLE and n_frequent < _LEAST_FREQUENT * n_latin
     return n_visible < _LEAST_SAMPLE or not (is_swapped or n_meant < _LEAST_LETTERS_AND_DIGITS * n_visible)
-
-
-def _has_text(page: PdfPage) -> bool:
-    return _n_visible(page) >= _LEAST_CHARACTERS
 
 
 def _n_visible(page: PdfPage) -> int:
