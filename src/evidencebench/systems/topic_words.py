@@ -57,6 +57,7 @@ def unmentioned_words(hypothesis: str, sentences: Iterable[str]) -> tuple[str, .
         if not wanted:
             break
         found = {_stem(token) for token in tokens(sentence)}
-        beginnings = {stem[:length] for stem in found for length in range(_LEAST_STEM, len(stem) + 1)}
+        lengths = {len(stem) for stem in wanted.values() if len(stem) >= _LEAST_STEM}
+        beginnings = {stem[:length] for stem in found for length in lengths}
         wanted = {word: stem for word, stem in wanted.items() if stem not in found and stem not in beginnings}
     return tuple(wanted)

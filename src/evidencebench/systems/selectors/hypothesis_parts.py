@@ -22,7 +22,7 @@ more less does do have has can may which who those between during after before p
 """
 _NOT_OF_TOPIC = frozenset(_OF_EFFECTS.split())
 _ROOT_LETTERS, _LEAST_PLURAL = 6, 4
-_HYPHENATED = re.compile(r"[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
+_HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
 _ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
 _LONGEST_ABBREVIATED = 8
 
