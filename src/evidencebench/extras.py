@@ -12,7 +12,8 @@ def require_extra(what: str, extra: str, *packages: str) -> None:
     missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
         raise MissingExtraError(
-            f"{what}: needs {', '.join(missing)}, which is not installed: pip install 'evidencebench[{extra}]'"
+            f"{what}: needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed: "
+            f"pip install 'evidencebench[{extra}]'"
         )
 
 

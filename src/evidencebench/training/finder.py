@@ -214,14 +214,14 @@ def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STE
     >>> calibrated(np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True]), least=1).shares
     (0.0, 0.5, 1.0)
     """
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - comes with LightGBM, and is slow to import
+
     order = np.argsort(scores, kind="stable")
-    blocks: list[tuple[float, float, float]] = []  # number of sentences, sum of scores, number of evidence
-    for score, hit in zip(scores[order].tolist(), is_evidence[order].tolist(), strict=True):
-        block = (1.0, score, float(hit))
-        while blocks and blocks[-1][2] * block[0] >= block[2] * blocks[-1][0]:  # pool adjacent violators
-            last = blocks.pop()
-            block = (last[0] + block[0], last[1] + block[1], last[2] + block[2])
-        blocks.append(block)
+    starts = isotonic_regression(is_evidence[order].astype(float)).blocks[:-1]
+    sums = (
+        np.add.reduceat(column[order].astype(float), starts) for column in (np.ones_like(scores), scores, is_evidence)
+    )
+    blocks = zip(*(column.tolist() for column in sums), strict=True)  # number of sentences, sum of scores, of evidence
     merged: list[tuple[float, float, float]] = []
     for one in blocks:
         block = one
