@@ -20,7 +20,7 @@ increase increases increased decrease decreases decreased reduce reduces reduced
 compared versus vs than group groups effect effects affect affects cause causes induce induces associated via through
 more less does do have has can may which who those between during after before per from without
 """
-_NOT_OF_TOPIC = frozenset(_OF_EFFECTS.split())
+NOT_OF_TOPIC = frozenset(_OF_EFFECTS.split())
 _ROOT_LETTERS, _LEAST_PLURAL = 6, 4
 _HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
 _ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
@@ -82,7 +82,7 @@ def roots(text: str) -> list[str]:
 
 def topic_roots(text: str) -> tuple[str, ...]:
     """Return the roots of a text's words without those that say what changes how, each once."""
-    words = [word for word in tokens(text) if word not in _NOT_OF_TOPIC]
+    words = [word for word in tokens(text) if word not in NOT_OF_TOPIC]
     return tuple(dict.fromkeys(root(word) for word in words or tokens(text)))
 
 
