@@ -19,7 +19,8 @@ def test_a_paper_is_fetched_by_each_sort_of_id_and_asked_for_once(command: Comma
     with europe_pmc() as server:
         for spelled in ("pmc_1280405", "https://doi.org/10.1186/1471-2458-5-99", "PMID:16162290"):
             said = command(f"papers fetch {spelled} -o papers --base-url {base_url(server)}")
-            assert (said.code, said.out.splitlines()[0]) == (0, f"PMC1280405.xml  cc by  {OPEN['title']}"), said.err
+            file = "PMC1280405.xml" if spelled == "pmc_1280405" else "PMC1280405.xml (was here)"
+            assert (said.code, said.out.splitlines()[0]) == (0, f"{file}  cc by  {OPEN['title']}"), said.err
         n_asked = len(server.log)
     assert Path("papers/PMC1280405.xml").read_bytes() == article(OPEN["title"], pmcid=OPEN["pmcid"])
     assert n_asked == 2  # the search and the file; the other ids are those of a paper that is here
@@ -33,9 +34,9 @@ def test_papers_that_cannot_be_fetched_are_told_with_the_reason_and_the_others_g
     assert said.out.splitlines()[-1] == "1 of 4 papers in papers, listed in papers.csv"
     reasons = {name: row["reason"] for name, row in _rows().items()}
     assert reasons["PMC22"] == ""
-    assert reasons["PMC33"].startswith("is not open access")
+    assert reasons["PMC33"].startswith("it is not open access")
     assert "PMC4444: not fetched: Europe PMC knows no such paper; check the id" in said.out
-    assert reasons["PMID:4"].startswith("is not in PubMed Central")
+    assert reasons["PMID:4"].startswith("it is not in PubMed Central")
     assert sorted(path.name for path in Path("papers").iterdir()) == ["PMC22.xml", "papers.csv"]
 
 

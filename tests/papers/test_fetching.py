@@ -96,9 +96,9 @@ def test_requests_come_one_by_one_after_a_pause_and_name_the_tool(tmp_path: Path
     [
         ("PMC4444", "Europe PMC knows no such paper; check the id"),
         ("10.1000/none", "Europe PMC knows no such paper; check the id"),
-        ("PMC33", "is not open access; Europe PMC hands out the full text of open-access papers only"),
-        ("10.1000/THREE", "is not open access; Europe PMC hands out the full text of open-access papers only"),
-        ("PMID:4", "is not in PubMed Central, so that Europe PMC has no full text of it"),
+        ("PMC33", "it is not open access; Europe PMC hands out the full text of open-access papers only"),
+        ("10.1000/THREE", "it is not open access; Europe PMC hands out the full text of open-access papers only"),
+        ("PMID:4", "it is not in PubMed Central, so that Europe PMC has no full text of it"),
     ],
 )
 def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path, asked: str, reason: str) -> None:
@@ -108,13 +108,21 @@ def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path
 @pytest.mark.parametrize(
     ("place", "trouble", "words"),
     [
-        (SEARCH, answer(404), "expected the result of a search, got the answer 404 Not Found; check --base-url"),
-        (SEARCH, answer(200, b"<html>Log in</html>"), "expected the JSON of a search, got something else"),
+        (SEARCH, answer(404), "expected the result of a search, got the answer 404 Not Found; check the network"),
+        (SEARCH, answer(200, b"<html>Log in</html>"), "/search: expected the JSON of a search, got a web page; check"),
         (SEARCH, answer(200, b'{"hitCount": 1}'), "expected the JSON of a search, got something else"),
         (SEARCH, answer(200, b"{" * 5_000_000), "expected at most 4,194,304 bytes, got more"),
-        (FILE, answer(404), "expected the full text, got the answer 404 Not Found; check --base-url, or try later"),
+        (
+            FILE,
+            answer(404),
+            "got the answer 404 Not Found; the service has no XML of it: get its PDF from",
+        ),
         (FILE, answer(403), "got the answer 403 Forbidden"),
-        (FILE, answer(200, b"<!DOCTYPE html><html><article><body>Log in"), "fullTextXML: expected"),
+        (
+            FILE,
+            answer(200, b"<!DOCTYPE html><html><article><body>Log in"),
+            "fullTextXML: expected an article in JATS XML, got a web page",
+        ),
         (FILE, answer(200, b"%PDF-1.7 <article><body>"), "fullTextXML: "),
         (FILE, answer(200, b"Tea lowered blood pressure."), "expected an article in JATS XML, got text"),
         (FILE, answer(200), "fullTextXML: expected a paper"),
@@ -149,7 +157,7 @@ def test_a_redirect_on_the_same_host_is_followed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pmcid", ["../../PMC1", "/etc/passwd", "PMC1/../../x", "PMC1\n", "pmc 1", "", None])
 def test_no_name_of_a_file_comes_from_the_service(tmp_path: Path, pmcid: str | None) -> None:
     lie = search([OPEN | {"pmcid": pmcid}])
-    assert "is not in PubMed Central" in refusal(tmp_path, (SEARCH, lie), asked=OPEN["doi"])
+    assert "it is not in PubMed Central" in refusal(tmp_path, (SEARCH, lie), asked=OPEN["doi"])
 
 
 def test_other_papers_among_the_results_are_passed_over(tmp_path: Path) -> None:

@@ -15,6 +15,14 @@ from evidencebench.papers.paper_ids import public_id, public_ids
         ("pmc_1280405", "PMC1280405"),
         (" pmc1280405\n", "PMC1280405"),
         ("PMC0001", "PMC1"),
+        ("PMCID: PMC 1280405", "PMC1280405"),
+        ("https://pmc.ncbi.nlm.nih.gov/articles/PMC1280405/", "PMC1280405"),
+        ("https://www.ncbi.nlm.nih.gov/pmc/articles/PMC1280405/?report=reader#s1", "PMC1280405"),
+        ("https://europepmc.org/article/PMC/PMC1280405", "PMC1280405"),
+        ("https://europepmc.org/article/MED/16162290", "PMID:16162290"),
+        ("https://pubmed.ncbi.nlm.nih.gov/16162290/", "PMID:16162290"),
+        ("https://www.ncbi.nlm.nih.gov/pubmed/16162290", "PMID:16162290"),
+        ("doi:10.1186/1471-2458-5-99.", "10.1186/1471-2458-5-99"),
         ("16162290", "PMID:16162290"),
         ("PMID: 16162290", "PMID:16162290"),
         ("pmid16162290", "PMID:16162290"),
@@ -39,6 +47,7 @@ def test_every_usual_spelling_is_read(spelled: str, normal: str) -> None:
     [
         *("", "PMC", "PMC12a", "PMC0", "0", "12345678901", "paper.xml", "../PMC1", "PMC1/../x", "PMC1 PMC2"),
         *("10.1186", "10.1186/", "10.1/x", "doi:1186/x", '10.1186/x" OR SRC:MED', "10.1186/a b", "10.1186/x\x00"),
+        *("https://www.ncbi.nlm.nih.gov/gene/1234", "https://example.org/PMC1", "https://www.ncbi.nlm.nih.gov/pmc/"),
         *("https://doi.org/10.1186/x%22", "https://example.org/10.1186/x", "١٢٣", "-1"),
     ],
 )

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from evidencebench.errors import DownloadError, UnreadableError
+from evidencebench.papers.html import is_html
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper_ids import IdScheme, PublicId
 from evidencebench.papers.read import read_content
@@ -89,24 +90,27 @@ class EuropePmc:
         try:
             found = decode_served(content, _Search).results.result
         except msgspec.DecodeError as error:
-            raise wrong_file(address, "the JSON of a search", f"something else ({error})", _CHECK_URL) from error
+            got = "a web page" if is_html(content) else f"something else ({error})"
+            raise wrong_file(_shown(address), "the JSON of a search", got, _CHECK_URL) from error
         papers = [paper for paper in found if paper.has(wanted)]
         if not papers:
             raise DownloadError(f"{wanted}: Europe PMC knows no such paper; check the id")
         in_pmc = [paper for paper in papers if _PMCID.fullmatch(paper.pmcid or "")]
         if not in_pmc:
-            raise DownloadError(f"{wanted}: is not in PubMed Central, so that Europe PMC has no full text of it")
+            raise DownloadError(f"{wanted}: it is not in PubMed Central, so that Europe PMC has no full text of it")
         for paper in in_pmc:
             if paper.is_open_access == "Y":
                 return paper
         raise DownloadError(
-            f"{wanted}: is not open access; Europe PMC hands out the full text of open-access papers only"
+            f"{wanted}: it is not open access; Europe PMC hands out the full text of open-access papers only"
         )
 
     def full_text(self, pmcid: str) -> bytes:
         """Return the XML of a paper's full text; raises as `open_paper`."""
         address = self.full_text_address(pmcid)
-        content = self._content(address, self.most_bytes, "the full text")
+        content = self._content(address, self.most_bytes, _FULL_TEXT)
+        if is_html(content):
+            raise wrong_file(address, f"an article in {JATS}", "a web page", _CHECK_URL)
         try:
             paper = read_content(content, name=address)
         except UnreadableError as error:  # it is cut off, holds metadata only, or is no paper
@@ -131,7 +135,9 @@ class EuropePmc:
         with ask(address, headers, self.timeout_seconds, may_leave_host=False) as response:
             require_lasting(response)
             if response.status != HTTPStatus.OK:
-                raise wrong_file(address, what, f"the answer {said_status(response)}", _CHECK_URL)
+                is_absent = what == _FULL_TEXT and response.status == HTTPStatus.NOT_FOUND
+                advice = _NO_XML if is_absent else _CHECK_URL
+                raise wrong_file(_shown(address), what, f"the answer {said_status(response)}", advice)
             total, content = response.length, bytearray()
             if total is not None and total > most_bytes:
                 raise _too_long(address, most_bytes)
@@ -144,8 +150,15 @@ class EuropePmc:
         return bytes(content)
 
 
-_CHECK_URL = "check --base-url, or try later"
+_FULL_TEXT = "the full text"
+_NO_XML = "the service has no XML of it: get its PDF from the publisher"
+_CHECK_URL = "check the network and --base-url, or try later"
 
 
 def _too_long(address: str, most_bytes: int) -> DownloadError:
-    return wrong_file(address, f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
+    return wrong_file(_shown(address), f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
+
+
+def _shown(address: str) -> str:
+    """Return an address without what is asked there, which is the paper that the message is about."""
+    return address.partition("?")[0]

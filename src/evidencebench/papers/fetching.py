@@ -113,7 +113,8 @@ def _said(text: str | None) -> str:
 
 def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
     if isinstance(error, TransientError):
-        return f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
+        said = f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
+        return f"{said}; check the network and --base-url, or try later"
     return str(error).removeprefix(f"{wanted}: ")
 
 

@@ -30,9 +30,16 @@ class PublicId:
         return f"PMID:{self.value}" if self.scheme is IdScheme.PMID else self.value
 
 
-_PMCID = re.compile(r"pmc_?([0-9]{1,10})", re.IGNORECASE)
+_PMCID = re.compile(r"(?:pmcid:?\s*)?pmc[_ ]?([0-9]{1,10})", re.IGNORECASE)
 _PMID = re.compile(r"(?:pmid:?\s*|pubmed_)?([0-9]{1,10})", re.IGNORECASE)
 _DOI_ADDRESS = re.compile(r"https?://(?:dx\.|www\.)?doi\.org/(?=10)", re.IGNORECASE)
+# The pages of papers at PubMed Central, PubMed and Europe PMC.
+_PAGE = re.compile(
+    r"https?://(?:(?:[a-z]+\.)?(?:ncbi\.nlm\.nih\.gov|europepmc\.org)/(?:[a-z]+/){0,3}(?=PMC)|"
+    r"(?:pubmed\.ncbi\.nlm\.nih\.gov|www\.ncbi\.nlm\.nih\.gov/pubmed|europepmc\.org/(?:article|abstract)/med)/)"
+    r"(?P<id>(?:PMC)?[0-9]{1,10})/?(?:[?#].*)?",
+    re.IGNORECASE,
+)
 _DOI = re.compile(r"(?:doi:\s*)?(10\.[0-9]{4,9}/.+)", re.IGNORECASE)
 # What no DOI holds, and what could end the query that a DOI is quoted in.
 _NOT_IN_DOI = re.compile(r"[\s\"\\\x00-\x20\x7f-\x9f]")
@@ -45,12 +52,15 @@ def public_id(text: str) -> PublicId:
     PMC1280405 10.1186/1471-2458-5-99 PMID:9000312
     """
     given = text.strip()
+    if page := _PAGE.fullmatch(given):
+        given = page["id"]
     if found := _PMCID.fullmatch(given):
         return PublicId(scheme=IdScheme.PMCID, value=f"PMC{_digits(found[1], text)}")
     if found := _PMID.fullmatch(given):
         return PublicId(scheme=IdScheme.PMID, value=_digits(found[1], text))
     if address := _DOI_ADDRESS.match(given):
         given = unquote(given[address.end() :])
+    given = given.rstrip(".,;")  # of the sentence that it was taken from
     if (found := _DOI.fullmatch(given)) and not _NOT_IN_DOI.search(found[1]):
         return PublicId(scheme=IdScheme.DOI, value=found[1].lower())
     raise _refusal(text)

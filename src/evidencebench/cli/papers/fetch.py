@@ -77,7 +77,8 @@ def command(
 ) -> None:
     """Fetch open-access papers from Europe PMC, by their ids.
 
-    ID is a PMCID (PMC1280405), a DOI or a PMID (digits). Each paper is written to
+    ID is a PMCID (PMC1280405), a DOI or a PMID (digits), or the address of its
+    page at PubMed Central, PubMed or Europe PMC. Each paper is written to
     FOLDER as its PMCID with .xml, and papers.csv there names its ids, licence and
     checksum, or the reason why there is no file. A paper that is here is not
     asked for again, so the same command goes on after a stop. Exit code 1: some
@@ -101,8 +102,14 @@ def command(
         return
     if missing:
         _tell_asked(service, missing)
-    show = (lambda _: None) if as_json else _print_paper
-    papers = fetch_papers(service, wanted, folder, overwrite=overwrite, on_paper=show)
+    asked = frozenset(map(str, missing))
+    papers = fetch_papers(
+        service,
+        wanted,
+        folder,
+        overwrite=overwrite,
+        on_paper=lambda paper: None if as_json else _print_paper(paper, was_here=paper.id not in asked),
+    )
     n_failed = sum(bool(paper.reason) for paper in papers)
     if as_json:
         print_json({"folder": str(folder), "papers": list(map(asdict, papers))})
@@ -144,7 +151,8 @@ def _print_addresses(service: EuropePmc, missing: Sequence[PublicId]) -> None:
         click.echo(service.full_text_address(one.value if one.scheme is IdScheme.PMCID else "{PMCID}"))
 
 
-def _print_paper(paper: FetchedPaper) -> None:
-    fetched = "  ".join(filter(None, (paper.file, paper.licence, paper.title)))
+def _print_paper(paper: FetchedPaper, *, was_here: bool) -> None:
+    file = f"{paper.file} (was here)" if was_here else paper.file
+    fetched = "  ".join(filter(None, (file, paper.licence, paper.title)))
     said = f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched
     click.echo(textwrap.fill(printable(said), prose_width(), subsequent_indent="  ", break_on_hyphens=False))
