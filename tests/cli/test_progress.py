@@ -83,6 +83,22 @@ def test_a_short_command_and_one_that_is_to_be_silent_say_nothing(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize(
+    ("style", "last"), [("plain", "training: fitting trees 6/6"), ("rich", "training: fitting trees ━━")]
+)
+def test_work_of_several_parts_says_which_one_is_done(
+    style: str, last: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress("training", style) as shown:
+        shown(10, 10)
+        shown(3, 6, "fitting trees")
+        shown(6, 6, "fitting trees")
+    said = frames(capsys.readouterr().err)
+    assert said[-1].startswith(last)
+    assert "6/6" in said[-1]
+
+
 def test_plain_progress_says_the_end(capsys: pytest.CaptureFixture[str]) -> None:
     with progress("a\nb", "plain") as shown:
         shown(3, 10)

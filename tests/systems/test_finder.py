@@ -167,17 +167,20 @@ def test_chances_are_those_of_isotonic_regression() -> None:
 
 def test_training_twice_writes_the_same_bytes(own_finder: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
-    told: list[tuple[int, int]] = []
+    told: list[tuple[object, ...]] = []
     FinderTraining().fit(
         [*SAMPLE, *with_wish(SAMPLE, "answer")],
         again,
         data={"sha256": ["a" * 64, "b" * 64]},
-        on_progress=lambda done, total: told.append((done, total)),
+        on_progress=lambda *now: told.append(now),
     )
     assert {path.name: path.read_bytes() for path in again.iterdir()} == {
         path.name: path.read_bytes() for path in own_finder.iterdir()
     }
-    assert told == [(done, 20) for done in range(1, 21)]
+    assert told == [
+        *((n_read, 20) for n_read in range(1, 21)),
+        *((n_fitted, 8, "fitting trees") for n_fitted in range(9)),  # two wishes, each alone and by three folds
+    ]
 
 
 def test_the_card_says_what_the_model_was_made_from(own_finder: Path) -> None:

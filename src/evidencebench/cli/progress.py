@@ -27,12 +27,12 @@ Status = Callable[[], str]
 class ProgressReporter:
     """Shows progress: call it with (items done, all items). ``tell`` prints a line that stays, also in a signal."""
 
-    take: Callable[[int, int], object]
+    take: Callable[[int, int, str], object]
     tell: Callable[[str], object]
 
-    def __call__(self, n_done: int, n_all: int) -> None:
-        """Show that ``n_done`` of ``n_all`` items are done."""
-        self.take(n_done, n_all)
+    def __call__(self, n_done: int, n_all: int, doing: str = "") -> None:
+        """Show that ``n_done`` of ``n_all`` items are done; ``doing`` says of what, in work of several parts."""
+        self.take(n_done, n_all, doing)
 
 
 @contextmanager
@@ -50,7 +50,11 @@ def progress(
         bar = _bar(what, status)
         task = bar.add_task("", total=None)
         with bar, _print_in_thread(lambda text: bar.console.print(Text(text))) as tell:
-            yield ProgressReporter(lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all), tell)
+
+            def take(n_done: int, n_all: int, doing: str) -> None:
+                bar.update(task, completed=n_done, total=n_all, description=doing and f": {doing}")
+
+            yield ProgressReporter(take, tell)
     else:
         lines = _Lines(what, status, is_quiet=style != "plain")
         seconds = None if style == "none" else silent_seconds
@@ -96,8 +100,8 @@ class _Lines:
         self._shown_at = time.monotonic()
         self._state = "working"
 
-    def take(self, n_done: int, n_all: int) -> None:
-        self._state = f"{n_done}/{n_all}"
+    def take(self, n_done: int, n_all: int, doing: str) -> None:
+        self._state = f"{doing} {n_done}/{n_all}".lstrip()
         if not self._is_quiet and (n_done == n_all or time.monotonic() - self._shown_at >= _PLAIN_SECONDS):
             self.say()
 
@@ -110,22 +114,22 @@ class _Lines:
 def _bar(what: str, status: Status | None) -> Progress:
     """Return a bar on one line. On a narrow terminal its text ``what`` is cut first, then all else."""
     columns: list[ProgressColumn] = [
-        _TextColumn(lambda: what),
+        _TextColumn(lambda task: f"{what}{task.description}"),
         BarColumn(bar_width=_BAR_WIDTH if status is None else _BAR_WIDTH_BESIDE_STATUS),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     ]
     if status is not None:
-        columns.append(_TextColumn(status, gives_way=False))
+        columns.append(_TextColumn(lambda _: status(), gives_way=False))
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 class _TextColumn(ProgressColumn):
     """Text on one line. On a narrow terminal, columns that give way are cut before all others."""
 
-    def __init__(self, text: Callable[[], str], *, gives_way: bool = True) -> None:
+    def __init__(self, text: Callable[[Task], str], *, gives_way: bool = True) -> None:
         super().__init__(table_column=Column(no_wrap=not gives_way))
         self._text = text
 
-    def render(self, task: Task) -> Text:  # noqa: ARG002 - the signature is the library's
-        return Text(self._text(), no_wrap=True, overflow="ellipsis")
+    def render(self, task: Task) -> Text:
+        return Text(self._text(task), no_wrap=True, overflow="ellipsis")

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, get_args
@@ -25,9 +26,11 @@ from evidencebench.systems.selectors.finder_model import (
 from evidencebench.systems.selectors.paper_columns import Flags, Floats
 from evidencebench.systems.selectors.selector_model import require_lightgbm
 from evidencebench.systems.selectors.trees import Forest, mean_forest
+from evidencebench.training.card_entries import data_entries, version_entries
 from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
-from evidencebench.training.folds import paper_folds, split_at_fold
-from evidencebench.training.selector import versions_of_trees, write_trees
+from evidencebench.training.folds import inner_folds, split_at_fold
+from evidencebench.training.progress import TrainingProgress
+from evidencebench.training.selector import write_trees
 from evidencebench.training.selector_examples import SCOPES
 
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
@@ -57,8 +60,6 @@ _N_TREES, _N_FORESTS = 200, 3
 # Of more sentences, those that are no evidence are sampled.
 _MOST_ROWS = 150_000
 
-_N_INNER_FOLDS = 3
-_LEAST_PAPERS = 6
 # The table of chances: steps of at least 2 percent, of at least so many sentences.
 _STEPS, _LEAST_OF_STEP = 50, 40
 
@@ -84,43 +85,36 @@ class FinderTraining:
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: TrainingProgress | None = None,
     ) -> FinderCard:
         """Fit a model and write it into a folder; an older model there is replaced once the new one is complete.
 
         ``seed`` decides the folds, the strangers, and the sentences and features of each tree. ``data`` is written into
-        the card. ``on_progress`` is called with (instances read, instances in all). It raises `DataError` if a wish has
-        fewer than six papers.
+        the card. ``on_progress`` is called with (instances read, instances in all), then with (times fitted, times in
+        all, ``"fitting trees"``). It raises `DataError` if a wish has fewer than six papers.
         """
         folder = Path(folder)
         require_lightgbm("train finder")
         require_replaceable(folder, FinderCard)
         examples: dict[Wish, list[list[FinderExample]]] = {}
         folds: dict[Wish, list[tuple[int, ...]]] = {}
-        report = on_progress or (lambda *_: None)
+        report: TrainingProgress = on_progress or (lambda *_: None)
         n_read = 0
         for wish in _wishes(instances):
             of_wish = [instance for instance in instances if wish_of(instance) == wish]
             papers = [instance.query.paper_id for instance in of_wish]
-            if len(set(papers)) < _LEAST_PAPERS:
-                raise DataError(
-                    f"training: wish '{wish}': expected at least {_LEAST_PAPERS} papers, got {len(set(papers))}"
-                )
+            of_papers = inner_folds(papers, seed=seed, what=f"training: wish '{wish}'")
+            folds[wish] = of_papers if self.figures else []
             examples[wish] = []
             for found in finder_examples(of_wish, mixed=MIXED[wish], seed=seed):
                 examples[wish].append(found)
                 n_read += 1
                 report(n_read, len(instances))
-            folds[wish] = paper_folds(papers, _N_INNER_FOLDS, np.random.default_rng(seed)) if self.figures else []
-        model = fit_finder(examples, folds=folds, seed=seed)
+        model = fit_finder(examples, folds=folds, seed=seed, on_progress=report)
         card = msgspec.structs.replace(
             model.card,
-            data={
-                "n_instances": len(instances),
-                "n_papers": len({instance.query.paper_id for instance in instances}),
-                **(data or {}),
-            },
-            versions=versions_of_trees(),
+            data=data_entries(instances, data),
+            versions=version_entries("lightgbm", "numpy"),
         )
         write_finder(FinderModel(card, model.forests), folder)
         return card
@@ -131,11 +125,20 @@ def fit_finder(
     *,
     folds: Mapping[Wish, Sequence[Sequence[int]]] = MappingProxyType({}),
     seed: int,
+    on_progress: TrainingProgress = lambda *_: None,
 ) -> FinderModel:
     """Return the model that is fitted to the examples of each wish, some an instance.
 
     ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
+    ``on_progress`` is called with (times fitted, times in all, ``"fitting trees"``).
     """
+    n_all = sum(1 + len(folds.get(wish, ())) for wish in examples)
+    numbers = count()
+
+    def tell_fitted() -> None:
+        on_progress(next(numbers), n_all, "fitting trees")
+
+    tell_fitted()
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
     for wish, of_wish in examples.items():
@@ -144,12 +147,15 @@ def fit_finder(
             name = f"trees-{sha256[:16]}.txt"
             forests[name] = forest
             members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256))
+        tell_fitted()
     card = FinderCard(
         features=tuple(feature.name for feature in FINDER_FEATURES),
         members=tuple(members),
         strengths={wish: STRENGTHS[wish] for wish in examples},
         calibrations={
-            wish: _calibrate(of_wish, folds[wish], wish, seed) for wish, of_wish in examples.items() if folds.get(wish)
+            wish: _calibrate(of_wish, folds[wish], wish, seed, tell_fitted)
+            for wish, of_wish in examples.items()
+            if folds.get(wish)
         },
         training={"seed": seed, "n_trees": _N_TREES, "n_forests": _N_FORESTS, "parameters": dict(_PARAMETERS)},
     )
@@ -194,13 +200,18 @@ def _fit_forest(examples: Sequence[FinderExample], wish: Wish, scope: AspectScop
 
 
 def _calibrate(
-    examples: Sequence[Sequence[FinderExample]], folds: Sequence[Sequence[int]], wish: Wish, seed: int
+    examples: Sequence[Sequence[FinderExample]],
+    folds: Sequence[Sequence[int]],
+    wish: Wish,
+    seed: int,
+    tell_fitted: Callable[[], None],
 ) -> Calibration:
     """Return the share of evidence by score, from models that were not trained on the paper."""
     scores, is_evidence = [], []
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
         forest = fit_forests(seen, wish, seed=seed, scopes=("all",))["all"]
+        tell_fitted()
         for together in held_back:
             alone = together[0]
             scores.append(forest.predict(alone.table))

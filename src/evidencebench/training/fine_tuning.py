@@ -1,7 +1,6 @@
 """Fine-tune a model of sentence-transformers with the loss of `listwise_trainer`, and write it to a folder."""
 
 import hashlib
-import platform
 import re
 import shutil
 from abc import ABC, abstractmethod
@@ -15,7 +14,7 @@ import numpy as np
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import ModelError, SystemSpecError
-from evidencebench.extras import library_versions, require_extra
+from evidencebench.extras import require_extra
 from evidencebench.models.embedding.folder import (
     MINILM_PACKAGE,
     minilm_folder,
@@ -26,6 +25,7 @@ from evidencebench.models.embedding.folder import (
 from evidencebench.models.embedding.transformer import LIBRARIES, chosen_device, quietly
 from evidencebench.models.model_card import FineTunedCard
 from evidencebench.storage.reading import PathText
+from evidencebench.training.card_entries import data_entries, version_entries
 from evidencebench.training.listwise import (
     Anchors,
     Floats,
@@ -36,7 +36,6 @@ from evidencebench.training.listwise import (
     draw_positions,
 )
 from evidencebench.training.training_folder import last_checkpoint, named_write_errors, put_model, training_folder
-from evidencebench.version import __version__
 
 if TYPE_CHECKING:
     import torch
@@ -182,12 +181,8 @@ class FineTuning(ABC):
                 "revision": self.revision,
                 "sha256": model_digest(base),
             },
-            "data": _describe_data(instances, data),
-            "versions": {
-                "evidencebench": __version__,
-                "python": platform.python_version(),
-                **library_versions(*LIBRARIES, "accelerate"),
-            },
+            "data": data_entries(instances, data, sha256_of_instances=_digest(instances)),
+            "versions": version_entries(*LIBRARIES, "accelerate"),
         }
         plan = {"trains": self.kind, **described, **options}
         del plan["checkpoint_steps"]  # decides no weight, so a training may go on with another value
@@ -235,21 +230,13 @@ class FineTuning(ABC):
         return minilm_folder() if self.base == MINILM else model_folder(self.base, self.revision)
 
 
-def _describe_data(instances: Sequence[Instance], data: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the card's entries about the data: counts, a digest of the instances, and the caller's ``data``.
-
-    ``sha256_of_instances`` is over all that training reads of the instances; it is not the digest of their file.
-    """
+def _digest(instances: Sequence[Instance]) -> str:
+    """Return the sha256 of all that training reads of the instances; it is not the digest of their file."""
     total = hashlib.sha256()
     for one in instances:
         labels = one.labels
         total.update(msgspec.json.encode([one.query, labels.aspects, labels.results, labels.sources, labels.texts]))
-    return {
-        "n_instances": len(instances),
-        "n_papers": len({one.query.paper_id for one in instances}),
-        "sha256_of_instances": total.hexdigest(),
-        **(data or {}),
-    }
+    return total.hexdigest()
 
 
 def _freeze(module: "torch.nn.Module", trained_layers: int | None) -> None:

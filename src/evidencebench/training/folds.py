@@ -5,9 +5,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from evidencebench.errors import UndefinedScoreError
+from evidencebench.errors import DataError, UndefinedScoreError
 
 Item = TypeVar("Item")
+
+_N_INNER_FOLDS, _LEAST_PAPERS = 3, 6
 
 
 def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
@@ -22,6 +24,17 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
     for position, paper in enumerate(papers):
         folds[fold_of[paper]].append(position)
     return [tuple(fold) for fold in folds]
+
+
+def inner_folds(papers: Sequence[str], *, seed: int, what: str = "training") -> list[tuple[int, ...]]:
+    """Return folds within training data, whose papers are held back in turn; ``what`` begins an error.
+
+    Raises `DataError` if there are too few papers to train on.
+    """
+    n_papers = len(set(papers))
+    if n_papers < _LEAST_PAPERS:
+        raise DataError(f"{what}: expected at least {_LEAST_PAPERS} papers, got {n_papers}")
+    return paper_folds(papers, _N_INNER_FOLDS, np.random.default_rng(seed))
 
 
 def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:

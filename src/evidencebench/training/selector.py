@@ -1,7 +1,6 @@
 """Train a selector: fit linear models and boosted trees, whose scores are averaged, and choose the strength."""
 
 import hashlib
-import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,6 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import DataError, SystemSpecError
-from evidencebench.extras import library_versions
 from evidencebench.models.model_card import CARD, ModelCard, require_replaceable
 from evidencebench.query import AspectScope
 from evidencebench.scoring.measures import aspect_recall
@@ -26,9 +24,9 @@ from evidencebench.systems.selectors.features import Feature, chosen_features
 from evidencebench.systems.selectors.paper_columns import Floats
 from evidencebench.systems.selectors.selector import order_by_scores
 from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel, Trees, require_lightgbm
-from evidencebench.training.folds import paper_folds, split_at_fold
+from evidencebench.training.card_entries import data_entries, version_entries
+from evidencebench.training.folds import inner_folds, split_at_fold
 from evidencebench.training.selector_examples import SCOPES, SelectorExample, Target, examples_of
-from evidencebench.version import __version__
 
 STRENGTH = 0.85
 """The default strength of the discount for repetition; on the train split, 0.5 to 1 score about the same."""
@@ -41,8 +39,6 @@ TUNED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_a
 
 _TARGETS: tuple[Target, ...] = ("share", "relative", "any")
 _RANKING_OBJECTIVES = ("lambdarank", "rank_xendcg")
-_N_INNER_FOLDS = 3
-_LEAST_PAPERS = 6
 
 _RIDGE = 1000.0
 
@@ -117,13 +113,10 @@ class SelectorTraining:
         folder = Path(folder)
         require_lightgbm("train selector")
         require_replaceable(folder, SelectorCard)
-        papers = [instance.query.paper_id for instance in instances]
-        if len(set(papers)) < _LEAST_PAPERS:
-            raise DataError(f"training: expected at least {_LEAST_PAPERS} papers, got {len(set(papers))}")
+        folds = inner_folds([instance.query.paper_id for instance in instances], seed=seed)
+        folds = folds if self.figures or self.strength is None else []
         features = chosen_features(hypothesis=self.hypothesis, embedding=self.embedding)
         examples = examples_of(instances, features, MiniLM() if self.embedding else None)
-        folds = paper_folds(papers, _N_INNER_FOLDS, np.random.default_rng(seed))
-        folds = folds if self.figures or self.strength is None else []
         report = on_progress or (lambda *_: None)
 
         out_of_fold: dict[int, dict[AspectScope, Floats]] = {}
@@ -139,16 +132,16 @@ class SelectorTraining:
         report(len(folds) + 1, len(folds) + 1)
         card = msgspec.structs.replace(
             model.card,
-            data={"n_instances": len(instances), "n_papers": len(set(papers)), **(data or {})},
+            data=data_entries(instances, data),
             training={"hypothesis": self.hypothesis, "embedding": self.embedding, "seed": seed},
             cross_validated={
-                "folds": f"{_N_INNER_FOLDS}, by paper",
+                "folds": f"{len(folds)}, by paper",
                 "aspect_recall": recalls[strength],
                 "strengths_tried": tried,
             }
             if folds
             else {},
-            versions=versions_of_trees(),
+            versions=version_entries("lightgbm", "numpy"),
         )
         write_model(SelectorModel(card, model.trees), folder)
         return card
@@ -197,15 +190,6 @@ def write_trees(card: ModelCard, trees: Mapping[str, str], folder: Path) -> None
     content = msgspec.json.format(msgspec.json.encode(card), indent=1)
     files = {name: text.encode() for name, text in trees.items()}
     write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
-
-
-def versions_of_trees() -> dict[str, str]:
-    """Return the versions of what fits trees, for a card."""
-    return {
-        "evidencebench": __version__,
-        **library_versions("lightgbm", "numpy"),
-        "python": platform.python_version(),
-    }
 
 
 def _fit_model(

@@ -1,6 +1,6 @@
 """The table of trainings, and how a training is made from a specification."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.finder import FinderTraining
+from evidencebench.training.progress import TrainingProgress
 from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import BestTraining, SelectorTraining
 from evidencebench.wording import did_you_mean
@@ -36,7 +37,7 @@ class Training(Protocol):
         *,
         seed: int = 0,
         data: Mapping[str, Any] | None = None,
-        on_progress: Callable[[int, int], None] | None = None,
+        on_progress: TrainingProgress | None = None,
     ) -> object:
         """Fit a model to instances, labels included, and write it into a folder, whole or not at all."""
         ...
