@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("own_cache")
 
 _TEXT = """\
 # Results
-Tea lowered systolic pressure by 3.1 mmHg compared with water (p = 0.004).
+Tea lowered systolic blood pressure by 3.1 mmHg compared with water (p = 0.004).
 Nurses who drank water had a higher heart rate.
 # Acknowledgements
 We thank the nurses.

@@ -115,16 +115,17 @@ def command(
     HYPOTHESIS, best first, or in paper order where the system names a set.
     PAPER is a file, a folder of them, or - for standard input; see docs/papers.md
     for the formats. Sentences are numbered from 0, headings included.
-    A paper that cannot be read is told, and the others are answered.
+    A paper that cannot be read is told, and the others are answered: the exit
+    code is then 1, or 2 where none is.
 
     --split-by direction groups them by what they report of the outcome. A model
-    that comes with the package reads that, or the language model that
-    --split-model names, with options of llm_base behind commas.
+    that comes with the package reads that, or a language model, as named by
+    --split-model; behind commas, options of llm_base.
 
     With the systems that need no server, such as the default, nothing leaves this
     machine. An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider
-    that its model names; dense_api sends them to its base_url. --split-model
-    sends HYPOTHESIS and the sentences that were found.
+    that its model names; dense_api sends them to its base_url. A model named by
+    --split-model is sent HYPOTHESIS and the sentences that were found.
 
     \b
     Examples:
@@ -272,6 +273,8 @@ def _print_text(findings: Sequence[Finding]) -> None:
             click.echo("\n" * (number > 0) + _filled(paper_text(finding.paper)))
         if has_several_hypotheses:
             click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
+        if words := told(finding):
+            click.echo(_filled(words) + "\n" * bool(finding.evidence))
         width = len(str(len(finding.paper.sentences)))
         for place, (heading, of_group) in enumerate(grouped(finding)):
             if heading:
@@ -280,8 +283,6 @@ def _print_text(findings: Sequence[Finding]) -> None:
                 click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
                 chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
                 click.echo(_filled(f"[{place_text(found.place)}{chance}]", " " * (width + 2)))
-        if words := told(finding):
-            click.echo(_filled(words))
     if any(found.chance is not None for finding in findings for found in finding.evidence):
         click.echo("\n" + _filled(CHANCE_MEANING))
     if any(found.direction is not None for finding in findings for found in finding.evidence):

@@ -35,7 +35,8 @@ def findings_table(findings: Sequence[Finding]) -> Table:
             place = found.place
             where = (" > ".join(place.section), place.paragraph + 1, place.page)
             shown = rank if finding.ordered else None
-            rows.append((*head, shown, found.sentence, *where, found.chance, found.direction, found.text, note))
+            chance = None if found.chance is None else f"{found.chance:.3f}"
+            rows.append((*head, shown, found.sentence, *where, chance, found.direction, found.text, note))
         if not finding.evidence:
             rows.append((*head, *(None,) * 8, note))
     return Table(columns=_COLUMNS, rows=rows)

@@ -9,8 +9,8 @@ from evidencebench.systems.directions.classifier import ReportedDirection
 _RARE, _MOST = 0.02, 0.95
 
 CHANCE_MEANING = (
-    "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen, people had "
-    "marked 7 in 10 as evidence."
+    "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen and that had "
+    "studied what was asked, people had marked 7 in 10 as evidence."
 )
 
 DIRECTION_MEANING = (
