@@ -21,7 +21,8 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from evidencebench.papers.pdf.reader import read_pdf
-from evidencebench.papers.pdf.section_names import SectionSort, section_of
+from evidencebench.papers.pdf.section_names import section_of
+from evidencebench.papers.section_titles import SectionSort
 from evidencebench.papers.sentences import sentence_spans
 from evidencebench.query import Kind
 

@@ -2,7 +2,7 @@
 
 Read `paper` (the result) and `read` (the table of readers, one file each). Readers return `blocks` of `sourced_text`;
 `blocks` makes the paper of them, with `sentences` to split. `losses` counts what is kept and left out, `section_titles`
-knows titles and where the abstract ends, and `decoding` turns bytes into text.
+knows the titles that papers share, for all readers, and where the abstract ends; `decoding` turns bytes into text.
 
 `markup_tree` is what XML and HTML are parsed into. `plain` reads plain text, with `text_lines`, `layout`, `line_ends`
 and `plain_headings`; the folder `pdf` reads PDFs. `refusal` words the errors for what no reader takes.

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from evidencebench.papers.html_tree import BLOCKS
 from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.section_titles import is_reference_title, plain_title
+from evidencebench.papers.section_titles import SectionSort, plain_title, section_of
 
 # Table of the file -> word -> sort.
 _SORTS = {
@@ -38,4 +38,9 @@ def names_of(element: Element) -> list[str]:
 
 def sort_of_section(title: str) -> str | None:
     """Return the sort that a section of this title is counted as where it is left out; None for one that is read."""
-    return "references" if is_reference_title(title) else _SORTS["titles"].get(plain_title(title))
+    section = section_of(title)
+    if section is SectionSort.REFERENCES:
+        return "references"
+    return _SORTS["titles"].get(plain_title(title)) or (
+        "other back matter" if section is SectionSort.BACK_MATTER else None
+    )

@@ -1,39 +1,65 @@
 """Titles of sections that papers share, and the outline that headings make."""
 
 import re
+from enum import StrEnum
 
 from evidencebench.query import Kind
 
-_ABSTRACT = frozenset({"abstract", "summary"})
-_REFERENCES = frozenset(
-    {"references", "reference list", "bibliography", "literature cited", "works cited", "references and notes"}
+
+class SectionSort(StrEnum):
+    """What a section is, by its title."""
+
+    ABSTRACT = "abstract"
+    BODY = "body"
+    REFERENCES = "references"
+    BACK_MATTER = "other back matter"
+
+
+BACK_MATTER_STEMS = (
+    r"acknowledge?ments?|funding|contributors|ethics approval|availability of data|(?:financial )?disclosures?|"
+    r"(?:declaration|statement)s? of|data (?:availability|sharing)(?: statement)?|(?:potential |financial )?"
+    r"(?:competing|conflicting|conflicts?)(?: of)?(?: financial)? interests?|authors?['\u2019]?s?['\u2019]? "
+    r"(?:contributions?|information|details|disclosures?)"
 )
-# Outermost sections of papers, and those of them that structured abstracts have too.
-_MAIN = frozenset(
-    {
-        *("introduction", "results and discussion", "case report", "experimental procedures", "keywords", "key words"),
-        *("acknowledgements", "acknowledgments", "author contributions", "authors' contributions", "ethics"),
-        *("competing interests", "conflict of interest", "conflicts of interest", "supplementary material"),
-        *("supporting information", "abbreviations"),
-    }
+"""How titles of back matter begin, which often go on, as in "Funding and support"; in small letters."""
+
+# Titles in small letters.
+_TITLES = {
+    SectionSort.ABSTRACT: r"abstract|summary|synopsis",
+    SectionSort.BODY: (
+        r"backgrounds?|introduction|(?:materials?|patients|subjects|participants)(?:,? and|,) methods|methodology|"
+        r"methods?(?: and materials?)?|experimental(?: section| procedures)?|results?(?: and discussion)?|"
+        r"discussions?(?: and conclusions?)?|conclusions?|limitations|case reports?"
+    ),
+    SectionSort.REFERENCES: (
+        r"references?(?: and notes| cited| list)?|bibliography|literature(?: cited)?|works cited|notes and references"
+    ),
+    SectionSort.BACK_MATTER: (
+        rf"(?:{BACK_MATTER_STEMS})|"
+        r"declarations|contributions|pre-?publication history|supplementary (?:materials?|information|data)|"
+        r"supporting information|additional (?:files?|information)|(?:list of )?abbreviations(?: used)?|"
+        r"consent for publication|grant support|sources? of (?:funding|support)|footnotes|"
+        r"publisher['\u2019]s note|open access|availability of data and materials?|funding statement|"
+        r"declaration of (?:competing|conflicting) interests?|conflicts? of interests? statement|ethics declarations"
+    ),
+}
+_PATTERNS = {section: re.compile(titles) for section, titles in _TITLES.items()}
+
+# Parts of a structured abstract, some of which papers have as sections; then those of a section alone.
+_PART = re.compile(
+    r"backgrounds?|introduction|context|objectives?|aims?|purpose|rationale|hypothes[ei]s|importance|question|methods?|"
+    r"(?:materials?|patients|subjects)(?: and |/)methods|methodology|(?:study )?design|setting|participants|patients|"
+    r"subjects|interventions?|exposures?|(?:main |primary )?outcomes?(?: and)?(?: measures?)?|measurements?|"
+    r"data sources|study selection|results?|findings|main results|limitations|discussion|interpretation|"
+    r"conclusions?|significance|(?:clinical )?trial registration(?: number)?|registration|funding|"
+    r"methodology/principal findings|conclusions?/significance|background and aims|methods and (?:findings|results)|"
+    r"design, setting,? and participants|conclusions? and relevance|"
+    r"data collection|procedures?|statistical (?:analys[ei]s|methods)|study population"
 )
-_EITHER = frozenset(
-    {
-        *("background", "conclusion", "conclusions", "discussion", "funding", "limitations", "material and methods"),
-        *("materials and methods", "method", "methodology", "methods", "patients and methods", "result", "results"),
-        *("subjects and methods", "trial registration"),
-    }
-)
-# Parts of a structured abstract, or of a section.
-_PARTS = frozenset(
-    {
-        *("aim", "aims", "background and aims", "context", "data collection", "design", "findings", "interpretation"),
-        *("intervention", "interventions", "main outcome measures", "methods and findings", "methods and results"),
-        *("objective", "objectives", "outcome measures", "outcomes", "participants", "patients", "procedure"),
-        *("purpose", "rationale", "registration", "setting", "significance", "statistical analysis"),
-        *("statistical methods", "study design", "study population"),
-    }
-)
+# Sections of their own, though neither body nor back matter.
+_OUTERMOST = re.compile(r"key ?words|ethics|trial registration")
+# What begins the body, though abstracts may have a part of that name.
+_BEGINS_BODY = frozenset({"introduction"})
 _NUMBER = re.compile(r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?|[IVX]{1,4}\.)\s+(?=[^\W\d_a-z])")
 
 
@@ -62,24 +88,34 @@ def level_of(title: str) -> int:
     >>> level_of("METHODS"), level_of("Tea leaves"), level_of("2.1. Methods")
     (1, 2, 2)
     """
+    is_main = section_of(title) is not None or _OUTERMOST.fullmatch(plain_title(title))
+    return len(number_of(title)) or (1 if is_main else 2)
+
+
+def section_of(title: str) -> SectionSort | None:
+    """Return what a title announces; None where its words are the paper's own.
+
+    >>> section_of("2. Results:"), section_of("Tea leaves")
+    (<SectionSort.BODY: 'body'>, None)
+    """
     plain = plain_title(title)
-    return len(number_of(title)) or 2 - any(plain in titles for titles in (_ABSTRACT, _REFERENCES, _MAIN, _EITHER))
+    return next((section for section, pattern in _PATTERNS.items() if pattern.fullmatch(plain)), None)
 
 
 def is_abstract_title(title: str) -> bool:
     """Say whether a title is that of an abstract."""
-    return plain_title(title) in _ABSTRACT
+    return section_of(title) is SectionSort.ABSTRACT
 
 
-def is_reference_title(title: str) -> bool:
-    """Say whether a title is that of a list of references."""
-    return plain_title(title) in _REFERENCES
+def is_abstract_part(title: str) -> bool:
+    """Say whether a title is one that parts of abstracts have."""
+    return _PART.fullmatch(plain_title(title)) is not None
 
 
 def is_known_title(title: str) -> bool:
     """Say whether a title is one that the sections of many papers have."""
-    plain = plain_title(title)
-    return any(plain in titles for titles in (_ABSTRACT, _REFERENCES, _MAIN, _EITHER, _PARTS))
+    is_outermost = _OUTERMOST.fullmatch(plain_title(title)) is not None
+    return section_of(title) is not None or is_abstract_part(title) or is_outermost
 
 
 class Outline:
@@ -117,7 +153,7 @@ class Outline:
     @property
     def is_in_references(self) -> bool:
         """Whether what comes next is part of a list of references."""
-        return any(is_reference_title(title) for _, title in self._open)
+        return any(section_of(title) is SectionSort.REFERENCES for _, title in self._open)
 
     def above(self, title: str, *, level: int) -> tuple[str, ...]:
         """Return the path that leads to a heading that comes next."""
@@ -146,7 +182,8 @@ class Outline:
                 of_open == level
                 and is_abstract_title(open_title)
                 and self._is_structured
-                and plain_title(title) in (_EITHER | _PARTS) - self._labels
+                and is_abstract_part(title)
+                and plain_title(title) not in _BEGINS_BODY | self._labels
             ):
                 continue
             return depth

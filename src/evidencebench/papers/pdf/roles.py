@@ -13,12 +13,11 @@ from evidencebench.papers.pdf.paragraphs import PrintedParagraph, is_uniform
 from evidencebench.papers.pdf.section_names import (
     ABSTRACT_LABEL,
     KEYWORDS,
-    SectionSort,
     is_abstract_part,
     name_of,
     section_of,
 )
-from evidencebench.papers.section_titles import number_of
+from evidencebench.papers.section_titles import SectionSort, number_of
 
 _Rank: TypeAlias = tuple[int, bool, bool, bool]
 
