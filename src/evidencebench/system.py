@@ -113,6 +113,10 @@ def _accept_all(_: Asked) -> None:
     """Raise nothing, whatever is asked."""
 
 
+def _not_calibrated(_: Query) -> None:
+    """Return no chances."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """What a system declares about itself, in an attribute or a property ``traits``.
@@ -135,6 +139,8 @@ class Traits:
         Returns the sha256 of the data files that its models were trained on, as far as the models name them.
     check
         Called with an `Asked` before the first query; raises an error where the system's answers do not fit it.
+    chances
+        Returns, for each sentence of a query, how likely it is evidence, in 0..1; None where that is not known.
 
     Examples
     --------
@@ -153,6 +159,7 @@ class Traits:
     versions: Callable[[], Mapping[str, str]] = dict
     trained_on: Callable[[], Iterable[str]] = frozenset
     check: Callable[[Asked], None] = _accept_all
+    chances: Callable[[Query], Sequence[float] | None] = _not_calibrated
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -302,6 +309,19 @@ class NamedSystem:
         if self.knows_labels:
             raise SystemSpecError(f"system '{self.name}' is given the labels, so no other system may ask it")
         return plain_ranking(cast("System", self.system).rank(query, brief), len(query.sentences), self.name)
+
+    def chances(self, query: Query) -> tuple[float, ...] | None:
+        """Return how likely each sentence is evidence, in plain numbers; None where it does not say.
+
+        Raises `ValueError` unless there is one in 0..1 for each sentence.
+        """
+        given = self.traits.chances(query)
+        if given is None:
+            return None
+        found = tuple(map(float, given))
+        if len(found) != len(query.sentences) or not all(0 <= chance <= 1 for chance in found):
+            raise ValueError(f"expected {len(query.sentences)} chances in 0..1, one a sentence, got {first_few(found)}")
+        return found
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:

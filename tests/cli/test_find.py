@@ -53,6 +53,32 @@ def test_any_system_finds() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("chances", "said"),
+    [
+        ("[0.0, 0.1, 0.7, 0.0, 0.1]", "paragraph 2; about 7 in 10]"),
+        ("[0.7]", "failed: ValueError: expected 5 chances in 0..1, one a sentence, got (0.7,)"),
+        (
+            "[0, 0, 2, 0, 0]",
+            "failed: ValueError: expected 5 chances in 0..1, one a sentence, got (0.0, 0.0, 2.0, 0.0, 0.0",
+        ),
+        ("1 / 0", "failed: ZeroDivisionError"),
+        ("None", "paragraph 2]"),
+    ],
+)
+def test_own_code_says_how_likely_its_sentences_are_evidence(chances: str, said: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from evidencebench import Ranking, Traits\n"
+        "class Own:\n"
+        f"    traits = Traits(chances=lambda query: {chances})\n"
+        "    def rank(self, query, brief):\n"
+        "        return Ranking(sentences=(2,))\n"
+    )
+    _, output = _found("-", "--system", f"{own}:Own")
+    assert said in output
+
+
 def test_a_set_without_order_has_no_best_sentences() -> None:
     exit_code, output = _found("-", "--system", "random")
     assert exit_code != 0

@@ -67,8 +67,8 @@ def test_every_sentence_is_answered_once_and_has_a_chance(query: Query, wish: Wi
     for scope in ("all", "results"):
         brief = Brief(budget=3, scope=scope)
         assert sorted(finder.rank(query, brief).sentences) == list(range(n))
-    assert finder.chances(query, TOP_10) is None or wish == "answer"
-    chances = Finder(wish="answer").chances(query, TOP_10)
+    assert finder.chances(query) is None or wish == "answer"
+    chances = Finder(wish="answer").chances(query)
     assert chances is not None
     assert len(chances) == n
     assert all(0 <= chance <= 1 for chance in chances)
@@ -128,9 +128,9 @@ def test_another_article_beside_the_own_one_changes_nothing(wish: Wish, *, is_be
     alone = finder.rank(query, TOP_10).sentences
     assert mixed.own_answer(finder.rank(mixed.query, TOP_10)).sentences[:n] == alone
     if wish == "answer":
-        chances = finder.chances(mixed.query, TOP_10) or []
-        assert chances[mixed.offset : mixed.offset + n] == finder.chances(query, TOP_10)
-        assert sum(chances) == pytest.approx(sum(finder.chances(query, TOP_10) or []))
+        chances = finder.chances(mixed.query) or []
+        assert chances[mixed.offset : mixed.offset + n] == finder.chances(query)
+        assert sum(chances) == pytest.approx(sum(finder.chances(query) or []))
 
 
 # What scores mean
@@ -203,7 +203,7 @@ def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path)
         assert finder.rank(query, brief) == Cues().rank(query, brief)
     answers = Finder(model=tmp_path / "model", wish="answer")
     assert answers.rank(query, TOP_10) != Cues(wish="answer").rank(query, TOP_10)
-    assert answers.chances(query, TOP_10) is None  # without held-back folds
+    assert answers.chances(query) is None  # without held-back folds
 
 
 def test_too_few_papers_are_refused(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Find the evidence for one hypothesis in one paper of the user's own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -95,7 +95,7 @@ def find_evidence(
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
     found = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
     found = found[: brief.budget] if answer.ordered else found
-    chances = _chances(system, query, brief) if found else None
+    chances = _named_failures(system, lambda: system.chances(query)) if found else None
     directions: Mapping[int, ReportedDirection] = {}
     if read_directions is not None:
         directions = _settled(partial(read_directions, hypothesis, paper.sentences, found), settle)
@@ -121,25 +121,24 @@ def find_evidence(
     )
 
 
-def _chances(system: NamedSystem, query: Query, brief: Brief) -> Sequence[float] | None:
-    """Return one chance a sentence, where the system is calibrated."""
-    give = getattr(system.system, "chances", None)
-    return None if give is None else give(query, brief)
-
-
 def _answer(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:
     """Return the system's answer; raises `EvidenceBenchError`."""
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
-    try:
-        answer = _settled(lambda: system.rank(query, brief), settle)
-    except EvidenceBenchError:
-        raise
-    except Exception as error:  # own code can fail in any way
-        raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
+    answer = _named_failures(system, lambda: _settled(lambda: system.rank(query, brief), settle))
     if not answer.ordered and not system.selects:
         raise EvidenceBenchError(f"find: {system.name} gives its sentences no order, so that there are no best ones")
     return answer
+
+
+def _named_failures(system: NamedSystem, ask: Callable[[], _Answered]) -> _Answered:
+    """Return what a system is asked for; its own code can fail in any way, and is then named."""
+    try:
+        return ask()
+    except EvidenceBenchError:
+        raise
+    except Exception as error:
+        raise EvidenceBenchError(f"find: {system.name} failed: {type(error).__name__}: {error}") from error
 
 
 def _settled(ask: Callable[[], _Answered], settle: Callable[[], bool] | None) -> _Answered:

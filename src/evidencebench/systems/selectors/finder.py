@@ -51,14 +51,14 @@ class Finder:
 
     @property
     def traits(self) -> Traits:
-        """It reads the brief, for its scope; the card of its model says on which data it was trained."""
-        return Traits(reads_brief=True, versions=self._versions, trained_on=self._trained_on)
+        """It reads the brief, for its scope; its model's card says on which data it was trained, and may calibrate."""
+        return Traits(reads_brief=True, versions=self._versions, trained_on=self._trained_on, chances=self.chances)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
         return Ranking(sentences=_order(self._load(), self._wish_of(query), query, brief.scope))
 
-    def chances(self, query: Query, brief: Brief) -> list[float] | None:  # noqa: ARG002 - as `rank`
+    def chances(self, query: Query) -> list[float] | None:
         """Return, for each sentence, the share of held-back sentences with such a score that were evidence.
 
         It is 0 in the articles of a query that the hypothesis is not about; None without a table for the wish.
