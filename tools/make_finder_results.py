@@ -2,7 +2,8 @@
 
 Of each data set: five folds by paper, one seed. The finder is trained on four folds and asked about the fifth, with
 each prompt's own hypothesis, with another paper's, and with another paper of its fold in front of its own or behind.
-Features are computed once an instance. Beside it stand systems without training.
+Features are computed once an instance. Beside it stand systems without training and, on train, the paired difference to
+`best`.
 
     python tools/make_finder_results.py ei.json [train.json] [--jobs 2]
 """
@@ -25,17 +26,20 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Wish
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import bootstrap
+from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Selection
 from evidencebench.systems.changed_queries import draw_strangers, with_stranger
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.systems.selectors.finder import Finder
+from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.training.crossval.plan import CrossValidation
 from evidencebench.training.finder import MIXED, fit_finder, write_finder
 from evidencebench.training.finder_examples import FinderExample, finder_examples, in_other_words, wish_of
 from evidencebench.training.folds import paper_folds
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results.md"
-N_FOLDS, SEED = 5, 0
+N_FOLDS, SEED, N_PAIRED_SEEDS = 5, 0, 3
 HEAD = "## The finder\n"
 _INTRODUCTION = """\
 Made by `tools/make_finder_results.py DATA...`, a part for each data set. Aspect recall in %, with 95 % intervals from
@@ -152,16 +156,37 @@ def table_of(study: Study, folds: Sequence[dict[str, Recalls]]) -> list[str]:
     return [f"| {' | '.join(head)} |", f"| {' | '.join([':--', ':--', *['--:'] * len(study.tasks)])} |", *rows]
 
 
+def paired_table(study: Study, jobs: int) -> list[str]:
+    """Return a table of `best` and the finder, both trained in the same folds, and of what `best` finds more."""
+    what = CrossValidation(systems=("best", "finder"), n_folds=N_FOLDS, n_seeds=N_PAIRED_SEEDS, with_blind=False)
+    best, finder = cross_validate(what, study.dataset, jobs=jobs)
+    names = [task.name for task in study.tasks]
+    rows = {
+        "`best`": [best.tasks[name].recall for name in names],
+        "finder": [finder.tasks[name].recall for name in names],
+        "`best` less finder": [finder.lead[name].difference for name in names],
+    }
+    return [
+        f"Beside `best`, in the same folds of {N_PAIRED_SEEDS} seeds; an instance counts with its mean over the seeds:",
+        "",
+        f"| trained | {' | '.join(names)} |",
+        f"| :-- | {' | '.join(['--:'] * len(names))} |",
+        *(f"| {name} | {' | '.join(map(percent, cells))} |" for name, cells in rows.items()),
+    ]
+
+
 def write_part(study: Study, table: Sequence[str]) -> None:
     """Put the part of a data set into the page, in place of an earlier one."""
-    before, _, section = RESULTS.read_text(encoding="utf-8").partition(HEAD)
+    before, _, behind = RESULTS.read_text(encoding="utf-8").partition(HEAD)
+    section, *after = behind.split("\n## ", 1)
     title = f"{study.dataset.name}\n"
     others = [part for part in section.split("\n### ")[1:] if not part.startswith(title)]
     papers = len({one.query.paper_id for one in study.instances})
     about = f"{len(study.instances):,} instances of {papers} papers, sha256 {study.dataset.sha256}."
     mine = "\n".join([title, about, "", *table, ""])
     parts = [f"### {part.strip()}\n" for part in sorted([*others, mine])]
-    RESULTS.write_text("\n".join([before.rstrip() + "\n", HEAD, _INTRODUCTION, *parts]), encoding="utf-8")
+    page = "\n".join([before.rstrip() + "\n", HEAD, _INTRODUCTION, *parts, *(f"## {rest}" for rest in after)])
+    RESULTS.write_text(page, encoding="utf-8")
 
 
 def main() -> None:
@@ -178,7 +203,8 @@ def main() -> None:
             STUDY.examples = pool.map(fold_examples, range(N_FOLDS), chunksize=1)
         with context.Pool(given.jobs) as pool:
             folds = pool.map(fold_recalls, range(N_FOLDS), chunksize=1)
-        write_part(STUDY, table_of(STUDY, folds))
+        table = table_of(STUDY, folds)
+        write_part(STUDY, [*table, "", *paired_table(STUDY, given.jobs)] if STUDY.wish == "study" else table)
 
 
 if __name__ == "__main__":

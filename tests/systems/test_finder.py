@@ -95,6 +95,83 @@ def test_the_outcome_that_was_asked_about_comes_first(spec: str, outcome: str, s
     assert make_system(spec).rank(query, TOP_10).sentences[0] == sentence
 
 
+# A hypothesis, a short text, and the first sentence that reports what was found.
+SHORT = (
+    (
+        "Ginger reduces nausea.",
+        (
+            "It is not known whether ginger reduces nausea.",
+            "We wanted to find out whether ginger reduces nausea in early pregnancy.",
+            "Seventy women took ginger or sugar pills for four days.",
+            "Nausea was rated on a scale every evening.",
+            "Scores fell by 2.1 points with ginger and by 0.9 points with sugar pills.",
+            "Weight did not change.",
+            "Ginger eased nausea.",
+            "Larger trials should follow.",
+        ),
+        6,
+    ),
+    (
+        "Chlorhexidine, compared with saline, changes wound infection.",
+        (
+            "Background",
+            "The effect of chlorhexidine compared with saline on wound infection remains unknown.",
+            "Objective",
+            "To determine the effect of chlorhexidine compared with saline on wound infection.",
+            "Methods",
+            "We randomised 300 patients to washing with chlorhexidine or with saline.",
+            "Wounds were inspected at ten days.",
+            "Results",
+            "Infections developed in 11 wounds after chlorhexidine and in 25 after saline (p = 0.02).",
+            "Length of stay did not differ.",
+            "Conclusion",
+            "Chlorhexidine prevents infection of wounds.",
+        ),
+        8,
+    ),
+    (
+        "Iodine prevents goitre in children.",
+        (
+            "Goitre is common where soil is poor.",
+            "It is unclear if iodine prevents goitre in children.",
+            "The purpose of this trial was to determine whether iodine prevents goitre in children.",
+            "We enrolled 410 children aged 6 to 12 years.",
+            "They took iodine or nothing for a year.",
+            "The main outcome was goitre at the end.",
+            "Goitre was found in 8 of 205 children given iodine and in 31 of 205 given nothing (relative risk 0.26).",
+            "Height was the same.",
+            "Iodine kept children from goitre.",
+        ),
+        6,
+    ),
+    (
+        "Night shifts, compared with day shifts, change reaction time.",
+        (
+            "Does a night shift change reaction time?",
+            "Little is known about the effect of night shifts compared with day shifts on reaction time.",
+            "The aim of this study was to compare reaction time after night shifts and after day shifts.",
+            "Forty nurses were tested after three shifts of each kind.",
+            "Reaction time was measured with a tablet.",
+            "Mean reaction time was 312 ms after night shifts and 268 ms after day shifts (95% CI 21 to 67).",
+            "Memory was alike.",
+            "Nurses react more slowly after a night shift.",
+        ),
+        5,
+    ),
+)
+
+
+@pytest.mark.parametrize("kind", [Kind.ABSTRACT, Kind.BODY])
+@pytest.mark.parametrize(("hypothesis", "sentences", "finding"), SHORT)
+@pytest.mark.parametrize("spec", ["finder:wish=answer", "cues:wish=answer"])
+def test_what_was_found_comes_before_what_only_asks(
+    spec: str, hypothesis: str, sentences: tuple[str, ...], finding: int, kind: Kind
+) -> None:
+    query = asked(hypothesis, *sentences)
+    query = replace(query, kinds=tuple(kind if "." in text or "?" in text else Kind.HEADING for text in sentences))
+    assert make_system(spec).rank(query, TOP_10).sentences[0] == finding
+
+
 def test_the_wish_of_the_query_counts_unless_an_option_says_otherwise(own_finder: Path) -> None:
     query = SAMPLE[0].query
     wishes: tuple[Wish, ...] = ("answer", "study")

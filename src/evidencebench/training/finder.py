@@ -22,6 +22,7 @@ from evidencebench.systems.selectors.finder_model import (
     FinderCard,
     FinderMember,
     FinderModel,
+    Regression,
 )
 from evidencebench.systems.selectors.paper_columns import Flags, Floats
 from evidencebench.systems.selectors.selector_model import require_lightgbm
@@ -30,7 +31,7 @@ from evidencebench.training.card_entries import data_entries, version_entries
 from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
 from evidencebench.training.folds import inner_folds, split_at_fold
 from evidencebench.training.progress import TrainingProgress
-from evidencebench.training.selector import write_trees
+from evidencebench.training.selector import fit_ridge, write_trees
 from evidencebench.training.selector_examples import SCOPES
 
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
@@ -38,6 +39,9 @@ STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 
 MIXED: Mapping[Wish, bool] = {"answer": True, "study": False}
 """Whether papers are trained on beside another's sentences too. It helps to find what answers."""
+
+LINEAR: Mapping[Wish, bool] = {"answer": False, "study": True}
+"""Whether a ridge regression stands beside the trees. A hundred papers are few for trees alone."""
 
 # Small trees whose thresholds are drawn at random, as in the selector: larger or more trees found no more.
 _PARAMETERS: Mapping[str, Any] = {
@@ -142,11 +146,11 @@ def fit_finder(
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
     for wish, of_wish in examples.items():
-        for scope, forest in fit_forests(of_wish, wish, seed=seed).items():
-            sha256 = hashlib.sha256(forest.text().encode()).hexdigest()
+        for scope, fitted in fit_regressions(of_wish, wish, seed=seed).items():
+            sha256 = hashlib.sha256(fitted.forest.text().encode()).hexdigest()
             name = f"trees-{sha256[:16]}.txt"
-            forests[name] = forest
-            members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256))
+            forests[name] = fitted.forest
+            members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256, weights=fitted.weights))
         tell_fitted()
     card = FinderCard(
         features=tuple(feature.name for feature in FINDER_FEATURES),
@@ -167,24 +171,24 @@ def write_finder(model: FinderModel, folder: Path) -> None:
     write_trees(model.card, {name: forest.text() for name, forest in model.forests.items()}, folder)
 
 
-def fit_forests(
+def fit_regressions(
     examples: Sequence[Sequence[FinderExample]], wish: Wish, *, seed: int, scopes: Sequence[AspectScope] = SCOPES
-) -> dict[AspectScope, Forest]:
-    """Return the trees of each scope that the examples, some an instance, have labels of.
+) -> dict[AspectScope, Regression]:
+    """Return what is fitted for each scope that the examples, some an instance, have labels of.
 
     What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
     """
-    found: dict[AspectScope, Forest] = {}
+    found: dict[AspectScope, Regression] = {}
     for scope in scopes if wish == "study" else ("all",):
         labelled = [example for together in examples for example in together if scope in example.shares]
         if labelled:
-            found[scope] = _fit_forest(labelled, wish, scope, seed)
+            found[scope] = _fit_regression(labelled, wish, scope, seed)
     if "all" in scopes and "all" not in found:
         raise DataError("training: no instance has an aspect")
     return found
 
 
-def _fit_forest(examples: Sequence[FinderExample], wish: Wish, scope: AspectScope, seed: int) -> Forest:
+def _fit_regression(examples: Sequence[FinderExample], wish: Wish, scope: AspectScope, seed: int) -> Regression:
     lightgbm = require_lightgbm("train finder")
     generator = np.random.default_rng(seed)
     share = min(1.0, _MOST_ROWS / sum(len(example.table) for example in examples))
@@ -196,7 +200,11 @@ def _fit_forest(examples: Sequence[FinderExample], wish: Wish, scope: AspectScop
         lightgbm.train({**_PARAMETERS, "seed": seed * _N_FORESTS + number}, dataset, _N_TREES)
         for number in range(_N_FORESTS)
     ]
-    return mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
+    forest = mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
+    if not LINEAR[wish]:
+        return Regression(forest)
+    ridge = fit_ridge(scope, "relative", table.astype(float), values)
+    return Regression(forest, tuple(np.divide(ridge.weights, ridge.scale).tolist()))
 
 
 def _calibrate(
@@ -210,11 +218,11 @@ def _calibrate(
     scores, is_evidence = [], []
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
-        forest = fit_forests(seen, wish, seed=seed, scopes=("all",))["all"]
+        fitted = fit_regressions(seen, wish, seed=seed, scopes=("all",))["all"]
         tell_fitted()
         for together in held_back:
             alone = together[0]
-            scores.append(forest.predict(alone.table))
+            scores.append(fitted.predict(alone.table))
             is_evidence.append(alone.shares["all"] > 0 if "all" in alone.shares else np.zeros(len(alone.table), bool))
     return calibrated(np.concatenate(scores), np.concatenate(is_evidence))
 

@@ -214,7 +214,7 @@ def _fit_model(
         table = np.concatenate([example.table for example in labelled])
         for target in _TARGETS:
             values = np.concatenate([example.target(scope, target) for example in labelled])
-            members.append(_fit_ridge(scope, target, table, values))
+            members.append(fit_ridge(scope, target, table, values))
             parameters = {**_TREES, "extra_trees": True}
             add_trees(scope, target, _fit_trees(table, values, parameters, n_trees=_N_TREES, seed=seed))
         grades = np.rint(_GRADES * np.concatenate([example.shares[scope] for example in labelled]))
@@ -227,7 +227,7 @@ def _fit_model(
     return SelectorModel(card, trees)
 
 
-def _fit_ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
+def fit_ridge(scope: AspectScope, target: Target, table: Floats, values: Floats) -> Linear:
     """Return a ridge regression on standardised columns, solved by the normal equations."""
     center, scale = table.mean(axis=0), table.std(axis=0)
     scale[scale < 1e-9] = 1.0  # noqa: PLR2004 - a constant column, up to rounding, says nothing and gets no weight

@@ -2,9 +2,10 @@
 
 import hashlib
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -33,12 +34,25 @@ _ORDER = np.argsort([_PLACE[feature.name] for feature in (*_BLIND, *_LISTENING)]
 
 
 class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
-    """The trees for one wish and scope, in a file beside the card."""
+    """What scores for one wish and scope: trees, in a file beside the card, and weights of a linear model, if any."""
 
     wish: Wish
     scope: AspectScope
     file: str
     sha256: str
+    weights: tuple[float, ...] = ()  # one a feature
+
+
+class Regression(NamedTuple):
+    """Trees and, if there are weights, a linear model: what they predict is added up."""
+
+    forest: Forest
+    weights: tuple[float, ...] = ()
+
+    def predict(self, table: Table) -> Floats:
+        """Return one number a row."""
+        found = self.forest.predict(table)
+        return found + table @ np.array(self.weights) if self.weights else found
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +85,9 @@ class FinderModel:
         self.card = card
         self.forests = forests
         self._columns = [_PLACE[name] for name in card.features]
-        self._members = {(member.wish, member.scope): forests[member.file] for member in card.members}
+        self._members = {
+            (member.wish, member.scope): Regression(forests[member.file], member.weights) for member in card.members
+        }
 
     @property
     def wishes(self) -> frozenset[Wish]:
@@ -85,8 +101,8 @@ class FinderModel:
         """
         if paper.n == 0:
             return np.zeros(0)
-        forest = self._members.get((wish, scope)) or self._members[wish, "all"]
-        return forest.predict(finder_table(paper)[:, self._columns])
+        regression = self._members.get((wish, scope)) or self._members[wish, "all"]
+        return regression.predict(finder_table(paper)[:, self._columns])
 
 
 def finder_columns(query: Query) -> PaperColumns:
@@ -140,10 +156,16 @@ def _require_sound(card: FinderCard) -> None:
     wishes = {member.wish for member in card.members}
     if not wishes or any((wish, "all") not in {(one.wish, one.scope) for one in card.members} for wish in wishes):
         raise ModelError(f"{CARD}: members: expected one of the scope 'all' for each wish")
+    if any(len(one.weights) not in {0, len(card.features)} or not _are_finite(one.weights) for one in card.members):
+        raise ModelError(f"{CARD}: members: expected no weights, or a finite one for each feature")
     if any(not 0 <= card.strengths.get(wish, -1) <= 1 for wish in wishes):
         raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each wish")
     for table in card.calibrations.values():
         numbers = [*table.scores, *table.shares]
         ascends = list(table.scores) == sorted(table.scores) and list(table.shares) == sorted(table.shares)
-        if not numbers or len(table.scores) != len(table.shares) or not ascends or not all(map(math.isfinite, numbers)):
+        if not numbers or len(table.scores) != len(table.shares) or not ascends or not _are_finite(numbers):
             raise ModelError(f"{CARD}: calibrations: expected scores and shares, as many of both, ascending")
+
+
+def _are_finite(numbers: Sequence[float]) -> bool:
+    return all(map(math.isfinite, numbers))
