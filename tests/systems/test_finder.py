@@ -1,6 +1,7 @@
 """A finder reads the hypothesis, tells articles apart, says what its scores mean, and is written and read whole."""
 
 import json
+import operator
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from evidencebench.systems.changed_queries import with_stranger
 from evidencebench.systems.selectors.articles import article_slices
 from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder import SHIPPED, Finder
-from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, load_finder
+from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_columns, finder_table, load_finder
 from evidencebench.training.finder import FinderTraining, calibrated
 from examples import examples
 from strategies import queries
@@ -283,6 +284,17 @@ def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path)
     assert answers.chances(query) is None  # without held-back folds
 
 
+def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_too(own_finder: Path) -> None:
+    model = load_finder(own_finder, card_digest(own_finder))
+    paper = finder_columns(SAMPLE[0].query)
+    table = finder_table(paper).astype(float)
+    for member in model.card.members:
+        assert len(member.weights) == (len(FINDER_FEATURES) if member.wish == "study" else 0)
+        linear = [sum(map(operator.mul, row, member.weights)) for row in table.tolist()]
+        expected = model.forests[member.file].predict(table) + linear
+        assert model.scores(paper, member.wish, member.scope).tolist() == pytest.approx(expected.tolist())
+
+
 def test_too_few_papers_are_refused(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
     with pytest.raises(DataError, match="wish 'study': expected at least 6 papers, got 2"):
@@ -306,6 +318,14 @@ def _card_change(**changes: object) -> Callable[[Path], None]:
     return change
 
 
+def _with_weights(weights: list[float]) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        members = json.loads((folder / "card.json").read_text())["members"]
+        _card_change(members=[one | {"weights": weights} for one in members])(folder)
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
@@ -315,6 +335,7 @@ def _card_change(**changes: object) -> Callable[[Path], None]:
         (_card_change(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
         (_card_change(features=[]), "features: expected some, each once"),
         (_card_change(members=[]), "expected one of the scope 'all' for each wish"),
+        (_with_weights([1.0]), "members: expected no weights, or a finite one for each feature"),
         (_card_change(strengths={"answer": 2, "study": 0}), "expected a number in 0..1 for each wish"),
         (_card_change(calibrations={"answer": {"scores": [2, 1], "shares": [0, 1]}}), "as many of both, ascending"),
     ],
