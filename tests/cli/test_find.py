@@ -246,7 +246,7 @@ def test_the_evidence_is_split_by_what_it_reports(tmp_path: Path) -> None:
     headings = ["Reports a decrease", "Reports no difference", "Does not say"]
     assert [line for line in text.splitlines() if line.startswith(("Reports", "Does"))] == [f"{h}:" for h in headings]
     assert max(map(len, text.splitlines()[1:])) <= 80, "below the page's path"
-    assert all(f"<h4>{heading}</h4>" in page.read_text(encoding="utf-8") for heading in headings)
+    assert all(f"<h3>{heading}</h3>" in page.read_text(encoding="utf-8") for heading in headings)
     (finding,) = json.loads(CliRunner().invoke(cli, [*arguments, "--json"], input=_DIRECTIONS).stdout)["findings"]
     expected = {1: "not said", 2: "decrease", 3: "no difference"}
     assert {row["sentence"]: row["direction"] for row in finding["evidence"]} == expected

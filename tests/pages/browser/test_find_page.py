@@ -151,6 +151,24 @@ def test_pasted_text_is_a_paper_too(page: Page, url: str) -> None:
     expect(page.locator(".sentence.is-evidence")).to_have_count(2)
 
 
+def test_with_the_keyboard_alone_a_typed_text_is_asked(page: Page, url: str) -> None:
+    page.goto(url)
+    page.get_by_label("Hypothesis").focus()
+    page.keyboard.type("Tea lowers blood pressure.")
+    page.keyboard.press("Enter")
+    status = page.get_by_role("status")
+    expect(status).to_have_text("Give a paper first.")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.type("Tea lowered systolic blood pressure by 3.1 mmHg.\nHeart rate did not change.\n")
+    page.keyboard.press("Tab")
+    expect(status).to_have_text("2 sentences found.")
+    for _ in range(5):
+        page.keyboard.press("Tab")
+    expect(page.locator(".evidence-list a:focus")).to_contain_text("3.1 mmHg")
+    page.keyboard.press("Enter")
+    expect(page.locator(".sentence.is-evidence:focus")).to_contain_text("3.1 mmHg")
+
+
 def test_what_the_paper_never_mentions_is_said(page: Page, url: str) -> None:
     _asked(page, url, "Xyzzy harms unrelated cats.")
     told = "Nothing in this paper mentions 'xyzzy', 'harms', 'unrelated' or 'cats'."

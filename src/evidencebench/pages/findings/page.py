@@ -48,25 +48,31 @@ def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
         for rank, found in enumerate(finding.evidence, 1):
             reported = "" if found.direction in {None, ReportedDirection.NOT_SAID} else f" {found.direction}"
             marks[found.sentence].append((place, rank, reported))
-    lists = [part for finding in findings for part in _finding_parts(number, finding, several=len(findings) > 1)]
+    several = len(findings) > 1
+    lists = [
+        part
+        for place, finding in enumerate(findings, 1)
+        for part in _finding_parts(number, finding, hypothesis=place if several else None)
+    ]
     return node(
         "section",
         None,
         node("h2", {"dir": "auto"}, paper.title or paper.name),
         node("p", {"class": "note"}, f"{paper.name} ({paper.format})") if paper.title else None,
         *lists,
-        node("article", {"dir": "auto"}, *_text(number, paper, marks, several=len(findings) > 1)),
+        node("article", {"dir": "auto"}, *_text(number, paper, marks, several=several)),
     )
 
 
-def _finding_parts(number: int, finding: Finding, *, several: bool) -> Iterator[Node]:
-    if several:
-        yield node("h3", {"dir": "auto"}, finding.hypothesis)
+def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> Iterator[Node]:
+    """Yield what was found; ``hypothesis`` is its number from 1 where there are several, as the text's marks say."""
+    if hypothesis is not None:
+        yield node("h3", {"dir": "auto"}, f"{hypothesis}. {finding.hypothesis}")
     if words := told(finding):
         yield node("p", {"class": "told"}, words)
     for heading, of_group in grouped(finding):
         if heading:
-            yield node("h4", None, heading)
+            yield node("h3" if hypothesis is None else "h4", None, heading)
         items = []
         for rank, found in of_group:
             chance = "" if found.chance is None else f"; {chance_text(found.chance)}"

@@ -6,15 +6,15 @@ const EXAMPLE = "Tea lowers blood pressure.";
 const MOST_FILE_BYTES = 64 * 1024 * 1024;
 
 function showFindPage(root) {
-  const state = { file: null, paper: null, answer: null };
+  const state = { file: null, paper: null, answer: null, pasted: "" };
   const status = h("p", { class: "find-status", role: "status" });
   const file = h("input", { type: "file", id: "find-file", onchange: () => file.files[0] && take(file.files[0], file.files[0].name) });
-  const pasted = h("textarea", { id: "find-text", rows: 4, placeholder: "or paste its text here", onpaste: () => setTimeout(takePasted) });
+  const pasted = h("textarea", { id: "find-text", rows: 4, placeholder: "or paste its text here", onpaste: () => setTimeout(takePasted), onchange: takeTyped });
   const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter });
   const wish = h("select", { id: "find-wish" }, ...optionsOf(WISHES));
   const budget = h("input", { id: "find-budget", type: "number", min: 1, max: 100, value: 10, oninput: showAnswer });
   const split = h("input", { id: "find-split", type: "checkbox", onchange: showAnswer });
-  const askButton = h("button", { type: "submit", class: "find-ask", disabled: true }, "Find the evidence");
+  const askButton = h("button", { type: "submit", class: "find-ask" }, "Find the evidence");
   const format = h("select", { id: "find-format" }, ...optionsOf(EXPORTS));
   const exporting = h("div", { class: "find-export", hidden: true }, labelled("Export as", format), h("button", { type: "button", onclick: exportAnswer }, "Export"));
   const answer = h("div", { class: "find-answer" });
@@ -54,7 +54,13 @@ function showFindPage(root) {
   }
 
   function takePasted() {
+    state.pasted = pasted.value;
     if (pasted.value.trim()) take(new Blob([pasted.value]), "the pasted text");
+  }
+
+  // Called when the box is left.
+  function takeTyped() {
+    if (pasted.value !== state.pasted) takePasted();
   }
 
   async function take(content, name) {
@@ -72,7 +78,6 @@ function showFindPage(root) {
     }
     marked = foundPaper(state.paper);
     text.replaceChildren(marked.article);
-    askButton.disabled = false;
     showAnswer();
     announce(status, `${state.paper.title || name}: ${state.paper.format}, ${counted(state.paper.sentences.length, "sentence")}.`);
     if (hypothesis.value.trim()) await ask();
