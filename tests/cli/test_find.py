@@ -229,6 +229,9 @@ def test_a_file_without_hypotheses_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     result = CliRunner().invoke(cli, ["find", "--hypotheses", str(tmp_path / "empty.txt"), "-"], input=_TEXT)
     assert "expected 1 to 1,000 hypotheses, one a line, got 0" in str(result.exception)
+    (tmp_path / "latin.txt").write_bytes(b"Tea helps.\nCaf\xe9 too.\n")
+    result = CliRunner().invoke(cli, ["find", "--hypotheses", str(tmp_path / "latin.txt"), "-"], input=_TEXT)
+    assert "latin.txt: line 2: expected UTF-8 text, got the byte 0xe9" in str(result.exception)
 
 
 _DIRECTIONS = """\

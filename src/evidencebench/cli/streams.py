@@ -1,10 +1,13 @@
-"""The standard streams: replaced where they are closed, and safe to write to when nobody reads."""
+"""The standard streams: replaced where they are closed, read whole, and safe to write to when nobody reads."""
 
 import io
 import os
 import select
 import sys
 from typing import TYPE_CHECKING
+
+from evidencebench.errors import UnreadableError
+from evidencebench.storage.reading import MOST_BYTES, read_stream
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -31,6 +34,14 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def read_standard_input(*, at_most: int = MOST_BYTES) -> bytes:
+    """Return all bytes of standard input; raises `UnreadableError`."""
+    try:
+        return read_stream(sys.stdin.buffer, at_most=at_most)
+    except OSError as error:
+        raise UnreadableError(f"standard input: cannot be read: {error.strerror}") from error
 
 
 def reader_has_left() -> bool:

@@ -1,6 +1,5 @@
 """Files of hypotheses to ask instead of a data set's own: instance id -> text, as JSON, JSON Lines or CSV."""
 
-import codecs
 import csv
 import io
 import json
@@ -9,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.errors import DataError, FormatError, UnreadableError
-from evidencebench.storage.reading import read_whole
+from evidencebench.errors import DataError, FormatError
+from evidencebench.storage.text_file import read_text
 from evidencebench.storage.whole_file import whole_file
 
 _FORMS = '.json ({"ID": "text", ...}), .jsonl ({"id": ..., "hypothesis": ...} a line) or .csv (columns id, hypothesis)'
@@ -26,12 +25,7 @@ def read_hypotheses(path: Path, dataset: Dataset, limit: int | None = None) -> d
     """
     if path.suffix not in _READERS:
         raise FormatError(f"{path}: expected hypotheses in a file with the suffix {_FORMS}, got '{path.suffix}'")
-    try:
-        text = read_whole(path).removeprefix(codecs.BOM_UTF8).decode()
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"{path}: expected text in UTF-8: {error}") from error
+    text = read_text(path)
     try:
         found = _each_once(_READERS[path.suffix](text))
     except FormatError as error:

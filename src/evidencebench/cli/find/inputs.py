@@ -1,14 +1,14 @@
 """What `find` is asked about: papers from files, folders and standard input; hypotheses from a file."""
 
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from evidencebench.cli.streams import read_standard_input
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.fetching import INDEX_NAME
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all, read_all_content
-from evidencebench.storage.reading import read_stream, read_whole
+from evidencebench.storage.text_file import read_text
 
 STANDARD_INPUT = "-"
 MOST_HYPOTHESES = 1_000
@@ -40,22 +40,12 @@ def read_papers(name: str) -> list[Paper | UnreadableError]:
     """Return each paper of a file, or of standard input, or why it cannot be read; raises `UnreadableError`."""
     if name != STANDARD_INPUT:
         return read_all(Path(name))
-    try:
-        content = read_stream(sys.stdin.buffer)
-    except OSError as error:
-        raise UnreadableError(f"standard input: cannot be read: {error.strerror}") from error
-    return read_all_content(content, name="standard input")
+    return read_all_content(read_standard_input(), name="standard input")
 
 
 def read_hypotheses(path: Path) -> tuple[str, ...]:
     """Return the hypotheses of a text file, one a line, each once; raises `UnreadableError` where it has none."""
-    try:
-        text = read_whole(path).decode("utf-8-sig")
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"{path}: expected UTF-8 text, one hypothesis a line; {error.reason}") from error
-    found = tuple(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+    found = tuple(dict.fromkeys(filter(None, map(str.strip, read_text(path).splitlines()))))
     if not 0 < len(found) <= MOST_HYPOTHESES:
         raise UnreadableError(f"{path}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {len(found):,}")
     return found

@@ -1,6 +1,5 @@
 """``evidencebench papers fetch``."""
 
-import sys
 import textwrap
 import time
 from collections.abc import Sequence
@@ -13,11 +12,12 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, prose_width
+from evidencebench.cli.streams import read_standard_input
 from evidencebench.errors import DataError
 from evidencebench.papers.europe_pmc import BASE_URL, EuropePmc
 from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, fetch_papers, missing_papers
 from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id, public_ids
-from evidencebench.storage.reading import read_stream, read_whole
+from evidencebench.storage.text_file import decoded, read_text
 from evidencebench.tables import printable
 from evidencebench.web.fetch import require_web_address
 from evidencebench.wording import counted
@@ -120,15 +120,13 @@ def command(
 
 
 def _ids_of(path: Path) -> list[PublicId]:
-    name = "standard input" if str(path) == "-" else str(path)
-    try:
-        if str(path) == "-":
-            content = read_stream(sys.stdin.buffer, at_most=_MOST_IDS_BYTES, name=name)
-        else:
-            content = read_whole(path, at_most=_MOST_IDS_BYTES)
-    except OSError as error:
-        raise DataError(f"{name}: cannot be read: {error.strerror}") from error
-    return public_ids(content.decode("utf-8-sig", errors="replace").splitlines(), name=name)
+    if str(path) == "-":
+        name = "standard input"
+        text = decoded(read_standard_input(at_most=_MOST_IDS_BYTES), name=name)
+    else:
+        name = str(path)
+        text = read_text(path, at_most=_MOST_IDS_BYTES)
+    return public_ids(text.splitlines(), name=name)
 
 
 def _wait(seconds: float) -> None:

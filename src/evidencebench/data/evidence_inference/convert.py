@@ -27,7 +27,7 @@ from evidencebench.errors import DataError, UnreadableError
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read
 from evidencebench.query import Query
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.text_file import read_text
 
 _Read = TypeVar("_Read")
 
@@ -165,12 +165,7 @@ def _paper(folder: TrialFolder, pmcid: str, report: ConversionReport) -> Placing
 
 
 def _read_plain(path: Path) -> TrialText:
-    try:
-        return read_trial_text(read_whole(path).decode(), str(path))
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"{path}: expected UTF-8 text, got the byte 0x{error.object[error.start]:02x}") from error
+    return read_trial_text(read_text(path), str(path))
 
 
 def _instance(

@@ -12,7 +12,7 @@ from evidencebench.data.evidence_inference.records import (
     read_prompts,
 )
 from evidencebench.errors import DataError, UnreadableError
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.text_file import read_text
 
 PaperFormat = Literal["nxml", "txt"]
 SplitName = Literal["train", "validation", "test"]
@@ -61,11 +61,9 @@ def prompts_of(folder: TrialFolder, split: SplitName | None) -> list[TrialPrompt
         return prompts
     path = folder.prompts.parent / "splits" / f"ev2_{split}_article_ids.txt"
     try:
-        articles = {line.strip().removeprefix("PMC") for line in read_whole(path).decode().split()}
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnreadableError(
-            f"{path}: cannot be read: {error}; leave --split out, or put the published split there"
-        ) from error
+        articles = {word.removeprefix("PMC") for word in read_text(path).split()}
+    except UnreadableError as error:
+        raise UnreadableError(f"{error}; leave --split out, or put the published split there") from error
     chosen = [prompt for prompt in prompts if prompt.pmcid in articles]
     if not chosen:
         raise DataError(f"{path}: expected ids of papers that have prompts, got {len(articles)} ids and none of them")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from evidencebench.errors import FormatError, UnreadableError
-from evidencebench.storage.reading import read_whole
+from evidencebench.errors import FormatError
+from evidencebench.storage.text_file import read_text
 
 Direction = Literal["significantly increased", "significantly decreased", "no significant difference"]
 """What a trial found of an outcome, under the intervention as compared with the comparator."""
@@ -110,12 +110,7 @@ def read_annotations(path: Path) -> list[Annotation]:
 
 def _rows(path: Path, *columns: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each row, for messages, and its cells by column; cells may hold line breaks."""
-    try:
-        text = read_whole(path).decode("utf-8-sig")
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"{path}: expected UTF-8 text, got the byte 0x{error.object[error.start]:02x}") from error
+    text = read_text(path)
     before = csv.field_size_limit(_MOST_CELL_CHARACTERS)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""))
