@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.read import MOST_SENTENCES, read_content
+from evidencebench.papers.read import LONGEST_SENTENCE, MOST_SENTENCES, read_content
 from evidencebench.papers.refusal import text_of
 
 _SENTENCES = "Tea lowered it by 3 mmHg.\nNo harm was seen (p < 0.05).\nWe asked 120 adults.\n"
@@ -106,3 +106,10 @@ def test_no_real_paper_is_refused() -> None:
 def test_more_sentences_than_a_paper_has_are_refused() -> None:
     with pytest.raises(UnreadableError, match="expected at most 50,000 sentences, got 50,001; a paper has hundreds"):
         read_content(b"Tea.\n" * (MOST_SENTENCES + 1), name="tea.txt")
+
+
+def test_a_sentence_longer_than_any_paper_is_refused() -> None:
+    with pytest.raises(
+        UnreadableError, match="sentences of at most 100,000 characters, got one of 100,003; it may be data"
+    ):
+        read_content(b"tea " * (LONGEST_SENTENCE // 4) + b"end", name="tea.txt")

@@ -21,6 +21,9 @@ from evidencebench.wording import counted
 MOST_SENTENCES = 50_000
 """The most sentences of one paper: the time that many systems take grows with their square."""
 
+LONGEST_SENTENCE = 100_000
+"""The most characters of one sentence; a whole paper without any stop has fewer."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaperReader:
@@ -60,8 +63,8 @@ def read(path: Path, *, abstract_suffices: bool = False) -> Paper:
     Raises
     ------
     UnreadableError
-        If the file cannot be read, no reader takes it, it has several papers, metadata only, or more than
-        `MOST_SENTENCES`.
+        If the file cannot be read, no reader takes it, it has several papers, metadata only, more than
+        `MOST_SENTENCES`, or one longer than `LONGEST_SENTENCE`.
     """
     return _only(read_all(path, abstract_suffices=abstract_suffices), str(path))
 
@@ -97,6 +100,12 @@ def _checked(paper: Paper | UnreadableError, *, needs_body: bool) -> Paper | Unr
         return UnreadableError(
             f"{paper.name}: expected at most {MOST_SENTENCES:,} sentences, got {len(paper.sentences):,}; a paper has "
             "hundreds: ask about its papers or parts one by one"
+        )
+    longest = max(map(len, paper.sentences))
+    if longest > LONGEST_SENTENCE:
+        return UnreadableError(
+            f"{paper.name}: expected sentences of at most {LONGEST_SENTENCE:,} characters, got one of {longest:,}; it "
+            "may be data and no text: give the text of a paper"
         )
     return paper
 
