@@ -209,6 +209,20 @@ def test_tables_captions_references_and_notes_are_left_out_and_counted() -> None
     assert paper.loss.share_kept == 1
 
 
+def test_the_cells_of_a_table_in_the_type_of_the_text_are_left_out() -> None:
+    sheet = Sheet()
+    y = sheet.paragraph(72, _begin(sheet), " ".join(sentences(4))) + 14
+    sheet.line(120, y, "Table 1: Pressure by group at the end.")
+    for row in (("Group", "Before", "After"), ("Tea", "140.1", "131.2"), ("Water", "141.0", "140.3")):
+        y += 13
+        for x, cell in zip((160, 260, 340), row, strict=True):
+            sheet.line(x, y, cell)
+    sheet.paragraph(72, y + 28, " ".join(sentences(4, start=5)))
+    paper = _read(sheet)
+    assert paper.sentences[-8:] == tuple(sentences(8))
+    assert paper.loss.left_out["table"].n_characters == len("Table1:Pressurebygroupattheend.GroupBeforeAfter") + 28
+
+
 def test_sections_have_the_levels_of_their_numbers_or_of_their_type() -> None:
     for numbers, sizes in ((("1 ", "2 ", "2.1 ", "2.2 ", "3 "), (10,) * 5), (("",) * 5, (14, 14, 12, 12, 14))):
         sheet = Sheet()

@@ -37,7 +37,7 @@ _LEAST_TITLE_WORDS = 4
 _LONGEST_PLAIN_NAME = 4  # words of a heading that may look like the text below it
 _LEAST_SMALL = 0.5  # the share of words in small letters in sentences
 _LEAST_CAPITALS = 4
-_PROSE_WIDTH = 0.6  # of the column
+_PROSE_WIDTH = 0.6  # of the usual column
 
 
 class PartRole(StrEnum):
@@ -77,6 +77,7 @@ class _Reading:
     def __init__(self, paragraphs: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -> None:
         self._paragraphs, self._styles = paragraphs, styles
         self._body = _body_style(paragraphs)
+        self._width = _usual_width(paragraphs, self._body)
         self._title = _title(paragraphs, self._body, styles)
         headings = [one for one in paragraphs if one is not self._title and _is_heading(one, self._body, styles)]
         self._levels = _levels(headings, styles)
@@ -119,7 +120,7 @@ class _Reading:
         if level and (found := self._heading(paragraph, level)):
             return found
         if not level and self._state is PartRole.AUTHORS:
-            self._state = self._front(text, is_prose=_is_prose(paragraph, self._body))
+            self._state = self._front(text, is_prose=_is_prose(paragraph, self._body, self._width))
         is_running = self._state in (PartRole.ABSTRACT, PartRole.BODY) and not self._is_headed
         usual = min(self._body.size, self._size or self._body.size)
         is_note = is_running and paragraph.style.size < usual - _SMALLER
@@ -133,7 +134,7 @@ class _Reading:
             return PartRole(what)
         is_known = section_of(text) or number_of(text) or _rank(paragraph, self._styles) in self._ranks
         is_heading = level and is_known and paragraph.style.size >= self._body.size - _SMALLER
-        if is_heading or _is_prose(paragraph, self._body):
+        if is_heading or _is_prose(paragraph, self._body, self._width):
             self._float = None
         return self._float
 
@@ -270,10 +271,19 @@ def _rank(heading: PrintedParagraph, styles: Sequence[TypeStyle]) -> _Rank:
     return -round(heading.style.size), not heading.text.isupper(), not is_bold, is_italic
 
 
-def _is_prose(paragraph: PrintedParagraph, body: TypeStyle) -> bool:
-    """Say whether it is running text, and no cell or label: in the body's size, and as wide as its column."""
+def _usual_width(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> float:
+    """Return the width of the columns that hold most of the text, in points."""
+    counts: Counter[int] = Counter()
+    for paragraph in paragraphs:
+        for line in paragraph.lines:
+            if line.style == body:
+                counts[round(line.column[1] - line.column[0])] += len(line.glyphs)
+    return counts.most_common(1)[0][0]
+
+
+def _is_prose(paragraph: PrintedParagraph, body: TypeStyle, width: float) -> bool:
+    """Say whether it is running text, and no cell or label: in the body's size, and as wide as columns are."""
     if paragraph.style.size < body.size - _SMALLER:
         return False
-    widest = max(paragraph.lines, key=lambda line: line.right - line.left)
-    width = widest.column[1] - widest.column[0]
-    return len(paragraph.text) > _LEAST_PROSE or widest.right - widest.left > _PROSE_WIDTH * width
+    widest = max(line.right - line.left for line in paragraph.lines)
+    return len(paragraph.text) > _LEAST_PROSE or widest > _PROSE_WIDTH * width
