@@ -140,6 +140,14 @@ def test_without_a_system_the_finder_answers_and_says_how_likely_each_sentence_i
     assert "'About 7 in 10' means: of the sentences with such a score" in _found("-")[1]
 
 
+def test_no_sentence_of_a_paper_is_a_formula_of_a_spreadsheet() -> None:
+    hostile = '=HYPERLINK("http://a","Tea lowers blood pressure.")'
+    _, output = _found("-", "--system", "lead", "--format", "csv", text=f"{hostile}\nTea = blood.\n")
+    assert [row["text"] for row in csv.DictReader(io.StringIO(output))] == [f"'{hostile}", "Tea = blood."]
+    _, output = _found("-", "--system", "lead", "--json", text=f"{hostile}\nTea = blood.\n")
+    assert json.loads(output)["findings"][0]["evidence"][0]["text"] == hostile
+
+
 def test_what_the_paper_never_mentions_is_said() -> None:
     result = CliRunner().invoke(cli, ["find", "Tea lowers blood pressure of cats.", "-"], input=_TEXT)
     warning, _, sentences = result.output.partition("\n\n")

@@ -30,16 +30,21 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     rows: list[Sequence[Cell]] = []
     for finding in findings:
         paper, note = finding.paper, told(finding)
-        head = (printable(paper.name), paper.title, finding.hypothesis)
+        head = (_as_cell(printable(paper.name)), _as_cell(paper.title), _as_cell(finding.hypothesis))
         for rank, found in enumerate(finding.evidence, 1):
             place = found.place
-            where = (" > ".join(place.section), place.paragraph + 1, place.page)
+            where = (_as_cell(" > ".join(place.section)), place.paragraph + 1, place.page)
             shown = rank if finding.ordered else None
             chance = None if found.chance is None else f"{found.chance:.3f}"
-            rows.append((*head, shown, found.sentence, *where, chance, found.direction, found.text, note))
+            rows.append((*head, shown, found.sentence, *where, chance, found.direction, _as_cell(found.text), note))
         if not finding.evidence:
             rows.append((*head, *(None,) * 8, note))
     return Table(columns=_COLUMNS, rows=rows)
+
+
+def _as_cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: behind an apostrophe where it begins like one."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def findings_ris(findings: Sequence[Finding]) -> str:
