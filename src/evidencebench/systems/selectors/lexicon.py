@@ -44,6 +44,18 @@ _PHRASES = [(phrase, number) for number, cue in enumerate(CUES) for phrase in cu
 _PATTERNS = [(re.compile(cue.pattern), number) for number, cue in enumerate(CUES) if cue.pattern]
 _DIGIT = re.compile(r"\d")
 
+# Questions, aims, and what nobody knows yet; searched in lower case.
+_ASKING = re.compile(
+    r"\b(?:whether|unknown|unclear|uncertain|controversial|future|hypothesi[sz]ed?"
+    r"|(?:not|little|less|poorly) (?:is |been |yet |well |fully )?(?:known|clear|understood|established|certain)"
+    r"|(?:aim|objective|purpose|goal)s? (?:of|was|is|were|are)|aim(?:s|ed)? to|we (?:sought|wished|wanted|set out))\b"
+)
+_AFTER_QUESTION = " .\"')]\u2019\u201d"
+_AIMING = re.compile(  # at the beginning, such as "Objective: to compare"
+    r"(?:[a-z]{1,20}\W{1,3})?to (?:analy[sz]e|assess|compare|describe|determine|establish|estimate|evaluate|examine"
+    r"|explore|find|identify|investigate|measure|quantify|study|test|understand|verify)\b"
+)
+
 
 @lru_cache(maxsize=1 << 16)
 def _cues_of(word: str) -> tuple[int, ...]:
@@ -75,3 +87,17 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
             for pattern, number in _PATTERNS:
                 row[number] += sum(1 for _ in pattern.finditer(sentence))
     return counts
+
+
+def asks(sentence: str) -> bool:
+    """Tell whether a sentence asks, names an aim, or says that something is not known: it reports no finding.
+
+    >>> asks("It is not known whether tea lowers pressure."), asks("Tea lowered pressure.")
+    (True, False)
+    """
+    lower = sentence.lower()
+    return (
+        lower.rstrip(_AFTER_QUESTION).endswith("?")
+        or _AIMING.match(lower) is not None
+        or _ASKING.search(lower) is not None
+    )

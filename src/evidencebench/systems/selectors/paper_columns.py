@@ -11,7 +11,7 @@ from evidencebench.query import Kind, Query
 from evidencebench.systems.retrievers.bm25 import BM25
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.retrievers.tokens import tokens
-from evidencebench.systems.selectors.lexicon import CUES, count_cues
+from evidencebench.systems.selectors.lexicon import CUES, asks, count_cues
 from evidencebench.systems.selectors.relevance import PaperWords, Relevance
 from evidencebench.systems.selectors.rhetorical_roles import Role, roles_of, runs_of
 from evidencebench.systems.selectors.similarity import WordSimilarity
@@ -138,6 +138,11 @@ class PaperColumns:
         columns = [number for number, cue in enumerate(CUES) if cue.name in EVIDENCE_CUES]
         sums: Floats = np.log1p(self.cues[:, columns]).sum(axis=1)
         return sums
+
+    @cached_property
+    def asks(self) -> Flags:
+        """True for a sentence that asks, names an aim, or says that something is not known."""
+        return np.array([asks(sentence) for sentence in self.query.sentences], dtype=bool)
 
     @cached_property
     def n_characters(self) -> Floats:

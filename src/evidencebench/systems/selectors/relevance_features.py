@@ -1,6 +1,5 @@
 """The features that listen: how a sentence and what stands around it speak of each part of the hypothesis."""
 
-import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -13,16 +12,6 @@ from evidencebench.systems.selectors.relevance import PARTS, Part, windowed
 
 _NUMBER_OF_CUE = {cue.name: number for number, cue in enumerate(CUES)}
 _FINDING_CUES = ("p_value", "significance", "comparison", "increase", "decrease", "interval", "ratio", "negation")
-# Wording of questions, of aims, and of what nobody knows yet.
-_ASKS = re.compile(
-    r"\?\W{0,3}$"
-    r"|\b(?:whether|unknown|unclear|uncertain|controversial|future|hypothesi[sz]ed?"
-    r"|(?:not|little|less|poorly) (?:is |been |yet |well |fully )?(?:known|clear|understood|established|certain)"
-    r"|(?:aim|objective|purpose|goal)s? (?:of|was|is|were|are)|aim(?:s|ed)? to|we (?:sought|wished|wanted|set out))\b"
-    r"|^(?:[A-Za-z]{1,20}\W{1,3})?to (?:analy[sz]e|assess|compare|describe|determine|establish|estimate|evaluate"
-    r"|examine|explore|find|identify|investigate|measure|quantify|study|test|understand|verify)\b",
-    re.IGNORECASE,
-)
 _NEAR, _WIDE, _WIDER = 3, 10, 40
 _BEST = 3
 
@@ -55,14 +44,9 @@ def _cue(paper: PaperColumns, name: str) -> Floats:
     return counts
 
 
-def asks(paper: PaperColumns) -> Floats:
-    """Return 1 for a sentence that asks, names an aim, or says that something is not known; else 0."""
-    return np.array([float(_ASKS.search(sentence) is not None) for sentence in paper.query.sentences])
-
-
 def _finding(paper: PaperColumns) -> Floats:
     sums: Floats = np.sum([np.minimum(1.0, _cue(paper, name)) for name in _FINDING_CUES], axis=0)
-    return sums * (1.0 - asks(paper))
+    return sums * ~paper.asks
 
 
 def _match(paper: PaperColumns) -> Floats:
@@ -134,7 +118,10 @@ _RELEVANCE: Mapping[str, tuple[str, Column]] = {
         "`intervention_held` times `comparator_held`.",
         lambda paper: paper.relevance.held["intervention"] * paper.relevance.held["comparator"],
     ),
-    "asks": ("1 where it asks, names an aim, or says that something is not known.", asks),
+    "asks": (
+        "1 where it asks, names an aim, or says that something is not known.",
+        lambda paper: paper.asks.astype(float),
+    ),
     "finding": (
         "How many of eight cues that report a comparison or a test it holds, dampened; 0 where it asks.",
         _finding,
