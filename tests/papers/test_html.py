@@ -184,6 +184,25 @@ def test_a_part_of_a_page_is_a_page_too(beginning: str) -> None:
     assert read_content(f"{beginning}{_BODY}".encode(), name="tea.txt").format == "HTML"
 
 
+def test_paragraphs_of_divisions_are_read_without_captions_and_recommended_articles() -> None:
+    page = """<html><body><article><h1>Tea</h1><section class="html-abstract"><h2>Abstract</h2>
+    <div class="html-p">Tea is drunk and liked.</div><div class="c-article-recommendations"><h3>Similar content</h3>
+    <p>Milk and you.</p></div></section><section><h2>1. Methods</h2><div class="html-p">Adults of these groups came:
+    <ul><li>Men.</li></ul></div><div><b>Table 1.</b> Cups of tea by group of the trial.</div></section>
+    <section><h2>2. Results</h2><div>Pressure fell in the group that had tea, and it did not fall in the other one of
+    the two groups of the trial that was done in the winter of that year.</div><p>Figure 1. A cup.</p></section>
+    </article></body></html>"""
+    paper = read_content(page.encode(), name="tea.html")
+    assert [text for _, _, text in outline(paper)][:6] == [
+        *("Tea", "Abstract", "Tea is drunk and liked.", "1. Methods", "Adults of these groups came:", "Men.")
+    ]
+    assert {sort: one.n_elements for sort, one in paper.loss.left_out.items()} == {
+        "figure": 1,
+        "navigation": 1,
+        "table": 1,
+    }
+
+
 def test_old_tables_that_hold_the_page_are_read() -> None:
     page = f"<html><table><tr><td>Menu</td><td><h2>Methods</h2>{_BODY}<table><tr><td>1</table></td></tr></table></html>"
     paper = read_content(page.encode(), name="tea.html")

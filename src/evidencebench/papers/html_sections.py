@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from evidencebench.papers.captions import captioned
 from evidencebench.papers.html_parts import names_of, sort_left_out, sort_of_section
 from evidencebench.papers.html_tree import BLOCKS, HEADINGS
 from evidencebench.papers.losses import LossCount
@@ -10,13 +11,13 @@ from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.section_titles import Outline, is_abstract_title
 
 _PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
-_ABSTRACT_NAMES = frozenset({"abstract", "article-abstract", "abstract-content"})
+_ABSTRACT_NAMES = frozenset({"abstract", "article-abstract", "abstract-content", "html-abstract"})
 _TEX_NAMES = frozenset({"mathjax-tex", "tex-math"})
 # A link to a place of the page is a reference; to one of these, not to the literature.
 _ELSEWHERE = re.compile(r"fig|tab|sec|equ|fn|supp|app|media|box|^[tfs]\d", re.IGNORECASE)
 _SIGNS = frozenset("#\u00a7\u00b6\u221e\U0001f517") | {""}  # of links from a heading to itself
 _MOST_LINKED = 0.8  # of the characters of a paragraph
-_SENTENCES = re.compile(r"[.!?][\"'\u2019\u201d)\]]*$")
+_SENTENCES = re.compile(r"[.!?:][\"'\u2019\u201d)\]]*$")
 _LEAST_SENTENCE, _LEAST_IN_SECTION = 60, 20
 # Text before the abstract is about the authors, unless it is as long as an article.
 _MOST_FRONT_MATTER, _MOST_BEFORE = 3000, 50  # characters, paragraphs
@@ -160,7 +161,7 @@ class SectionFinder:
         if not text:
             return
         around = self._around
-        if sort := self._left_out:
+        if sort := self._left_out or captioned(text):
             self._count_out(sort, paragraph)
         elif self._is_menu(paragraph):
             self._count_out("navigation", paragraph)

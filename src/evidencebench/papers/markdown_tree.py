@@ -11,7 +11,6 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from evidencebench.papers.captions import captioned
 from evidencebench.papers.markdown_marks import MARKS, read_marks
 from evidencebench.papers.markup_tree import Characters, Element
 
@@ -59,8 +58,7 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
             block = _MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after)
             is_below = body.children and isinstance(last := body.children[-1], Element) and last.tag == "table"
             is_table = _GRID_TABLE.match(after.content) or (is_below and after.content.startswith(": "))
-            sort = "table" if is_table else captioned(block.text) if block.tag == "p" else None
-            body.children.append(Element(sort, children=block.children) if sort else block)
+            body.children.append(Element("table", children=block.children) if is_table else block)
             until = stop
     return body
 
