@@ -196,6 +196,25 @@ Figure 1A shows a cup.
 """
 
 
+def test_headings_are_told_by_bold_type_and_levels_by_numbers_where_marks_do_not_say() -> None:
+    flat = "## Tea\n\n## 1. Methods\n\n## 1.1. People\n\nTen **came**.\n\n## 2. Results\n\nIt fell.\n"
+    assert outline(read_content(flat.encode(), name="tea.md"))[2:] == [
+        ("1. Methods", "section", "1.1. People"),
+        ("1. Methods/1.1. People", "normal", "Ten came."),
+        ("", "section", "2. Results"),
+        ("2. Results", "normal", "It fell."),
+    ]
+    bold = "**Abstract**\n\nTea is hot.\n\n**Methods:**\n\n**Ten** adults **came**.\n\n**No heading**\n\nIt fell.\n"
+    assert outline(read_content(bold.encode(), name="tea.md")) == [
+        ("", "section", "Abstract"),
+        ("Abstract", "abstract", "Tea is hot."),
+        ("", "section", "Methods:"),
+        ("Methods", "normal", "Ten adults came."),
+        ("Methods", "normal", "No heading"),
+        ("Methods", "normal", "It fell."),
+    ]
+
+
 def test_markdown_made_of_a_pdf_is_read_without_its_captions() -> None:
     paper = read_content(_OF_A_PDF.encode(), name="tea.md")
     assert paper.title == "Tea and Pressure"

@@ -7,7 +7,7 @@ from evidencebench.papers.decoding import decoded
 from evidencebench.papers.html import paper_of_page
 from evidencebench.papers.html_tree import HEADINGS
 from evidencebench.papers.layout import Layout, layout_of
-from evidencebench.papers.markdown_tree import parse_markdown
+from evidencebench.papers.markdown_tree import parse_markdown, with_levels
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.plain import LABELLED
@@ -53,7 +53,7 @@ def read_markdown(content: bytes, name: str) -> Paper:
             "about a hundred thousand: ask about its papers or parts one by one"
         )
     front = _FRONT_MATTER.match(text)
-    body = parse_markdown(text, start=front.end() if front else 0)
+    body = with_levels(parse_markdown(text, start=front.end() if front else 0))
     given = _TITLE.search(text, 0, front.end()) if front else None
     if given:
         start, stop = given.span("title")

@@ -11,10 +11,13 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from evidencebench.papers.html_tree import HEADINGS
 from evidencebench.papers.markdown_marks import MARKS, read_marks
 from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.section_titles import is_known_title, number_of
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_LOWEST = "h6"  # the level of a line in bold that is a known title
 _WHOLE = {"table_open": "table", "fence": "pre", "code_block": "pre", "html_block": "html-block"}
 # Type of a mark -> the element of a web page; others are dropped.
 _MARKED = {"display_formula": "display-formula", "formula": "span", "footnote": "footnote", "sup": "sup", "sub": "sub"}
@@ -58,9 +61,32 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
             block = _MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after)
             is_below = body.children and isinstance(last := body.children[-1], Element) and last.tag == "table"
             is_table = _GRID_TABLE.match(after.content) or (is_below and after.content.startswith(": "))
-            body.children.append(Element("table", children=block.children) if is_table else block)
+            is_heading = _is_bold(after) and is_known_title(block.text)
+            tag = "table" if is_table else _LOWEST if is_heading else block.tag
+            body.children.append(Element(tag, block.attributes, block.children))
             until = stop
     return body
+
+
+def _is_bold(inline: Token) -> bool:
+    """Say whether a line is bold as a whole."""
+    sorts = [child.type for child in inline.children or () if child.type != "text" or child.content.strip()]
+    return sorts[:1] == ["strong_open"] and sorts.index("strong_close") == len(sorts) - 1
+
+
+def with_levels(body: Element) -> Element:
+    """Return a body with the levels of headings as their numbers say, where all but a first one are of one level."""
+    headings = [one for one in body.elements if one.tag in HEADINGS][1:]
+    if len({one.tag for one in headings}) != 1:
+        return body
+    deeper = {id(one): max(0, len(number_of(one.text)) - 1) for one in headings}
+    children = [
+        Element(HEADINGS[min(HEADINGS.index(one.tag) + deeper[id(one)], 5)], one.attributes, one.children)
+        if isinstance(one, Element) and deeper.get(id(one))
+        else one
+        for one in body.children
+    ]
+    return Element(body.tag, children=children)
 
 
 def _tables_of_pandoc(text: str, lines: list[int]) -> dict[int, int]:
