@@ -253,7 +253,10 @@ def test_an_article_without_its_text_is_refused_as_metadata_only(body: str, tmp_
     ("content", "message"),
     [
         (b"<article/>", "got metadata only: no text"),
-        (b"<PubmedArticleSet><PubmedArticle><Title>x</Title></PubmedArticle></PubmedArticleSet>", "got metadata only"),
+        (
+            b"<PubmedArticleSet><PubmedArticle><Article>x</Article></PubmedArticle></PubmedArticleSet>",
+            "XML of PubMed: expected",
+        ),
         (b"<?xml version='1.0'?><note><p>Tea</p></note>", "got XML that begins with <note>"),
         (b"<article><body><p>Tea", "the file is cut off"),
     ],

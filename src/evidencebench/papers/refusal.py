@@ -19,6 +19,10 @@ _BEGINNINGS = (
     (b"BZh", "packed by bzip2", "unpack it first with bunzip2"),
     (b"\xfd7zXZ\x00", "packed by xz", "unpack it first with unxz"),
     (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it first with unzstd"),
+    *(
+        (beginning, "a picture", "recognise its text first, as with tesseract")
+        for beginning in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*")
+    ),
 )
 
 _HEAD_BYTES = 4096
@@ -35,6 +39,8 @@ _TAGGED_SHARE = 0.25
 
 # The first command; formulas taken from a page can hold a whole document, so that one further below proves nothing.
 _LATEX = re.compile(r"(?:\s|%[^\n]*+)*+\\(?:documentclass|documentstyle|begin\{document\}|usepackage|input\{)")
+# Records of papers: RIS, the format of PubMed, BibTeX.
+_RECORD = re.compile(r"\s*(?:TY {1,2}- \S|PMID- ?\d|@[A-Za-z]+\s*\{[^\s,]*,)")
 _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
 
 
@@ -74,6 +80,8 @@ def _require_plain(text: str, name: str) -> None:
         raise _refusal(name, "markup, as XML and HTML are", "take its text out first")
     if _OBJECT.match(text) or _is_json(text) or sum(map(_is_json, lines)) > len(lines) / 2:
         raise _refusal(name, "JSON", "write its text as plain text first")
+    if _RECORD.match(text):
+        raise metadata_only(name, "RIS, BibTeX or the format of PubMed", "records of papers")
     if _LATEX.match(text):
         raise _refusal(name, "LaTeX", "take its text out first, as with detex")
 

@@ -28,14 +28,14 @@ def is_xml_paper(content: bytes) -> bool:
 def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
     """Return each paper of an XML file, or why it cannot be read; raises `UnreadableError` if it has none."""
     root = parse_xml(content, name=name)
+    if root.first("pubmedarticle", "pubmedbookarticle", "medlinecitation"):
+        raise metadata_only(name, "XML of PubMed", "titles and abstracts")
     if articles := articles_in(root):
         return _read_each(articles, [ids_of_article(article) for article in articles], read_article, name)
     if papers := ([root] if root.tag == "tei" else list(root.all("tei"))):
         return _read_each(papers, [{} for _ in papers], read_tei, name)
     if root.first("passage"):
         return read_bioc_xml(root, name)
-    if root.first("pubmedarticle", "pubmedbookarticle", "medlinecitation"):
-        raise metadata_only(name, "XML of PubMed", "titles and abstracts")
     raise UnreadableError(
         f"{name}: expected a paper in JATS, TEI or BioC, got XML that begins with <{root.tag}>; give its JATS or PDF"
     )
