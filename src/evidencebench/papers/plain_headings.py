@@ -2,9 +2,11 @@
 
 import re
 
+from evidencebench.papers.captions import captioned
 from evidencebench.papers.section_titles import is_known_title, level_of, number_of
 
 _STOPPED = re.compile(r"[.!?,;:]$")
+_NOT_TITLES = re.compile(r"key ?-?words?\s*:", re.IGNORECASE)
 _MOST_WORDS = 12
 _LEAST_LETTERS = 4
 # What follows a heading: a line that ends as text does, or a long one. Cells of tables are neither.
@@ -42,7 +44,8 @@ class HeadingFinder:
         words = line.split()
         is_titled = line[0].isupper() and sum(map(str.isalpha, line)) >= _LEAST_LETTERS
         leads_on = len(after) >= _LEAST_TEXT or bool(_STOPPED.search(after)) or is_known_title(after)
-        return (is_titled or is_next) and len(words) <= _MOST_WORDS and not _STOPPED.search(line) and leads_on
+        is_other = _STOPPED.search(line) or _NOT_TITLES.match(line) or captioned(line)
+        return (is_titled or is_next) and len(words) <= _MOST_WORDS and not is_other and leads_on
 
     def _is_next(self, number: tuple[int, ...]) -> bool:
         if not number:
