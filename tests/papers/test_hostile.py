@@ -291,6 +291,17 @@ def test_an_article_in_a_declared_encoding_is_read_as_in_utf_8(verdicts_on: Verd
     assert not is_refused(verdicts["utf-8"])
 
 
+def test_line_ends_of_windows_and_of_old_macs_make_no_difference(verdicts_on: VerdictsOn) -> None:
+    ends = {"unix": "\n", "windows": "\r\n", "mac": "\r"}
+    papers = {"article": ARTICLE, **OTHERS}
+    verdicts = verdicts_on(
+        {f"{paper} of {of}": text.replace("\n", end) for paper, text in papers.items() for of, end in ends.items()}
+    )
+    for paper in papers:
+        said = {verdicts[f"{paper} of {of}"].sentences for of in ends}
+        assert (len(said), () in said) == (1, False), paper
+
+
 def test_utf_16_without_a_mark_is_told_by_its_content(verdicts_on: VerdictsOn) -> None:
     verdicts = verdicts_on({one: ARTICLE.replace("UTF-8", "UTF-16").encode(one) for one in ("utf-16-le", "utf-16-be")})
     assert all("it is UTF-16 without a mark" in verdict.error for verdict in verdicts.values())

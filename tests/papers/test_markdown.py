@@ -196,6 +196,13 @@ Figure 1A shows a cup.
 """
 
 
+@pytest.mark.parametrize("text", [_PAPER, _PANDOC, _OF_A_PDF, f'---\ntitle: "Tea"\n---\n{_PANDOC}'])
+def test_line_ends_of_windows_make_no_difference(text: str) -> None:
+    windows = read_content(text.replace("\n", "\r\n").encode(), name="tea.md")
+    plain = read_content(text.encode(), name="tea.md")
+    assert (windows.title, outline(windows), windows.loss) == (plain.title, outline(plain), plain.loss)
+
+
 def test_headings_are_told_by_bold_type_and_levels_by_numbers_where_marks_do_not_say() -> None:
     flat = "## Tea\n\n## 1. Methods\n\n## 1.1. People\n\nTen **came**.\n\n## 2. Results\n\nIt fell.\n"
     assert outline(read_content(flat.encode(), name="tea.md"))[2:] == [

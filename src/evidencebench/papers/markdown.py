@@ -19,7 +19,7 @@ MOST_CHARACTERS = 1_000_000
 """The most characters of one file: the time grows with them, up to two minutes where the file is made for it."""
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?P<lines>(?:[^\r\n]*\r?\n){1,200}?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
-_TITLE = re.compile(r"^title:[ \t]*(?P<quote>[\"']?)(?P<title>[^\r\n]{1,1000}?)(?P=quote)[ \t]*$", re.MULTILINE)
+_TITLE = re.compile(r"^title:[ \t]*(?P<quote>[\"']?)(?P<title>[^\r\n]{1,1000}?)(?P=quote)[ \t]*\r?$", re.MULTILINE)
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 # Underlined titles, fences, tables, links, images and bold words. A file of one sentence a line may have headings too.
 # No part of it can run over the beginning of another link, so that the time is linear.
