@@ -298,7 +298,7 @@ def test_line_ends_of_windows_and_of_old_macs_make_no_difference(verdicts_on: Ve
         {f"{paper} of {of}": text.replace("\n", end) for paper, text in papers.items() for of, end in ends.items()}
     )
     for paper in papers:
-        said = {verdicts[f"{paper} of {of}"].sentences for of in ends}
+        said = {tuple(verdicts[f"{paper} of {of}"].sentences) for of in ends}
         assert (len(said), () in said) == (1, False), paper
 
 
