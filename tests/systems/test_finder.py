@@ -27,7 +27,8 @@ from evidencebench.systems.selectors.articles import article_slices
 from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder import SHIPPED, Finder
 from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_columns, finder_table, load_finder
-from evidencebench.training.finder import FinderTraining, calibrated
+from evidencebench.training.finder import FinderTraining, calibrated, fit_finder
+from evidencebench.training.finder_examples import FinderExample
 from examples import examples
 from strategies import queries
 
@@ -238,6 +239,23 @@ def test_chances_are_those_of_isotonic_regression() -> None:
     expected = isotonic.IsotonicRegression().fit(scores, hits).predict(scores)
     found = calibrated(scores, hits, least=1)
     assert np.abs(found.chances(scores) - expected).mean() < 0.03  # steps of two percent, and lines between them
+
+
+def test_chances_hold_where_training_leaves_out_sentences_that_are_no_evidence() -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    generator = np.random.default_rng(0)
+
+    def drawn(n: int) -> FinderExample:
+        table = generator.normal(size=(n, 4)).astype(np.float32)
+        share = 1 / (1 + np.exp(4 - 2 * table[:, 0]))
+        return FinderExample(table=table, shares={"all": (generator.random(n) < share).astype(float)})
+
+    folds = [range(start, 24, 3) for start in range(3)]
+    model = fit_finder({"answer": [[drawn(300)] for _ in range(24)]}, folds={"answer": folds}, seed=0, most_rows=1_800)
+    new = drawn(20_000)
+    (forest,) = model.forests.values()
+    told = model.card.calibrations["answer"].chances(forest.predict(new.table))
+    assert told.mean() == pytest.approx(new.shares["all"].mean(), rel=0.1)
 
 
 # Training and files

@@ -129,12 +129,14 @@ def fit_finder(
     *,
     folds: Mapping[Wish, Sequence[Sequence[int]]] = MappingProxyType({}),
     seed: int,
+    most_rows: int = _MOST_ROWS,
     on_progress: TrainingProgress = lambda *_: None,
 ) -> FinderModel:
     """Return the model that is fitted to the examples of each wish, some an instance.
 
     ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
-    ``on_progress`` is called with (times fitted, times in all, ``"fitting trees"``).
+    Of more sentences than ``most_rows``, those that are no evidence are sampled. ``on_progress`` is called with (times
+    fitted, times in all, ``"fitting trees"``).
     """
     n_all = sum(1 + len(folds.get(wish, ())) for wish in examples)
     numbers = count()
@@ -146,7 +148,7 @@ def fit_finder(
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
     for wish, of_wish in examples.items():
-        for scope, fitted in fit_regressions(of_wish, wish, seed=seed).items():
+        for scope, fitted in fit_regressions(of_wish, wish, seed=seed, most_rows=most_rows).items():
             sha256 = hashlib.sha256(fitted.forest.text().encode()).hexdigest()
             name = f"trees-{sha256[:16]}.txt"
             forests[name] = fitted.forest
@@ -157,7 +159,7 @@ def fit_finder(
         members=tuple(members),
         strengths={wish: STRENGTHS[wish] for wish in examples},
         calibrations={
-            wish: _calibrate(of_wish, folds[wish], wish, seed, tell_fitted)
+            wish: _calibrate(of_wish, folds[wish], wish, seed=seed, most_rows=most_rows, tell_fitted=tell_fitted)
             for wish, of_wish in examples.items()
             if folds.get(wish)
         },
@@ -172,7 +174,12 @@ def write_finder(model: FinderModel, folder: Path) -> None:
 
 
 def fit_regressions(
-    examples: Sequence[Sequence[FinderExample]], wish: Wish, *, seed: int, scopes: Sequence[AspectScope] = SCOPES
+    examples: Sequence[Sequence[FinderExample]],
+    wish: Wish,
+    *,
+    seed: int,
+    scopes: Sequence[AspectScope] = SCOPES,
+    most_rows: int,
 ) -> dict[AspectScope, Regression]:
     """Return what is fitted for each scope that the examples, some an instance, have labels of.
 
@@ -182,16 +189,18 @@ def fit_regressions(
     for scope in scopes if wish == "study" else ("all",):
         labelled = [example for together in examples for example in together if scope in example.shares]
         if labelled:
-            found[scope] = _fit_regression(labelled, wish, scope, seed)
+            found[scope] = _fit_regression(labelled, wish, scope, seed, most_rows)
     if "all" in scopes and "all" not in found:
         raise DataError("training: no instance has an aspect")
     return found
 
 
-def _fit_regression(examples: Sequence[FinderExample], wish: Wish, scope: AspectScope, seed: int) -> Regression:
+def _fit_regression(
+    examples: Sequence[FinderExample], wish: Wish, scope: AspectScope, seed: int, most_rows: int
+) -> Regression:
     lightgbm = require_lightgbm("train finder")
     generator = np.random.default_rng(seed)
-    share = min(1.0, _MOST_ROWS / sum(len(example.table) for example in examples))
+    share = min(1.0, most_rows / sum(len(example.table) for example in examples))
     kept = [(example.shares[scope] > 0) | (generator.random(len(example.table)) < share) for example in examples]
     table = np.concatenate([example.table[rows] for example, rows in zip(examples, kept, strict=True)])
     values = np.concatenate([example.targets(wish, scope)[rows] for example, rows in zip(examples, kept, strict=True)])
@@ -211,14 +220,20 @@ def _calibrate(
     examples: Sequence[Sequence[FinderExample]],
     folds: Sequence[Sequence[int]],
     wish: Wish,
+    *,
     seed: int,
+    most_rows: int,
     tell_fitted: Callable[[], None],
 ) -> Calibration:
-    """Return the share of evidence by score, from models that were not trained on the paper."""
+    """Return the share of evidence by score, from models that were not trained on the paper.
+
+    They see as large a share of the sentences that are no evidence as the model itself: with more of them, scores fall.
+    """
     scores, is_evidence = [], []
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
-        fitted = fit_regressions(seen, wish, seed=seed, scopes=("all",))["all"]
+        most = most_rows * len(seen) // len(examples)
+        fitted = fit_regressions(seen, wish, seed=seed, scopes=("all",), most_rows=most)["all"]
         tell_fitted()
         for together in held_back:
             alone = together[0]
