@@ -1,6 +1,6 @@
 """``evidencebench find``, which asks a system about papers of the user's own.
 
-Read `inputs` (the papers and hypotheses that it is given), then `command`.
+Read `inputs` (the papers and hypotheses that it is given), `printing`, then `command`.
 """
 
 from evidencebench.cli.find.command import command

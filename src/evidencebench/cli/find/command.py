@@ -1,6 +1,5 @@
 """``evidencebench find``."""
 
-import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
@@ -12,7 +11,8 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_papers
-from evidencebench.cli.output import OutputFile, print_json, print_table, prose_width, refuse_existing, tell_written
+from evidencebench.cli.find.printing import print_text, tell_about
+from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, tell_written
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
 from evidencebench.execution.asking import Rehearsal
@@ -23,23 +23,13 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record
-from evidencebench.pages.findings.words import (
-    CHANCE_MEANING,
-    DIRECTION_MEANING,
-    chance_text,
-    grouped,
-    paper_text,
-    place_text,
-    told,
-)
 from evidencebench.papers.paper import Paper
 from evidencebench.query import AspectScope, Wish
-from evidencebench.scoring.score_texts import notes_line
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.system import Brief, NamedSystem
 from evidencebench.systems.directions.classifier import DirectionReader, reported_directions
 from evidencebench.systems.strategies.direction_reading import directions_by_model
-from evidencebench.tables import WIDTH, printable
+from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _Work = Callable[..., tuple[list[Finding], list[EvidenceBenchError]]]
@@ -160,7 +150,7 @@ def command(
     for error in failed:
         click.echo(f"error: {printable(str(error))}", err=True)
     for finding in findings:
-        _tell_about(finding, system, budget)
+        tell_about(finding, system, budget)
     if html is not None and findings:
         write_whole(html, findings_page(findings).encode())
         tell_written(html, f"{html}: {counted(len(findings), 'answer')}")
@@ -176,7 +166,7 @@ def command(
         found = [finding_record(finding) for finding in findings]
         print_json({**given, "findings": found, "failed": [str(error) for error in failed], **spent})
     elif table_format == "text":
-        _print_text(findings)
+        print_text(findings)
     elif table_format == "ris":
         click.echo(findings_ris(findings), nl=False)
     else:
@@ -252,43 +242,3 @@ def _rehearse(work: _Work, on_progress: ProgressReporter) -> Rehearsal:
     findings, failed = work(on_progress=on_progress)
     first_error = str(failed[0]) if failed else ""
     return Rehearsal(n_instances=len(findings) + len(failed), n_failed=len(failed), first_error=first_error)
-
-
-def _tell_about(finding: Finding, system: NamedSystem, budget: int) -> None:
-    """Print on standard error what the counts of an answer say, and where more sentences are named than asked for."""
-    if finding.notes:
-        click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
-    n_found = len(finding.evidence)
-    if n_found > budget:
-        named = f"{system.name} names {counted(n_found, 'sentence')}, in no order; all are shown"
-        click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
-
-
-def _print_text(findings: Sequence[Finding]) -> None:
-    """Print the sentences with their places; above each answer what was asked, where there are several."""
-    several = len(findings) > 1
-    has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
-    for number, finding in enumerate(findings):
-        if several:
-            click.echo("\n" * (number > 0) + _filled(paper_text(finding.paper)))
-        if has_several_hypotheses:
-            click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
-        if words := told(finding):
-            click.echo(_filled(words) + "\n" * bool(finding.evidence))
-        width = len(str(len(finding.paper.sentences)))
-        for place, (heading, of_group) in enumerate(grouped(finding)):
-            if heading:
-                click.echo("\n" * (place > 0) + f"{heading}:")
-            for _, found in of_group:
-                click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
-                chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
-                click.echo(_filled(f"[{place_text(found.place)}{chance}]", " " * (width + 2)))
-    if any(found.chance is not None for finding in findings for found in finding.evidence):
-        click.echo("\n" + _filled(CHANCE_MEANING))
-    if any(found.direction is not None for finding in findings for found in finding.evidence):
-        click.echo("\n" + _filled(DIRECTION_MEANING))
-
-
-def _filled(text: str, lead: str = "") -> str:
-    body = printable(text)
-    return textwrap.fill(body, prose_width(), initial_indent=lead, subsequent_indent=" " * len(lead))
