@@ -348,7 +348,7 @@ def _with_weights(weights: list[float]) -> Callable[[Path], None]:
     ("damage", "told"),
     [
         (_without_trees, "of the card is missing; train the model again"),
-        (_with_other_trees, "differs from what the card names"),
+        (_with_other_trees, "expected the sha256 of the card"),
         (_card_change(format="evidencebench-selector/1"), "Invalid enum value"),
         (_card_change(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
         (_card_change(features=[]), "features: expected some, each once"),

@@ -134,6 +134,17 @@ def read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
 
 
+def read_named_part(folder: Path, file: str, sha256: str) -> str:
+    """Return the text of a file that a model's card names; raises `ModelError` if it is missing, or another one."""
+    path = folder / file
+    if Path(file).name != file or not path.is_file():
+        raise ModelError(f"the file '{file}' of the card is missing")
+    content = read_part(path)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(f"{file}: expected the sha256 of the card, {sha256}")
+    return content.decode(errors="replace")
+
+
 def _card_bytes(folder: Path) -> bytes:
     path = folder / CARD
     if not path.is_file():

@@ -1,6 +1,5 @@
 """Read the model of a finder from its folder, and score sentences with it; needs numpy alone."""
 
-import hashlib
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.errors import ModelError
-from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_part
+from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_named_part
 from evidencebench.query import AspectScope, Kind, Query, Wish
 from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
@@ -136,13 +135,7 @@ def load_finder(folder: Path, card_sha256: str) -> FinderModel:
 
 
 def _read_forest(folder: Path, member: FinderMember, n_features: int) -> Forest:
-    path = folder / member.file
-    if Path(member.file).name != member.file or not path.is_file():
-        raise ModelError(f"the file '{member.file}' of the card is missing")
-    content = read_part(path)
-    if hashlib.sha256(content).hexdigest() != member.sha256:
-        raise ModelError(f"{member.file}: differs from what the card names")
-    forest = Forest.from_text(content.decode("utf-8", errors="replace"))
+    forest = Forest.from_text(read_named_part(folder, member.file, member.sha256))
     if forest.n_features != n_features:
         raise ModelError(f"{member.file}: expected trees on {n_features} features, got {forest.n_features}")
     return forest

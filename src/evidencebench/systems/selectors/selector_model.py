@@ -1,6 +1,5 @@
 """Read a trained selector from its folder, and score the sentences of a paper with it."""
 
-import hashlib
 import math
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,7 +10,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.errors import MissingExtraError, ModelError
-from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_part
+from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_named_part
 from evidencebench.query import AspectScope
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
@@ -101,7 +100,7 @@ def _load_boosters(trees: Mapping[str, str], n_features: int) -> dict[str, Any]:
         try:
             booster = lightgbm.Booster(model_str=text)
         except lightgbm.basic.LightGBMError as error:
-            raise ModelError(f"{file}: LightGBM: {error}; train the model again") from error
+            raise ModelError(f"{file}: LightGBM: {error}") from error
         if booster.num_feature() != n_features:
             raise ModelError(f"{file}: expected trees on {n_features} features, got {booster.num_feature()}")
         boosters[file] = booster
@@ -121,20 +120,11 @@ def require_lightgbm(system: str) -> Any:
 def load_model(folder: Path, card_sha256: str) -> SelectorModel:
     """Return the model in a folder; raise `ModelError` if a file is missing or damaged, or the digest differs."""
     card = read_card(folder, card_sha256)
-    texts: dict[str, str] = {}
-    for member in card.members:
-        if isinstance(member, Trees):
-            path = folder / member.file
-            if Path(member.file).name != member.file or not path.is_file():
-                raise ModelError(f"{folder}: the file '{member.file}' of the card is missing; train the model again")
-            content = read_part(path)
-            if hashlib.sha256(content).hexdigest() != member.sha256:
-                raise ModelError(f"{path}: expected the sha256 of the card, {member.sha256}; train the model again")
-            texts[member.file] = content.decode(errors="replace")
+    trees = [member for member in card.members if isinstance(member, Trees)]
     try:
-        return SelectorModel(card, texts)
+        return SelectorModel(card, {one.file: read_named_part(folder, one.file, one.sha256) for one in trees})
     except ModelError as error:
-        raise ModelError(f"{folder}: {error}") from error
+        raise ModelError(f"{folder}: {error}; train the model again") from error
 
 
 def read_card(folder: Path, card_sha256: str | None = None) -> SelectorCard:
