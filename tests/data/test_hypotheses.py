@@ -69,5 +69,5 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match=r"none\.csv: cannot be read: No such file"):
         read_hypotheses(tmp_path / "none.csv", SAMPLE)
     (tmp_path / "a.json").write_bytes(b'{"\xff"')
-    with pytest.raises(UnreadableError, match=r"a\.json: expected text in UTF-8"):
+    with pytest.raises(UnreadableError, match=r"a\.json: line 1: expected UTF-8 text"):
         read_hypotheses(tmp_path / "a.json", SAMPLE)
