@@ -126,7 +126,7 @@ def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
         ) from error
 
 
-def read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
+def _read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
     """Return the bytes of a file of a model; raises `ModelError`."""
     try:
         return read_whole(path, at_most=at_most)
@@ -139,7 +139,7 @@ def read_named_part(folder: Path, file: str, sha256: str) -> str:
     path = folder / file
     if Path(file).name != file or not path.is_file():
         raise ModelError(f"the file '{file}' of the card is missing")
-    content = read_part(path)
+    content = _read_part(path)
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ModelError(f"{file}: expected the sha256 of the card, {sha256}")
     return content.decode(errors="replace")
@@ -149,4 +149,4 @@ def _card_bytes(folder: Path) -> bytes:
     path = folder / CARD
     if not path.is_file():
         raise ModelError(f"{folder}: no model: expected {CARD}, as 'evidencebench train' writes it")
-    return read_part(path, at_most=MOST_BYTES)
+    return _read_part(path, at_most=MOST_BYTES)
