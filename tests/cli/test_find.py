@@ -233,6 +233,15 @@ def test_a_hypothesis_and_a_paper_are_needed(arguments: list[str]) -> None:
     assert "expected" in result.output
 
 
+def test_hypotheses_come_from_standard_input_unless_a_paper_does(folder: Path) -> None:
+    asked = ["find", "--hypotheses", "-", str(folder / "0.txt"), "--json"]
+    result = CliRunner().invoke(cli, asked, input="Tea helps.\n\nTea harms.\nTea helps.\n")
+    assert [one["hypothesis"] for one in json.loads(result.stdout)["findings"]] == ["Tea helps.", "Tea harms."]
+    both = CliRunner().invoke(cli, ["find", "--hypotheses", "-", "-"], input=_TEXT)
+    assert both.exit_code == 2
+    assert "either the hypotheses or a paper, not both" in both.output
+
+
 def test_a_file_without_hypotheses_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     result = CliRunner().invoke(cli, ["find", "--hypotheses", str(tmp_path / "empty.txt"), "-"], input=_TEXT)

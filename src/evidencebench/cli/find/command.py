@@ -14,6 +14,7 @@ from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_pap
 from evidencebench.cli.find.printing import print_text, tell_about
 from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, tell_written
 from evidencebench.cli.progress import ProgressReporter
+from evidencebench.cli.streams import STANDARD_INPUT
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
@@ -47,8 +48,9 @@ _Work = Callable[..., tuple[list[Finding], list[EvidenceBenchError]]]
 @click.option(
     "--hypotheses",
     "hypotheses_file",
-    type=click.Path(path_type=Path),
-    help="A file of hypotheses, one a line, in place of HYPOTHESIS.",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="A file of hypotheses, one a line, in place of HYPOTHESIS; - is standard input.",
 )
 @options.choice(
     "--wish",
@@ -177,6 +179,8 @@ def command(
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:
     """Return the hypotheses and the names of the papers' files."""
     if hypotheses_file is not None:
+        if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
+            raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
         return read_hypotheses(hypotheses_file), list(paper_names(given))
     hypothesis, *papers = given
     if not papers:

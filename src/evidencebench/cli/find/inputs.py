@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evidencebench.cli.streams import read_standard_input
+from evidencebench.cli.streams import STANDARD_INPUT, read_lines, read_standard_input
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.fetching import INDEX_NAME
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all, read_all_content
-from evidencebench.storage.text_file import read_text
 
-STANDARD_INPUT = "-"
 MOST_HYPOTHESES = 1_000
 
 
@@ -44,8 +42,12 @@ def read_papers(name: str) -> list[Paper | UnreadableError]:
 
 
 def read_hypotheses(path: Path) -> tuple[str, ...]:
-    """Return the hypotheses of a text file, one a line, each once; raises `UnreadableError` where it has none."""
-    found = tuple(dict.fromkeys(filter(None, map(str.strip, read_text(path).splitlines()))))
+    """Return the hypotheses of a text file or standard input, one a line, each once.
+
+    Raises `UnreadableError` where it has none.
+    """
+    lines, name = read_lines(path)
+    found = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
     if not 0 < len(found) <= MOST_HYPOTHESES:
-        raise UnreadableError(f"{path}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {len(found):,}")
+        raise UnreadableError(f"{name}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {len(found):,}")
     return found

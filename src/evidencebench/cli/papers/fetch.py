@@ -12,12 +12,11 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, prose_width
-from evidencebench.cli.streams import read_standard_input
+from evidencebench.cli.streams import read_lines
 from evidencebench.errors import DataError
 from evidencebench.papers.europe_pmc import BASE_URL, EuropePmc
 from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, fetch_papers, missing_papers
 from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id, public_ids
-from evidencebench.storage.text_file import decoded, read_text
 from evidencebench.tables import printable
 from evidencebench.web.fetch import require_web_address
 from evidencebench.wording import counted
@@ -120,13 +119,8 @@ def command(
 
 
 def _ids_of(path: Path) -> list[PublicId]:
-    if str(path) == "-":
-        name = "standard input"
-        text = decoded(read_standard_input(at_most=_MOST_IDS_BYTES), name=name)
-    else:
-        name = str(path)
-        text = read_text(path, at_most=_MOST_IDS_BYTES)
-    return public_ids(text.splitlines(), name=name)
+    lines, name = read_lines(path, at_most=_MOST_IDS_BYTES)
+    return public_ids(lines, name=name)
 
 
 def _wait(seconds: float) -> None:
