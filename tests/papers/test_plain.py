@@ -284,6 +284,13 @@ def test_hostile_text_does_not_take_forever(piece: str) -> None:
         read_content((piece * (1_000_000 // SHORTER // len(piece))).encode(), name="tea.txt")
 
 
+def test_a_line_alone_that_holds_sentences_is_a_paragraph_with_or_without_a_last_stop() -> None:
+    pasted = b"Tea lowered blood pressure. Water did not. No harm was seen"
+    for content in (pasted, pasted + b".", b"Tea and blood pressure\n\n" + pasted + b". We asked six people"):
+        paper = read_plain(content, name="pasted.txt")
+        assert "Water did not." in paper.sentences
+
+
 @pytest.mark.data
 def test_real_papers_are_told_by_their_layout_and_found_again_in_broken_lines() -> None:
     path = _SHARED / "evidencebench_train_set.json"

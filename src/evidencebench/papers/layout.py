@@ -1,7 +1,7 @@
 """How a plain text is laid out: one sentence a line, a paragraph a line, or paragraphs broken into lines."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sized
 from enum import StrEnum
 from itertools import islice, pairwise
 
@@ -19,7 +19,8 @@ class Layout(StrEnum):
 
 
 _CLOSING = "\"'\u2019\u201d)\\]"
-# A line that ends as a sentence does, perhaps with the number of a source; the others are titles and cells of tables.
+# A line that ends as a sentence does, perhaps with the number of a source. The others are titles and cells of tables,
+# unless so many sentences end within them.
 _ENDED = re.compile(rf"[.!?][{_CLOSING}]*\d*$")
 _STOPPED = re.compile(rf"[.!?:;][{_CLOSING}]*\d*$")
 
@@ -28,6 +29,7 @@ _STOPPED = re.compile(rf"[.!?:;][{_CLOSING}]*\d*$")
 # broken at 80 columns, 70 in 100 do. Few signs in a short file may be abbreviations or titles, unless they are dense:
 # of 25,830 parts of two to twenty lines of the 96 papers of train, 7 have so many gaps, and 10 such lines.
 _GAPS = ((7, 0.5), (3, 0.99))
+_GAPS_OF_PROSE = 3
 _WRAPPED = ((7, 0.3), (3, 0.49))
 # Of long lines alone, as titles and cells are short: none of 14,062 parts of those papers has so many. Of 995 pieces of
 # two broken paragraphs with eight short lines, it tells 980, and the signs above 746.
@@ -42,6 +44,8 @@ def layout_of(lines: Iterable[str]) -> Layout:
     'one sentence a line'
     >>> layout_of(["Tea lowered it. No harm was seen. We asked 120 adults. They drank it."]).value
     'a paragraph a line'
+    >>> layout_of(["Tea lowered it. No harm was seen"]).value
+    'a paragraph a line'
     >>> layout_of(["We asked", "six people", "about tea", "and asked", "no one else."]).value
     'paragraphs broken into lines'
     """
@@ -51,9 +55,11 @@ def layout_of(lines: Iterable[str]) -> Layout:
         return Layout.WRAPPED
     if _has_signs(sum(map(_is_long, wrapped)), list(filter(_is_long, lines)), _LONG_WRAPPED):
         return Layout.WRAPPED
-    ended = [line for line in lines if _ENDED.search(line)]
-    n_gaps = sum(len(sentence_spans(line)) - 1 for line in ended)
-    if any(_has_signs(n_gaps, ended, sign) for sign in _GAPS):
+    gaps = [len(sentence_spans(line)) - 1 for line in lines]
+    if len(lines) == 1 and gaps[0]:
+        return Layout.PARAGRAPHS
+    of_prose = [n for n, line in zip(gaps, lines, strict=True) if _ENDED.search(line) or n >= _GAPS_OF_PROSE]
+    if any(_has_signs(sum(of_prose), of_prose, sign) for sign in _GAPS):
         return Layout.PARAGRAPHS
     return Layout.SENTENCES
 
@@ -62,6 +68,6 @@ def _is_long(line: str) -> bool:
     return len(line) >= _LONG
 
 
-def _has_signs(n: int, lines: Sequence[str], sign: tuple[int, float]) -> bool:
+def _has_signs(n: int, lines: Sized, sign: tuple[int, float]) -> bool:
     fewest, share = sign
     return n >= fewest and n > share * len(lines)

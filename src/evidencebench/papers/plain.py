@@ -15,6 +15,7 @@ from evidencebench.papers.paper import Paper
 from evidencebench.papers.plain_headings import HeadingFinder
 from evidencebench.papers.refusal import text_of
 from evidencebench.papers.section_titles import Outline, is_known_title, level_of
+from evidencebench.papers.sentences import sentence_spans
 from evidencebench.papers.sourced_text import SourcedText, TextWriter
 from evidencebench.papers.text_lines import Line, lines_of, page_edges
 from evidencebench.query import Kind
@@ -23,7 +24,7 @@ from evidencebench.query import Kind
 LABELLED = re.compile(r"^(?:TITLE|ABSTRACT\..+):\s*$", re.MULTILINE)
 _LABEL = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:?")
 
-_LONGEST_TITLE = 300
+_LONGEST_TITLE, _MOST_PARTS_OF_TITLE = 300, 2
 _STOPPED = re.compile(r"[.!;:,]$")
 _BULLET = re.compile(r"[-*\u2022\u25aa\u25cf] \S")
 
@@ -123,10 +124,14 @@ def _goes_on(line: Line, after: Line) -> bool:
 
 
 def _titled(units: Iterable[_Unit]) -> Iterator[_Unit]:
-    """Take the first paragraph for the title if it ends as no sentence does; a file with pages begins with anything."""
+    """Take the first paragraph for the title if it is short and ends as no sentence does.
+
+    A file with pages begins with anything. A title may have a subtitle: "Tea. A trial".
+    """
     for number, unit in enumerate(units):
         text = " ".join(line.text for line in unit.lines)
-        is_title = number == 0 and unit.lines[0].page is None and len(text) <= _LONGEST_TITLE
+        is_short = len(text) <= _LONGEST_TITLE and len(sentence_spans(text)) <= _MOST_PARTS_OF_TITLE
+        is_title = number == 0 and unit.lines[0].page is None and is_short
         if is_title and not (_STOPPED.search(text) or is_known_title(text)):
             yield replace(unit, level=0)
         else:
