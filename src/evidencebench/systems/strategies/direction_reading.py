@@ -1,20 +1,19 @@
 """What sentences report of a hypothesis's outcome, as a language model reads it."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from evidencebench.errors import EndpointError, ReplyError
-from evidencebench.models.llm.chat import ChatReply, Message
+from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.parsing.text import ShownSentences
 from evidencebench.models.llm.parsing.visible import visible_text
 from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.systems.directions.classifier import DirectionReader, ReportedDirection
+from evidencebench.systems.strategies.asking_again import ask_until_read
 from evidencebench.systems.strategies.conversation import Asker
 from evidencebench.systems.strategies.prompts import prompt_named
-
-_LONGEST_SAID = 2_000
 
 
 class _SaidOfSentence(msgspec.Struct):
@@ -51,31 +50,22 @@ def directions_by_model(asker: Asker) -> DirectionReader:
 
 
 async def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mapping[int, ReportedDirection]:
-    """Return what a model says of each sentence that is shown; ask again where a reply does not say it.
-
-    Raises `ReplyError` where no reply does, or a request failed for good, and `StopError` and `PendingError` as a
-    client does.
-    """
+    """Return what a model says of each sentence that is shown; raises as `ask_until_read` does."""
     form = prompt_named("directions_json").render(first=str(max(shown) + 7), second=str(max(shown) + 19))
     listed = "\n".join(f"{index}: {sentence}" for index, sentence in shown.items())
     question = prompt_named("directions").render(hypothesis=hypothesis, sentences=listed, form=form)
     stand_in = msgspec.json.encode(
         _SaidOfSentences([_SaidOfSentence(index, ReportedDirection.NOT_SAID) for index in shown])
     ).decode()
-    messages: tuple[Message, ...] = (Message("user", question),)
-    why = ""
-    for _ in range(1 + asker.repairs):
-        try:
-            received = await asker.client.ask(asker.chat.request(messages, _SCHEMA), stand_in=stand_in)
-        except EndpointError as error:
-            raise ReplyError(str(error)) from error
-        found, why = read_reported(received.reply, shown)
-        if not why:
-            return found
-        said = received.reply.text.strip()[-_LONGEST_SAID:]
-        again = Message("user", prompt_named("repair").render(form=form))
-        messages = (*messages[:1], *([Message("assistant", said)] if said else []), again)
-    raise ReplyError(f"no directions: {why}")
+    return await ask_until_read(
+        asker,
+        question,
+        schema=_SCHEMA,
+        stand_in=stand_in,
+        read=partial(read_reported, shown=shown),
+        again=prompt_named("repair").render(form=form),
+        what="directions",
+    )
 
 
 def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[int, ReportedDirection], str]:

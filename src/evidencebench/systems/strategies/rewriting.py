@@ -1,14 +1,15 @@
 """Hypotheses negated or paraphrased by a language model, to ask systems with."""
 
 import re
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from evidencebench.errors import EndpointError, ReplyError
-from evidencebench.models.llm.chat import ChatReply, Message
+from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.parsing.text import ShownSentences
 from evidencebench.models.llm.parsing.visible import visible_text
+from evidencebench.systems.strategies.asking_again import ask_until_read
 from evidencebench.systems.strategies.conversation import Asker
 from evidencebench.systems.strategies.prompts import prompt_named
 
@@ -32,27 +33,20 @@ class _Rewritten(msgspec.Struct):
 async def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
     """Return a hypothesis as a model rewrites it; ``how`` is ``negated`` or ``paraphrased``.
 
-    A reply without one is asked for again, up to `Asker.repairs` times. Raises `ReplyError` where no reply has one, or
-    a request failed for good, and `StopError` and `PendingError` as a client does.
+    Raises as `ask_until_read` does.
     """
     own = " ".join(hypothesis.split())
     form = prompt_named("hypothesis_json" if asker.chat.structured else "hypothesis_line").text
-    messages: tuple[Message, ...] = (Message("user", prompt_named(f"rewrite_{how}").render(hypothesis=own, form=form)),)
     other = f"In other words: {own}"
-    stand_in = msgspec.json.encode(_Rewritten(other)).decode() if asker.chat.structured else f"HYPOTHESIS: {other}"
-    why = ""
-    for _ in range(1 + asker.repairs):
-        try:
-            received = await asker.client.ask(asker.chat.request(messages, _SCHEMA), stand_in=stand_in)
-        except EndpointError as error:
-            raise ReplyError(str(error)) from error
-        found, why = read_rewritten(received.reply, own)
-        if found:
-            return found
-        again = Message("user", prompt_named("rewrite_again").render(form=form))
-        said = received.reply.text.strip()[-LONGEST:]
-        messages = (*messages[:1], *([Message("assistant", said)] if said else []), again)
-    raise ReplyError(f"no rewritten hypothesis: {why}")
+    return await ask_until_read(
+        asker,
+        prompt_named(f"rewrite_{how}").render(hypothesis=own, form=form),
+        schema=_SCHEMA,
+        stand_in=msgspec.json.encode(_Rewritten(other)).decode() if asker.chat.structured else f"HYPOTHESIS: {other}",
+        read=partial(read_rewritten, own=own),
+        again=prompt_named("rewrite_again").render(form=form),
+        what="rewritten hypothesis",
+    )
 
 
 def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:
