@@ -75,7 +75,8 @@ def test_training_leaves_no_model() -> None:
     process = start("train", "finder", "--data", "sample", "-o", "model", "--progress", "plain")
     assert process.stderr is not None
     begun = process.stderr.readline()
-    assert begun == "training finder: 10/10\n"  # then trees are fitted, which takes seconds
+    assert begun.startswith("training finder: ")  # it takes seconds
     out, err = _interrupted(process, lambda: True)
-    assert (out, err.removeprefix(begun)) == ("", "interrupted\n")
+    assert out == ""
+    assert [line for line in err.splitlines() if not line.startswith("training finder: ")] == ["interrupted"]
     assert not Path("model").exists()

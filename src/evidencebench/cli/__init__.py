@@ -1,8 +1,8 @@
 """The command line: each command parses its arguments, calls one function and prints what comes back.
 
 Read `main` (the entry point), `groups` and `ending`; then what commands share: `options`, `scoring_options`, `asking`
-(how language models are asked), `output`, `streams`, `progress`, `plotting`, `comparison_tables`,
-`exchange` and `listening`; then the commands, one a file: `demo`, `systems`, `tasks`, `run`, `score`,
-`leaderboard`, `compare`, `controls`, `train`, `crossval`, `report` and `view`; last the folders of commands:
-`data`, `papers`, `llm`, `cache` and `find` (one command, and what it is given).
+(how language models are asked), `output`, `streams`, `standard_input`, `progress`, `plotting`, `comparison_tables`,
+`exchange` and `listening`; then the commands, one a file: `demo`, `systems`, `tasks`, `run`, `score`, `leaderboard`,
+`compare`, `controls`, `train`, `crossval`, `report` and `view`; last the folders of commands: `data`, `papers`, `llm`,
+`cache` and `find` (one command, and what it is given).
 """

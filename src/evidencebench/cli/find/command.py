@@ -14,7 +14,7 @@ from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_pap
 from evidencebench.cli.find.printing import print_text, tell_about
 from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, tell_written
 from evidencebench.cli.progress import ProgressReporter
-from evidencebench.cli.streams import STANDARD_INPUT
+from evidencebench.cli.standard_input import STANDARD_INPUT
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence

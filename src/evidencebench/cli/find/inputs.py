@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from evidencebench.cli.streams import STANDARD_INPUT, read_lines, read_standard_input
+from evidencebench.cli.standard_input import STANDARD_INPUT, read_lines, read_standard_input
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.fetching import INDEX_NAME
 from evidencebench.papers.paper import Paper

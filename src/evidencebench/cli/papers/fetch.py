@@ -12,7 +12,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, prose_width
-from evidencebench.cli.streams import read_lines
+from evidencebench.cli.standard_input import read_lines
 from evidencebench.errors import DataError
 from evidencebench.papers.europe_pmc import BASE_URL, EuropePmc
 from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, fetch_papers, missing_papers
