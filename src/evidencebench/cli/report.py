@@ -64,8 +64,8 @@ def command(
     pair, the query controls, failures, cost, signatures, and the papers
     with what each system selected. It needs no network and no other file.
 
-    A run that was asked wrong hypotheses (run --hypothesis wrong) stands beside
-    the run of the same system.
+    A run that was asked changed queries (run --control NAME) stands beside the
+    run of the same system.
 
     \b
     Example: evidencebench report bm25.jsonl lead.jsonl -d sample -o report.html
