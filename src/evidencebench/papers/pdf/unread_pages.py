@@ -19,10 +19,11 @@ _LONGEST_LIST = 60
 
 # The least of a text that can be read; articles have 0.7 and 0.57 on their worst pages, and letters that were swapped
 # for others, as by fonts that do not say which letters they show, 0.41 at most where all are moved by as many places.
+# Pages of tables, where most characters are no letters, say little.
 _LEAST_LETTERS_AND_DIGITS = 0.3
 _FREQUENT_LETTERS = "eaiontrs"
 _LEAST_FREQUENT = 0.45
-_LEAST_SAMPLE = 200  # letters
+_LEAST_SAMPLE, _LEAST_LETTERS = 200, 0.5
 
 
 def require_text(pages: Sequence[PdfPage], name: str) -> None:
@@ -74,13 +75,16 @@ def is_legible(text: str) -> bool:
     >>> said = "The mean pressure fell in the group that had tea, and rose in the other one. " * 4
     >>> is_legible(said), is_legible("".join(chr(ord(one) + 3) for one in said)), is_legible("\ue000 \ue001" * 200)
     (True, False, False)
+    >>> is_legible("SBP (mmHg) 0.41 (1.23) -1.99 (1.14) 0.82 (-3.09, 4.72) LDL (mmHg) 0.01 (0.02) 0.02 (0.03) " * 20)
+    True
     """
     found = Counter(unicodedata.normalize("NFKD", text.casefold()))
     n_visible = sum(n for one, n in found.items() if not one.isspace())
     n_meant = sum(n for one, n in found.items() if unicodedata.category(one)[0] in "LMN")
     n_latin = sum(n for one, n in found.items() if "a" <= one <= "z")
     n_frequent = sum(found[one] for one in _FREQUENT_LETTERS)
-    is_swapped = n_latin >= _LEAST_SAMPLE and n_frequent < _LEAST_FREQUENT * n_latin
+    is_prose = n_latin >= max(_LEAST_SAMPLE, _LEAST_LETTERS * n_visible)
+    is_swapped = is_prose and n_frequent < _LEAST_FREQUENT * n_latin
     return n_visible < _LEAST_SAMPLE or not (is_swapped or n_meant < _LEAST_LETTERS_AND_DIGITS * n_visible)
 
 
