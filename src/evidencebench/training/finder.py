@@ -1,6 +1,5 @@
 """Train a finder: boosted trees for each wish, on papers alone and beside another's sentences."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -31,7 +30,7 @@ from evidencebench.training.card_entries import data_entries, version_entries
 from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
 from evidencebench.training.folds import inner_folds, split_at_fold
 from evidencebench.training.progress import TrainingProgress
-from evidencebench.training.selector import fit_ridge, write_trees
+from evidencebench.training.selector import fit_ridge, name_trees, write_trees
 from evidencebench.training.selector_examples import SCOPES
 
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
@@ -149,8 +148,7 @@ def fit_finder(
     forests: dict[str, Forest] = {}
     for wish, of_wish in examples.items():
         for scope, fitted in fit_regressions(of_wish, wish, seed=seed, most_rows=most_rows).items():
-            sha256 = hashlib.sha256(fitted.forest.text().encode()).hexdigest()
-            name = f"trees-{sha256[:16]}.txt"
+            name, sha256 = name_trees(fitted.forest.text())
             forests[name] = fitted.forest
             members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256, weights=fitted.weights))
         tell_fitted()

@@ -185,6 +185,12 @@ def write_model(model: SelectorModel, folder: Path) -> None:
     write_trees(model.card, model.trees, folder)
 
 
+def name_trees(text: str) -> tuple[str, str]:
+    """Return the name of a file of trees, which its content gives, and the SHA-256 of that."""
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    return f"trees-{sha256[:16]}.txt", sha256
+
+
 def write_trees(card: ModelCard, trees: Mapping[str, str], folder: Path) -> None:
     """Write a card and its files of trees, the card last: it names the other files, so a model with it is complete."""
     content = msgspec.json.format(msgspec.json.encode(card), indent=1)
@@ -200,8 +206,7 @@ def _fit_model(
     trees: dict[str, str] = {}
 
     def add_trees(scope: AspectScope, target: str, text: str) -> None:
-        sha256 = hashlib.sha256(text.encode()).hexdigest()
-        name = f"trees-{sha256[:16]}.txt"
+        name, sha256 = name_trees(text)
         trees[name] = text
         members.append(Trees(scope=scope, target=target, file=name, sha256=sha256))
 

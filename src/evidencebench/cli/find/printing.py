@@ -7,15 +7,7 @@ import click
 
 from evidencebench.cli.output import prose_width
 from evidencebench.execution.finding import Finding
-from evidencebench.pages.findings.words import (
-    CHANCE_MEANING,
-    DIRECTION_MEANING,
-    chance_text,
-    grouped,
-    paper_text,
-    place_text,
-    told,
-)
+from evidencebench.pages.findings.words import about, grouped, meanings, paper_text, told
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.system import NamedSystem
 from evidencebench.tables import WIDTH, printable
@@ -49,12 +41,9 @@ def print_text(findings: Sequence[Finding]) -> None:
                 click.echo("\n" * (place > 0) + f"{heading}:")
             for _, found in of_group:
                 click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
-                chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
-                click.echo(_filled(f"[{place_text(found.place)}{chance}]", " " * (width + 2)))
-    if any(found.chance is not None for finding in findings for found in finding.evidence):
-        click.echo("\n" + _filled(CHANCE_MEANING))
-    if any(found.direction is not None for finding in findings for found in finding.evidence):
-        click.echo("\n" + _filled(DIRECTION_MEANING))
+                click.echo(_filled(f"[{about(found)}]", " " * (width + 2)))
+    for meaning in meanings(findings):
+        click.echo("\n" + _filled(meaning))
 
 
 def _filled(text: str, lead: str = "") -> str:

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from evidencebench.execution.finding import Finding, FoundSentence
 from evidencebench.extras import require_extra
-from evidencebench.pages.findings.words import chance_text, direction_text, place_text, told
+from evidencebench.pages.findings.words import about, direction_text, told
 from evidencebench.papers.paper import Paper
 from evidencebench.tables import Cell, Table, printable
 
@@ -71,13 +71,10 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 
 def _note(finding: Finding) -> str:
     """Return a finding on one line, since a line of RIS is a field."""
-    sentences = (
-        f"[{rank}] {found.text} ({'; '.join(_about(found))})" for rank, found in enumerate(finding.evidence, 1)
-    )
+    sentences = (f"[{rank}] {found.text} ({_with_direction(found)})" for rank, found in enumerate(finding.evidence, 1))
     return printable(" ".join((f"Evidence for or against '{finding.hypothesis}':", *sentences, told(finding)))).strip()
 
 
-def _about(found: FoundSentence) -> list[str]:
-    chance = [] if found.chance is None else [chance_text(found.chance)]
-    direction = [] if found.direction is None else [direction_text(found.direction)]
-    return [place_text(found.place), *chance, *direction]
+def _with_direction(found: FoundSentence) -> str:
+    direction = "" if found.direction is None else f"; {direction_text(found.direction)}"
+    return about(found) + direction

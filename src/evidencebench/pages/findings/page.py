@@ -6,7 +6,7 @@ from html import escape
 from itertools import groupby
 
 from evidencebench.execution.finding import Finding
-from evidencebench.pages.findings.words import CHANCE_MEANING, DIRECTION_MEANING, chance_text, grouped, place_text, told
+from evidencebench.pages.findings.words import about, grouped, meanings, told
 from evidencebench.pages.markup import Node, as_html, node, replace_forbidden
 from evidencebench.pages.viewer.page_parts import FINDINGS_STYLES, security_policy, style
 from evidencebench.papers.paper import Paper
@@ -25,12 +25,9 @@ def findings_page(findings: Sequence[Finding]) -> str:
     """
     papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
     sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
-    is_calibrated = any(found.chance is not None for finding in findings for found in finding.evidence)
-    meaning = node("p", {"class": "note"}, CHANCE_MEANING) if is_calibrated else None
-    is_split = any(found.direction is not None for finding in findings for found in finding.evidence)
-    directions = node("p", {"class": "note"}, DIRECTION_MEANING) if is_split else None
+    notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
     title = findings[0].hypothesis if len({one.hypothesis for one in findings}) == 1 else "Evidence by hypothesis"
-    body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, meaning, directions)
+    body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, *notes)
     style_text = style(FINDINGS_STYLES)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -75,9 +72,8 @@ def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> 
             yield node("h3" if hypothesis is None else "h4", None, heading)
         items = []
         for rank, found in of_group:
-            chance = "" if found.chance is None else f"; {chance_text(found.chance)}"
             link = node("a", {"href": f"#{_anchor(number, found.sentence)}"}, found.text)
-            place = node("small", None, f" {place_text(found.place)}{chance}")
+            place = node("small", None, f" {about(found)}")
             items.append(node("li", {"value": str(rank)} if finding.ordered and heading else None, link, place))
         yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evidencebench.execution.finding import Finding, FoundSentence
-from evidencebench.pages.findings.words import chance_text, place_text, told
+from evidencebench.pages.findings.words import about, told
 from evidencebench.papers.paper import Paper
 
 
@@ -49,5 +49,5 @@ def _sentence_record(found: FoundSentence) -> dict[str, Any]:
         "stop": found.span.stop,
         "chance": found.chance,
         "direction": found.direction,
-        "told": "; ".join([place_text(found.place), *([] if found.chance is None else [chance_text(found.chance)])]),
+        "told": about(found),
     }

@@ -48,6 +48,11 @@ def chance_text(chance: float) -> str:
     return "over 9 in 10" if chance > _MOST else f"about {round(10 * chance)} in 10"
 
 
+def about(found: FoundSentence) -> str:
+    """Return where a found sentence stands and how likely it is evidence, where that is known."""
+    return place_text(found.place) + ("" if found.chance is None else f"; {chance_text(found.chance)}")
+
+
 def direction_text(direction: ReportedDirection) -> str:
     """Return what a sentence of this direction does.
 
@@ -79,6 +84,16 @@ def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSe
         for direction, heading in direction_headings().items()
     )
     return [(heading, of_group) for heading, of_group in groups if of_group]
+
+
+def meanings(findings: Sequence[Finding]) -> list[str]:
+    """Return what the chances and the directions of findings mean, as far as these have any."""
+    found = [one for finding in findings for one in finding.evidence]
+    said = (
+        (CHANCE_MEANING, any(one.chance is not None for one in found)),
+        (DIRECTION_MEANING, any(one.direction is not None for one in found)),
+    )
+    return [meaning for meaning, is_said in said if is_said]
 
 
 def paper_text(paper: Paper) -> str:
