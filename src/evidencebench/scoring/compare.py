@@ -207,8 +207,8 @@ class Pairs:
     resampling: Resampling
 
 
-def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
-    """Return a pair for each (first, second, comparison), with p-values adjusted by Holm over those that differ.
+def holm_where_different(comparisons: Sequence[Comparison]) -> list[float | None]:
+    """Return p-values adjusted by Holm over the comparisons that can differ, None for the others.
 
     Where no instance has a difference, p is 1 whatever the signs are, so that this test can never be significant, and
     the others need not be corrected for it [1]_.
@@ -217,11 +217,17 @@ def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pa
     ----------
     .. [1] Tarone, "A modified Bonferroni method for discrete data", Biometrics 46 (1990).
     """
+    adjusted = iter(holm([one.test.p_value for one in comparisons if one.can_differ]))
+    return [next(adjusted) if one.can_differ else None for one in comparisons]
+
+
+def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
+    """Return a pair for each (first, second, comparison), with the p-value of `holm_where_different`, else 1."""
     compared = list(compared)
-    adjusted = iter(holm([one.test.p_value for *_, one in compared if one.can_differ]))
+    p_values = holm_where_different([one for *_, one in compared])
     return tuple(
-        Pair(first=first, second=second, comparison=one, p_value=next(adjusted) if one.can_differ else 1.0)
-        for first, second, one in compared
+        Pair(first=first, second=second, comparison=one, p_value=1.0 if p_value is None else p_value)
+        for (first, second, one), p_value in zip(compared, p_values, strict=True)
     )
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidencebench.scoring.compare import Comparison, compare
+from evidencebench.scoring.compare import Comparison, compare, holm_where_different
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
-from evidencebench.scoring.significance import holm
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import one_line
 
@@ -71,19 +70,18 @@ def control_results(
     """Return the result of each (system, control, its scores when asked own queries, and when asked changed ones)."""
     compared = list(compared)
     found = [compare(own, changed, resampling=resampling) for _, _, own, changed in compared]
-    p_values: dict[int, float] = {}  # by position; the systems of one control and task are one family of tests
+    p_values: dict[int, float | None] = {}  # by position; the systems of one control and task are one family of tests
     families: dict[tuple[str, str], list[int]] = {}
     for place, ((_, control, _, _), one) in enumerate(zip(compared, found, strict=True)):
-        if one.can_differ:
-            families.setdefault((control, one.task.name), []).append(place)
+        families.setdefault((control, one.task.name), []).append(place)
     for places in families.values():
-        p_values |= zip(places, holm([found[place].test.p_value for place in places]), strict=True)
+        p_values |= zip(places, holm_where_different([found[place] for place in places]), strict=True)
     return tuple(
         ControlResult(
             system=system,
             control=control,
             comparison=one,
-            p_value=p_values.get(place),
+            p_value=p_values[place],
             reads_hypothesis=reads_hypothesis[system],
             stranger=_stranger_share(own, changed, resampling),
         )
