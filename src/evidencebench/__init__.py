@@ -4,7 +4,7 @@ First read the files that every folder uses: `query` (what a system may read), `
 `specification` (how a system is named), `sections`, `tables`, `wording`, `errors`, `extras`, `version` and
 `provenance`. Then read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`,
 `papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
-`training`; `pages`, `integrations`, `cli`. The names below are public; everything else is private.
+`training`, `construction`; `pages`, `integrations`, `cli`. The names below are public; everything else is private.
 """
 
 from importlib import import_module

@@ -1,0 +1,12 @@
+"""``evidencebench construct``: make a benchmark from papers and reviews, one command a file."""
+
+import click
+
+from evidencebench.cli.groups import LazyGroup
+
+_COMMANDS: dict[str, str] = {}
+
+
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
+def command() -> None:
+    """Make a benchmark from papers and reviews, step by step."""
