@@ -32,6 +32,7 @@ COMMANDS = {
     "view": "Look at papers, their evidence and what each RUN chose.",
     "report": "Write one HTML file with everything about RUNs, papers included.",
     "controls": "Measure whether SYSTEMs use the hypothesis.",
+    "construct": "Make a benchmark from papers and reviews.",
 }
 
 

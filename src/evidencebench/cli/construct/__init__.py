@@ -4,7 +4,9 @@ import click
 
 from evidencebench.cli.groups import LazyGroup
 
-_COMMANDS: dict[str, str] = {}
+_COMMANDS = {
+    "harvest": "Find the passages of reviews that speak of one paper each.",
+}
 
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)

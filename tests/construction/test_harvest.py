@@ -1,0 +1,24 @@
+"""Passages about one paper are found in reviews; every other passage is dropped with a reason."""
+
+from citing_reviews import cite, review
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.harvest.drafts import drafts_of_review
+
+
+def drafts(*paragraphs: str) -> list[Draft]:
+    return list(drafts_of_review(review(*paragraphs), file="review.xml"))
+
+
+def cited(*paragraphs: str) -> list[str]:
+    return [draft.passage.reference for draft in drafts(*paragraphs) if draft.passage]
+
+
+def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
+    content = review(f"Tea is old. One trial found that tea lowers pressure [{cite(7)}]. Cups are round.")
+    (draft,) = drafts_of_review(content, file="review.xml")
+    assert draft.summary == "One trial found that tea lowers pressure [7]."
+    assert draft.passage is not None
+    assert content.decode()[draft.passage.start : draft.passage.stop].startswith("One trial found")
+    assert (draft.id, draft.review_id, draft.paper_id) == ("review.xml:B7:1", "pmc_77", "pubmed_1007")
+    assert (draft.passage.marks, draft.passage.reference, draft.passage.section) == (("7",), "B7", ("Trials",))
+    assert not draft.dropped
