@@ -6,6 +6,7 @@ Some classes have narrower ones::
     RunError     RunFormatError, RunMismatchError
     AnswerError  OutOfRangeError
     PeopleError  FinalError, StaleError, UnopenedError
+    ReplyError   UnreadableReplyError
     StopError    CostLimitError, FailingServerError, DrainingError, FailedAnswerError, FailingCacheError
     CacheError   FailingCacheError
 
@@ -123,6 +124,10 @@ class ReplyError(EvidenceBenchError):
     def __init__(self, message: str, *, notes: Mapping[str, int] | None = None) -> None:
         super().__init__(message)
         self.notes: Mapping[str, int] = notes or {}
+
+
+class UnreadableReplyError(ReplyError):
+    """Replies came, and none of them can be read: asking the same again brings the same stored replies."""
 
 
 class StopError(EvidenceBenchError):

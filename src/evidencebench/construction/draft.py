@@ -43,6 +43,7 @@ class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     votes: tuple[str, ...]
     requests: str
     asks_all: bool = False  # whether one request asked for all aspects
+    decides: bool = False  # whether these votes stand in place of those of the rounds before, where they were asked
 
 
 REQUEST_BYTES = 16

@@ -155,6 +155,7 @@ class DraftWriter:
     """An open file of drafts: those that are in it already, and how to add one."""
 
     done: Mapping[str, bool]  # id -> whether it goes on, of the drafts that were there when the file was opened
+    dropped: Mapping[str, int]  # reason -> how many of them were dropped
     append: Callable[[Draft], None]
     finish: Callable[[], None]  # writes the last line
 
@@ -168,13 +169,14 @@ def writing_drafts(path: Path, header: DraftHeader, *, overwrite: bool = False) 
     """
     with open_journal(path, _BEGINS, truncate=overwrite) as journal:
         done: dict[str, bool] = {}
+        dropped: Mapping[str, int] = {}
         is_finished = False
         if not journal.is_empty:
             before = open_drafts(path, must_be_finished=False)
             _require_same(path, before.header, header)
             going_on = set(before.going_on)
             done = {one: one in going_on for one in before.offsets}
-            is_finished = before.is_finished
+            is_finished, dropped = before.is_finished, before.dropped
         journal.begin(msgspec.json.encode(header))
         n_drafts = len(done)
 
@@ -187,7 +189,7 @@ def writing_drafts(path: Path, header: DraftHeader, *, overwrite: bool = False) 
             if not (is_finished and n_drafts == len(done)):
                 journal.append(msgspec.json.encode(_LastLine(n_drafts=n_drafts)))
 
-        yield DraftWriter(done=done, append=append, finish=finish)
+        yield DraftWriter(done=done, dropped=dropped, append=append, finish=finish)
 
 
 def _require_same(path: Path, before: DraftHeader, now: DraftHeader) -> None:

@@ -1,9 +1,9 @@
 """Ask a model for an answer that selects no sentences, and ask again where its reply cannot be read."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from evidencebench.errors import EndpointError, ReplyError
+from evidencebench.errors import EndpointError, ReplyError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply, Message
 from evidencebench.systems.strategies.conversation import Asker
 
@@ -13,6 +13,13 @@ _LONGEST_SAID = 2_000
 Answer = TypeVar("Answer")
 
 
+class ReadReply(NamedTuple, Generic[Answer]):
+    """What a model answered, and the key of the request whose reply says so."""
+
+    answer: Answer
+    request_key: str
+
+
 async def ask_until_read(
     asker: Asker,
     question: str,
@@ -20,26 +27,29 @@ async def ask_until_read(
     schema: Mapping[str, Any],
     stand_in: str,
     read: Callable[[ChatReply], tuple[Answer, str]],
-    again: str,
+    again: Callable[[str], str],
     what: str,
-) -> Answer:
+) -> ReadReply[Answer]:
     """Return what a model answers to a question.
 
-    ``read`` returns the answer of a reply, and why there is none, which is empty where there is one. ``again`` asks for
-    it once more, up to `Asker.repairs` times. ``what`` is missing, in messages. Raises `ReplyError` where no reply has
-    it, or a request failed for good, and `StopError` and `PendingError` as a client does.
+    ``read`` returns the answer of a reply, and why there is none, which is empty where there is one. ``again`` returns,
+    of that reason, the words that ask once more, up to `Asker.repairs` times. ``what`` is missing, in messages.
+
+    Raises `UnreadableReplyError` where no reply has the answer, `ReplyError` where a request failed for good, and
+    `StopError` and `PendingError` as a client does.
     """
     first = Message("user", question)
     messages: tuple[Message, ...] = (first,)
     why = ""
     for _ in range(1 + asker.repairs):
+        request = asker.chat.request(messages, schema)
         try:
-            received = await asker.client.ask(asker.chat.request(messages, schema), stand_in=stand_in)
+            received = await asker.client.ask(request, stand_in=stand_in)
         except EndpointError as error:
             raise ReplyError(str(error)) from error
         answer, why = read(received.reply)
         if not why:
-            return answer
+            return ReadReply(answer, request.key)
         said = received.reply.text.strip()[-_LONGEST_SAID:]
-        messages = (first, *([Message("assistant", said)] if said else []), Message("user", again))
-    raise ReplyError(f"no {what}: {why}")
+        messages = (first, *([Message("assistant", said)] if said else []), Message("user", again(why)))
+    raise UnreadableReplyError(f"no {what}: {why}")

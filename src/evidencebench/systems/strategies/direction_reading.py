@@ -57,15 +57,16 @@ async def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mappi
     stand_in = msgspec.json.encode(
         _SaidOfSentences([_SaidOfSentence(index, ReportedDirection.NOT_SAID) for index in shown])
     ).decode()
-    return await ask_until_read(
+    read = await ask_until_read(
         asker,
         question,
         schema=_SCHEMA,
         stand_in=stand_in,
         read=partial(read_reported, shown=shown),
-        again=prompt_named("repair").render(form=form),
+        again=lambda _: prompt_named("repair").render(form=form),
         what="directions",
     )
+    return read.answer
 
 
 def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[int, ReportedDirection], str]:

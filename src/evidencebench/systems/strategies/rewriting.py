@@ -38,15 +38,16 @@ async def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
     own = " ".join(hypothesis.split())
     form = prompt_named("hypothesis_json" if asker.chat.structured else "hypothesis_line").text
     other = f"In other words: {own}"
-    return await ask_until_read(
+    read = await ask_until_read(
         asker,
         prompt_named(f"rewrite_{how}").render(hypothesis=own, form=form),
         schema=_SCHEMA,
         stand_in=msgspec.json.encode(_Rewritten(other)).decode() if asker.chat.structured else f"HYPOTHESIS: {other}",
         read=partial(read_rewritten, own=own),
-        again=prompt_named("rewrite_again").render(form=form),
+        again=lambda _: prompt_named("rewrite_again").render(form=form),
         what="rewritten hypothesis",
     )
+    return read.answer
 
 
 def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:

@@ -1,0 +1,118 @@
+"""Ask a model one question of a step, and read the JSON object that it answers with."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from evidencebench.construction.draft import ReplySource
+from evidencebench.construction.prompts import step_prompt
+from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.parsing.text import ShownSentences
+from evidencebench.models.llm.parsing.visible import visible_text
+from evidencebench.storage.reading import BROKEN_JSON
+from evidencebench.systems.strategies.asking_again import ask_until_read
+from evidencebench.systems.strategies.conversation import Asker
+
+FORM_PROMPTS = ("form_object", "again")
+"""The names of the prompts that are parts of every such question."""
+
+_MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object
+
+Answered = TypeVar("Answered", bound=msgspec.Struct)
+
+
+async def ask_object(
+    asker: Asker,
+    prompt: str,
+    fields: Mapping[str, str],
+    *,
+    example: Answered,
+    stand_in: Answered,
+    check: Callable[[Answered], str],
+    what: str,
+) -> tuple[Answered, ReplySource]:
+    """Return the object that a model answers with, and the reply that it was read from.
+
+    Parameters
+    ----------
+    prompt, fields
+        The name of the prompt, and its fields but for ``form``.
+    example
+        Shows the form in the prompt; a reply that repeats it must not pass the check.
+    stand_in
+        What estimates take for the reply; it is not checked.
+    check
+        Returns what is wrong with an object, in words for the model; empty where it can be used.
+    what
+        What is missing where no reply can be used, in messages.
+
+    Raises
+    ------
+    UnreadableReplyError, ReplyError, StopError, PendingError
+        As `ask_until_read`.
+    """
+    form = step_prompt("form_object").render(example=_with_reasoning(example))
+    stand_in_text = msgspec.json.encode(stand_in).decode()
+    kind = type(example)
+
+    def read(reply: ChatReply) -> tuple[Answered, str]:
+        if reply.text == stand_in_text:
+            return stand_in, ""
+        found = read_object(reply, kind)
+        return (example, found) if isinstance(found, str) else (found, check(found))
+
+    read_reply = await ask_until_read(
+        asker,
+        step_prompt(prompt).render(**fields, form=form),
+        schema=_schema_of(kind),
+        stand_in=stand_in_text,
+        read=read,
+        again=lambda why: step_prompt("again").render(why=why, form=form),
+        what=what,
+    )
+    source = ReplySource(prompt=step_prompt(prompt).digest, model=asker.chat.model, request=read_reply.request_key)
+    return read_reply.answer, source
+
+
+def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
+    r"""Return the last object of a kind in a reply, or why there is none.
+
+    >>> class Kept(msgspec.Struct):
+    ...     keeps: bool
+    >>> read_object(ChatReply(text='{"keeps": false}? It does.\n```json\n{"keeps": true}\n```'), Kept)
+    Kept(keeps=True)
+    """
+    if reply.finish != "stop":
+        return f"the reply ended otherwise than by itself ({reply.finish})"
+    text = visible_text(reply.text, ShownSentences({}))
+    found: Answered | None = None
+    why, end = "the reply holds no JSON object", 0
+    starts = [place for place, letter in enumerate(text) if letter == "{"]
+    for start in starts[-_MOST_PLACES:]:
+        if start < end:  # within the object before
+            continue
+        try:
+            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
+            found = msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            why = f"its JSON object is of another form: {error}"
+        except BROKEN_JSON:
+            continue
+    return why if found is None else found
+
+
+def _with_reasoning(example: msgspec.Struct) -> str:
+    return json.dumps({"reasoning": "your thinking", **msgspec.to_builtins(example)}, ensure_ascii=False)
+
+
+def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON schema of a reply, as providers that promise one want it: all keys required, no others."""
+    (root,), parts = msgspec.json.schema_components((kind,), ref_template="#/$defs/{name}")
+    own = parts.pop(root["$ref"].rpartition("/")[2])
+    for part in (own, *parts.values()):
+        part |= {"additionalProperties": False, "required": list(part["properties"])}
+    own["properties"] = {"reasoning": {"type": "string"}, **own["properties"]}
+    own["required"] = list(own["properties"])
+    return {**own, "$defs": parts} if parts else own

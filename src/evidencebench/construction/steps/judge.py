@@ -1,0 +1,280 @@
+"""Judge which sentences of a paper hold which aspects, window by window."""
+
+import asyncio
+import base64
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from evidencebench.construction.draft import REQUEST_BYTES, Draft, Judging, JudgingRound
+from evidencebench.construction.paper_files import PaperFolder
+from evidencebench.construction.prompts import step_prompt
+from evidencebench.construction.steps.asking_objects import FORM_PROMPTS, ask_object
+from evidencebench.construction.steps.aspects import MOST_ASPECTS, numbered_aspects
+from evidencebench.construction.steps.model_step import ModelStep, dropped
+from evidencebench.construction.steps.votes import doubtful, sources_of_votes, unjudged, window_votes
+from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, mask_text, windows_of_paper
+from evidencebench.errors import UnreadableReplyError
+from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.reading import ReplyClass, read_selection
+from evidencebench.query import Query
+from evidencebench.systems.strategies.asking_again import ask_until_read
+from evidencebench.systems.strategies.conversation import Asker, error_priority
+from evidencebench.systems.strategies.excerpt import Excerpt, prompt_line
+from evidencebench.systems.strategies.forms import form_text, schema_of, well_formed
+
+_USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.OUT_OF_RANGE, ReplyClass.DUPLICATE)
+
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSettings:
+    """How papers are judged.
+
+    Attributes
+    ----------
+    window, overlap
+        How many sentences are judged together, and how many of them the next window shows again.
+    at_once
+        Whether one request asks for all aspects of a summary, which costs an eighth.
+    votes
+        How often each window is asked, with another seed each time; the majority decides.
+    share
+        The share of the windows that is asked, in 0..1: those with the sentences that ``rank`` puts first. 1: all.
+    """
+
+    window: int = 10
+    overlap: int = 5
+    at_once: bool = False
+    votes: int = 1
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Window:
+    """Sentences that are judged together: their indices, and their texts as a prompt shows them."""
+
+    sentences: range
+    shown: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Vote:
+    """What a model said of a window for one aspect: the sentences, or None where nothing could be read."""
+
+    sentences: tuple[int, ...] | None
+    request_key: str = ""
+
+
+class _AspectSources(msgspec.Struct):
+    aspect: int
+    sentences: list[int]
+
+
+class _AllSources(msgspec.Struct):
+    aspects: list[_AspectSources]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judge:
+    """Judges drafts; ``second`` asks again, of another model, what the windows disagree on."""
+
+    settings: JudgeSettings
+    papers: PaperFolder
+    second: Asker | None
+    rank: Callable[[Query], Sequence[int]] | None
+
+    async def __call__(self, asker: Asker, draft: Draft) -> Draft:
+        """Return a draft with its judging; many requests are made at once."""
+        if len(draft.aspects) > MOST_ASPECTS:
+            return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
+        on_disk = await asyncio.to_thread(self.papers.paper_of, draft)
+        query = on_disk.paper.query_for(draft.hypothesis, wish="study")
+        settings = self.settings
+        windows = [
+            _Window(sentences=one, shown={index: prompt_line(query.sentences[index]) for index in one})
+            for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
+        ]
+        asked = await asyncio.to_thread(self._windows_asked, query, windows)
+        rounds = [
+            await self._round(replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)), draft, windows,
+                              [asked] * len(draft.aspects))
+            for vote in range(settings.votes)
+        ]  # fmt: skip
+        judging = Judging(
+            paper_sha256=on_disk.sha256,
+            n_sentences=len(query.sentences),
+            window=settings.window,
+            overlap=settings.overlap,
+            rounds=tuple(rounds),
+            sources=(),
+        )
+        spans = [one.sentences for one in windows]
+        votes_of = partial(window_votes, windows=spans, digits=judging.digits)
+        if self.second is not None:
+            doubts = [doubtful(votes_of(judging.rounds, aspect), spans) for aspect in range(len(draft.aspects))]
+            decided = await self._round(self.second, draft, windows, doubts)
+            judging = msgspec.structs.replace(
+                judging, rounds=(*judging.rounds, msgspec.structs.replace(decided, decides=True))
+            )
+        votes = [votes_of(judging.rounds, aspect) for aspect in range(len(draft.aspects))]
+        judging = msgspec.structs.replace(judging, sources=tuple(map(sources_of_votes, votes)))
+        made = msgspec.structs.replace(draft, judging=judging)
+        left = sorted({index for one in votes for index in unjudged(one, spans)})
+        if left:
+            return dropped(made, "sentences without a readable judgment", ", ".join(map(str, left)))
+        return made
+
+    def _windows_asked(self, query: Query, windows: Sequence[_Window]) -> list[int]:
+        """Return the places of the windows that are asked: those that hold the first sentences of a ranking."""
+        n_asked = round(self.settings.share * len(windows))
+        if self.rank is None or n_asked >= len(windows):
+            return list(range(len(windows)))
+        place_of = {index: place for place, index in enumerate(self.rank(query))}
+        best = [min(place_of.get(index, len(place_of)) for index in one.sentences) for one in windows]
+        return sorted(sorted(range(len(windows)), key=lambda place: (best[place], place))[: max(1, n_asked)])
+
+    async def _round(
+        self, asker: Asker, draft: Draft, windows: Sequence[_Window], asked: Sequence[Sequence[int]]
+    ) -> JudgingRound:
+        """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
+        digits = -(-self.settings.window // 4)
+        places = sorted({place for one in asked for place in one})
+        if self.settings.at_once:
+            found = await _all_of([_ask_all(asker, draft, windows[place]) for place in places])
+            votes = {(aspect, place): one[aspect] for place, one in zip(places, found, strict=True)
+                     for aspect in range(len(draft.aspects))}  # fmt: skip
+            keys = [one[0].request_key for one in found]
+        else:
+            pairs = [(aspect, place) for aspect, one in enumerate(asked) for place in one]
+            said = await _all_of([_ask_one(asker, draft, aspect, windows[place]) for aspect, place in pairs])
+            votes = dict(zip(pairs, said, strict=True))
+            keys = [one.request_key for one in said]
+        return JudgingRound(
+            model=asker.chat.model,
+            prompt=step_prompt("judge_all" if self.settings.at_once else "judge_one").digest,
+            votes=tuple(
+                "".join(_mask_of(votes.get((aspect, place)), window, digits) for place, window in enumerate(windows))
+                for aspect in range(len(draft.aspects))
+            ),
+            requests=_requests_text(keys),
+            asks_all=self.settings.at_once,
+        )
+
+
+def _mask_of(vote: _Vote | None, window: _Window, digits: int) -> str:
+    if vote is None:
+        return NOT_ASKED * digits
+    return UNREAD * digits if vote.sentences is None else mask_text(window.sentences, vote.sentences, digits)
+
+
+def _requests_text(keys: Iterable[str]) -> str:
+    """Return the first bytes of the keys of requests; zeros for one whose replies could not be read."""
+    beginnings = (bytes.fromhex(key[: 2 * REQUEST_BYTES]) or bytes(REQUEST_BYTES) for key in keys)
+    return base64.b64encode(b"".join(beginnings)).decode()
+
+
+def request_beginnings(judged: JudgingRound) -> list[str]:
+    """Return how the keys of a round's requests begin, in hexadecimal, in the order of `JudgingRound.requests`."""
+    content = base64.b64decode(judged.requests)
+    return [content[start : start + REQUEST_BYTES].hex() for start in range(0, len(content), REQUEST_BYTES)]
+
+
+async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> _Vote:
+    """Return what a model says of a window for one aspect."""
+    shown, structured = window.shown, asker.chat.structured
+    n_sentences = max(shown) + 1
+
+    def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
+        reading = read_selection(reply, shown, budget=None, n_sentences=n_sentences)
+        if reading.reply_class in _USABLE:
+            return reading.indices, ""
+        return (), f"{reading.reply_class}: {reading.why}"
+
+    form = form_text("answer", structured=structured, n_sentences=n_sentences)
+    try:
+        found = await ask_until_read(
+            asker,
+            step_prompt("judge_one").render(
+                rule=step_prompt("judge_rule").render(),
+                summary=prompt_line(draft.summary),
+                aspect=prompt_line(draft.aspects[aspect]),
+                lines=Excerpt(shown=shown).block,
+                form=form,
+            ),
+            schema=schema_of("answer"),
+            stand_in=well_formed("answer", [], structured=structured),
+            read=read,
+            again=lambda why: step_prompt("again").render(why=why, form=form),
+            what="judgment",
+        )
+    except UnreadableReplyError:
+        return _Vote(sentences=None)
+    return _Vote(sentences=found.answer, request_key=found.request_key)
+
+
+async def _ask_all(asker: Asker, draft: Draft, window: _Window) -> list[_Vote]:
+    """Return what a model says of a window, aspect by aspect, asked for all of them at once."""
+    n_aspects = len(draft.aspects)
+    try:
+        found, source = await ask_object(
+            asker,
+            "judge_all",
+            {
+                "rule": step_prompt("judge_rule").render(),
+                "summary": prompt_line(draft.summary),
+                "aspects": numbered_aspects(draft.aspects),
+                "lines": Excerpt(shown=window.shown).block,
+            },
+            example=_AllSources([_AspectSources(aspect=n_aspects + 7, sentences=[max(window.shown) + 7])]),
+            stand_in=_AllSources([_AspectSources(aspect=n, sentences=[]) for n in range(1, n_aspects + 1)]),
+            check=lambda found: _wrong_with(found.aspects, n_aspects),
+            what="judgments",
+        )
+    except UnreadableReplyError:
+        return [_Vote(sentences=None)] * n_aspects
+    said = {one.aspect: tuple(index for index in one.sentences if index in window.shown) for one in found.aspects}
+    return [_Vote(sentences=said.get(n, ()), request_key=source.request) for n in range(1, n_aspects + 1)]
+
+
+def _wrong_with(aspects: Sequence[_AspectSources], n_aspects: int) -> str:
+    numbers = [one.aspect for one in aspects]
+    if strange := [number for number in numbers if not 1 <= number <= n_aspects]:
+        return f"there is no aspect {strange[0]}"
+    return "an aspect stands twice" if len(set(numbers)) < len(numbers) else ""
+
+
+async def _all_of(work: Iterable[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
+    """Return what coroutines return, run at once; all of them end before an error is raised, so replies are stored."""
+    ended = await asyncio.gather(*work, return_exceptions=True)
+    errors = [one for one in ended if isinstance(one, BaseException)]
+    if errors:
+        raise min(errors, key=error_priority)
+    return [one for one in ended if not isinstance(one, BaseException)]
+
+
+def judge_step(
+    settings: JudgeSettings,
+    papers: PaperFolder,
+    *,
+    second: Asker | None = None,
+    rank: Callable[[Query], Sequence[int]] | None = None,
+) -> ModelStep:
+    """Return the step that judges.
+
+    ``second`` is asked where windows disagree, and decides there. ``rank`` orders the sentences of a paper for a
+    hypothesis, best first, where only a share of the windows is asked.
+    """
+    prompt = "judge_all" if settings.at_once else "judge_one"
+    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes, "share": settings.share,
+           "second_model": None if second is None else second.chat.model}  # fmt: skip
+    return ModelStep(
+        name="judge",
+        prompts=(prompt, "judge_rule", *FORM_PROMPTS),
+        work=_Judge(settings=settings, papers=papers, second=second, rank=rank),
+        settings=own,
+    )

@@ -1,0 +1,32 @@
+"""A step that asks a model: drafts go in, and come out with more, or dropped."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from evidencebench.construction.draft import Draft
+from evidencebench.systems.strategies.conversation import Asker
+
+NO_REPLY = "no usable reply"
+"""Why a draft is dropped whose replies came, and say nothing that can be used, however often they were asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStep:
+    """What a step does with one draft.
+
+    ``work`` raises `UnreadableReplyError` where the draft is to be dropped as `NO_REPLY`, and `ReplyError` where a
+    request failed for good, so that it is asked again in the next run. ``settings`` are what else decides its outcome.
+    """
+
+    name: str
+    prompts: tuple[str, ...]
+    work: Callable[[Asker, Draft], Coroutine[Any, Any, Draft]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
+    """Return a draft that becomes no instance."""
+    return msgspec.structs.replace(draft, dropped=reason, detail=detail)
