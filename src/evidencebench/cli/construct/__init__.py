@@ -1,4 +1,8 @@
-"""``evidencebench construct``: make a benchmark from papers and reviews, one command a file."""
+"""``evidencebench construct``: make a benchmark from papers and reviews, one command a file.
+
+The commands, in the order of the steps: `harvest`, `summaries`, `hypotheses`, `aspects`, `judge`, `label_results`,
+`filter` and `assemble`; `run` runs all of them, `estimate` prices them before, `status` says where they stand.
+"""
 
 import click
 
