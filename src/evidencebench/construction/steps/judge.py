@@ -55,7 +55,7 @@ class JudgeSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Window:
+class _ShownWindow:
     """Sentences that are judged together: their indices, and their texts as a prompt shows them."""
 
     sentences: range
@@ -96,7 +96,7 @@ class _Judge:
         query = on_disk.paper.query_for(draft.hypothesis, wish="study")
         settings = self.settings
         windows = [
-            _Window(sentences=one, shown={index: prompt_line(query.sentences[index]) for index in one})
+            _ShownWindow(sentences=one, shown={index: prompt_line(query.sentences[index]) for index in one})
             for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
         ]
         asked = await asyncio.to_thread(self._windows_asked, query, windows)
@@ -129,7 +129,7 @@ class _Judge:
             return dropped(made, "sentences without a readable judgment", ", ".join(map(str, left)))
         return made
 
-    def _windows_asked(self, query: Query, windows: Sequence[_Window]) -> list[int]:
+    def _windows_asked(self, query: Query, windows: Sequence[_ShownWindow]) -> list[int]:
         """Return the places of the windows that are asked: those that hold the first sentences of a ranking."""
         n_asked = round(self.settings.share * len(windows))
         if self.rank is None or n_asked >= len(windows):
@@ -139,7 +139,7 @@ class _Judge:
         return sorted(sorted(range(len(windows)), key=lambda place: (best[place], place))[: max(1, n_asked)])
 
     async def _round(
-        self, asker: Asker, draft: Draft, windows: Sequence[_Window], asked: Sequence[Sequence[int]]
+        self, asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]]
     ) -> JudgingRound:
         """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
         digits = -(-self.settings.window // 4)
@@ -166,7 +166,7 @@ class _Judge:
         )
 
 
-def _mask_of(vote: _Vote | None, window: _Window, digits: int) -> str:
+def _mask_of(vote: _Vote | None, window: _ShownWindow, digits: int) -> str:
     if vote is None:
         return NOT_ASKED * digits
     return UNREAD * digits if vote.sentences is None else mask_text(window.sentences, vote.sentences, digits)
@@ -184,7 +184,7 @@ def request_beginnings(judged: JudgingRound) -> list[str]:
     return [content[start : start + REQUEST_BYTES].hex() for start in range(0, len(content), REQUEST_BYTES)]
 
 
-async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> _Vote:
+async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _Vote:
     """Return what a model says of a window for one aspect."""
     shown, structured = window.shown, asker.chat.structured
     n_sentences = max(shown) + 1
@@ -217,7 +217,7 @@ async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> 
     return _Vote(sentences=found.answer, request_key=found.request_key)
 
 
-async def _ask_all(asker: Asker, draft: Draft, window: _Window) -> list[_Vote]:
+async def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
     """Return what a model says of a window, aspect by aspect, asked for all of them at once."""
     n_aspects = len(draft.aspects)
     try:

@@ -10,7 +10,7 @@ from evidencebench.systems.strategies.conversation import Asker
 from evidencebench.systems.strategies.excerpt import prompt_line
 
 
-class _Results(msgspec.Struct):
+class _ResultLabels(msgspec.Struct):
     results: list[int]
 
 
@@ -20,8 +20,8 @@ async def _label_results(asker: Asker, draft: Draft) -> Draft:
         asker,
         "label_results",
         {"hypothesis": prompt_line(draft.hypothesis), "aspects": numbered_aspects(draft.aspects)},
-        example=_Results([n_aspects + 7, n_aspects + 9]),
-        stand_in=_Results(list(range(1, n_aspects + 1, 2))),
+        example=_ResultLabels([n_aspects + 7, n_aspects + 9]),
+        stand_in=_ResultLabels(list(range(1, n_aspects + 1, 2))),
         check=lambda found: next(
             (f"there is no aspect {one}" for one in found.results if not 1 <= one <= n_aspects), ""
         ),
