@@ -10,6 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.listening import listening, refuse_exposed
 from evidencebench.data.dataset import open_dataset
 from evidencebench.extras import require_extra
+from evidencebench.integrations.fake_server.construction_gold import read_gold
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 
 # Options for numbers; the second name of each is its field of `Settings`.
@@ -52,8 +53,23 @@ class _FaultsType(click.ParamType[tuple[Fault, ...]]):
 @_share("--batch-expire", "expire_rate", default=0.0, help="Share of its rows.")
 @_share("--refuse-rate", "refuse_rate", default=0.0, help="Share refused.")
 @click.option("--repairable", is_flag=True, help="wrong_format and truncated answer when asked again.")
+@click.option(
+    "--construction",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="GOLD",
+    help="Answer the steps of 'construct' from this file of gold studies.",
+)
 @click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="Append a line of JSON a request.")
-def command(*, data: str, personality: str, port: int, host: str, expose: bool, **settings: Any) -> None:
+def command(
+    *,
+    data: str,
+    personality: str,
+    port: int,
+    host: str,
+    expose: bool,
+    construction: Path | None,
+    **settings: Any,
+) -> None:
     """Serve a fake language model for trials.
 
     It speaks the OpenAI and Anthropic protocols, chat and batches, and answers
@@ -71,7 +87,8 @@ def command(*, data: str, personality: str, port: int, host: str, expose: bool, 
     from evidencebench.integrations.fake_server.app import FakeModelApp  # noqa: PLC0415 - an extra
     from evidencebench.integrations.fake_server.serving import serve_until_signal  # noqa: PLC0415 - an extra
 
-    app = FakeModelApp(open_dataset(data), Settings(personality=Personality(personality), **settings))
+    studies = [] if construction is None else read_gold(construction)
+    app = FakeModelApp(open_dataset(data), Settings(personality=Personality(personality), **settings), studies=studies)
     with listening(host, port):
         serve_until_signal(
             app,

@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -25,6 +25,7 @@ from evidencebench.integrations.fake_server.calls import (
     key_of,
 )
 from evidencebench.integrations.fake_server.client import TOO_LATE, Client, ConnectionLimits, json_response
+from evidencebench.integrations.fake_server.construction_gold import GoldStudies, GoldStudy
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
 from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.openai_api import OPENAI
@@ -50,9 +51,10 @@ class FakeModelApp:
         limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - frozen
         clock: Callable[[], float] = time.time,
         entries: list[LogEntry] | None = None,
+        studies: Iterable[GoldStudy] = (),
     ) -> None:
         self.limits, self.log, self._settings = limits, RequestLog(settings.log, clock, entries), settings
-        self._model = FakeModel(KnownPapers(dataset), settings, self.log, clock)
+        self._model = FakeModel(KnownPapers(dataset), settings, self.log, clock, GoldStudies(studies))
         self._batches = (OpenAIBatches(self._model), AnthropicBatches(self._model))
         self._serials = itertools.count(1)
         table: EndpointTable = {

@@ -3,13 +3,14 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from evidencebench.integrations.fake_server.calls import BadCallError, Call, ChatApi, Reply, within_limit
+from evidencebench.integrations.fake_server.construction_gold import GoldStudies
 from evidencebench.integrations.fake_server.known_papers import BEST_SCORE, KnownPaper, KnownPapers
 from evidencebench.integrations.fake_server.prompt_content import PromptContent, read_prompt
 from evidencebench.integrations.fake_server.request_log import RequestLog
@@ -23,6 +24,7 @@ _SURPLUS = 3  # sentences over the budget
 
 _REASONING = "These sentences together report what was measured and found that bears on the hypothesis."
 _UNKNOWN = "No paper that this server was started with is shown between the marks, so it has nothing to answer."
+_COMPARED = "I compared each of the texts with what was asked."
 _NOTHING = "None of these sentences bears on the hypothesis."
 _REFUSAL = "I'm sorry, but I can't help with that request."
 _PROSE = (
@@ -47,6 +49,7 @@ class FakeModel:
     settings: Settings
     log: RequestLog
     clock: Callable[[], float] = time.time  # seconds since 1970
+    studies: GoldStudies = field(default_factory=GoldStudies)
 
     def reply(self, api: ChatApi, body: Any, *, key: str, serial: str, may_stream: bool = True) -> Reply:
         """Return the reply to a decoded body, or raise `BadCallError`; ``key`` names the body, ``serial`` the reply."""
@@ -68,6 +71,8 @@ class FakeModel:
             return Reply(call=call, text=begin + _BROKEN_OFF, finish="length")
         if personality in _WITHOUT_ANSWER:
             return Reply(call=call, text=_WITHOUT_ANSWER[personality])
+        if content.step:
+            return self._construct(call, content)
         if content.mode == "rewrite":
             text = f"In other words: {content.hypotheses[-1] if content.hypotheses else ''}"
             is_object = call.properties is not None
@@ -82,6 +87,16 @@ class FakeModel:
         else:
             text = _as_object(reasoning, named, content, call.properties)
         return Reply(call=call, text=text, is_object=call.properties is not None, knows_paper=paper is not None)
+
+    def _construct(self, call: Call, content: PromptContent) -> Reply:
+        """Return the reply to a prompt of a step of construction: the gold, whatever the personality."""
+        found = self.studies.answer(content, call.model, self.settings.draw)
+        if found is None:
+            return Reply(call=call, text=_UNKNOWN, knows_paper=False)
+        if call.properties is None and content.step == "judge one aspect":
+            return Reply(call=call, text=f"{_COMPARED}\n\nANSWER: {found['sentences']}")
+        text = msgspec.json.encode({"reasoning": _COMPARED, **found}).decode()
+        return Reply(call=call, text=text, is_object=call.properties is not None)
 
     def _personality_for(self, call: Call, content: PromptContent, key: str) -> Personality:
         settings = self.settings

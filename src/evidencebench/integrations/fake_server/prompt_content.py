@@ -15,6 +15,7 @@ _HYPOTHESIS = re.compile(r"^Hypothesis: (.*)$", re.MULTILINE)
 _BUDGET = re.compile(rf"at most ({_DIGITS}) sentences?\b|as many sentences as needed", re.IGNORECASE)
 _ESCAPED = "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}"  # in place of <, so that no sentence can end the paper
 _RESULTS = "outcomes and analyses only"
+_STEP = re.compile(r"Building step: (.*)")
 _MODES: dict[str, Literal["score", "order", "rewrite"]] = {
     "score every sentence": "score",
     "order every sentence": "order",
@@ -35,7 +36,8 @@ class PromptContent:
     """The parts of a conversation that decide the answer.
 
     ``shown`` holds the displayed numbers and texts, in prompt order; ``hypotheses``, the normalised hypotheses, oldest
-    first, those of examples included. ``is_follow_up`` says whether the model has replied before.
+    first, those of examples included. ``is_follow_up`` says whether the model has replied before. ``step`` is what a
+    prompt of a step of construction asks for; ``instructions``, what stands outside of papers in the first message.
     """
 
     shown: tuple[tuple[int, str], ...] = ()
@@ -44,6 +46,8 @@ class PromptContent:
     scope: AspectScope = "all"
     mode: Literal["select", "score", "order", "rewrite"] = "select"
     is_follow_up: bool = False
+    step: str = ""
+    instructions: str = ""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -65,6 +69,8 @@ def read_prompt(turns: Sequence[Turn]) -> PromptContent:
     parts = [_split_at_papers(turn.text) for turn in turns if turn.role != "assistant"]
     outside = ["\n".join(texts) for texts, _ in parts]
     instructions = "\n".join(outside).lower()
+    first = outside[0].strip() if outside else ""
+    step = _STEP.match(first)
     return PromptContent(
         shown=_sentences_in(next((blocks for _, blocks in reversed(parts) if blocks), [])),
         hypotheses=tuple(normalised(line) for text in outside for line in _HYPOTHESIS.findall(text)),
@@ -73,6 +79,8 @@ def read_prompt(turns: Sequence[Turn]) -> PromptContent:
         mode=next((mode for words, mode in _MODES.items() if words in instructions), "select"),
         # A last turn by the model is only the beginning of its reply.
         is_follow_up=any(turn.role == "assistant" for turn in turns[:-1]),
+        step=step[1] if step else "",
+        instructions=first,
     )
 
 
