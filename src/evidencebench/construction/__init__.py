@@ -2,6 +2,7 @@
 
 Read `draft` (what the steps hand on) and `draft_file` (how it lies on the disk).
 `harvest/` finds passages of reviews that speak of one paper.
-`steps/` asks a model, with `prompts/` and the `paper_files`; `running` runs one step over a file.
+`steps/` asks a model, with `prompts/`, `paper_files` and `ranking`; `running` runs one of them over a file of the
+`work_folder`.
 `people/` checks the labels with people.
 """

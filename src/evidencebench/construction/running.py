@@ -49,6 +49,10 @@ class StepReport:
         """Whether every draft has a line."""
         return not self.failures
 
+    def fields(self) -> dict[str, Any]:
+        """Return what a program reads."""
+        return {**asdict(self), "is_finished": self.is_finished}
+
 
 def settings_of(step: ModelStep, asker: Asker) -> dict[str, Any]:
     """Return what decides the outcome of a step, besides its prompts and its input: its settings and the model's."""

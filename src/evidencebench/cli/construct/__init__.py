@@ -1,7 +1,8 @@
 """``evidencebench construct``: make a benchmark from papers and reviews, one command a file.
 
 The commands, in the order of the steps: `harvest`, `summaries`, `hypotheses`, `aspects`, `judge`, `label_results`,
-`filter` and `assemble`; `run` runs all of them, `estimate` prices them before, `status` says where they stand.
+`filter` and `assemble`; those that ask a model share `stepping`. `run` runs all of them, `estimate` prices them before,
+`status` says where they stand.
 """
 
 import click
@@ -10,6 +11,11 @@ from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
     "harvest": "Find the passages of reviews that speak of one paper each.",
+    "summaries": "Delimit passages, and keep those that report results.",
+    "hypotheses": "Write the hypothesis that each summary is evidence on.",
+    "aspects": "Split each summary into aspects, and verify them.",
+    "judge": "Judge which sentences of each paper hold which aspects.",
+    "label-results": "Say which aspects are results.",
 }
 
 

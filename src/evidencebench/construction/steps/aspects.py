@@ -1,7 +1,5 @@
 """The study aspects: a summary split so that one sentence can match each, then verified against the summary."""
 
-from dataclasses import dataclass
-
 import msgspec
 
 from evidencebench.construction.draft import Draft
@@ -32,44 +30,40 @@ class _AspectVerdicts(msgspec.Struct):
     verdicts: list[_AspectVerdict]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _AspectMaking:
-    assumed_aspects: int
-
-    async def __call__(self, asker: Asker, draft: Draft) -> Draft:
-        sources = dict(draft.sources_of)
-        summary = prompt_line(draft.summary)
-        found, sources["aspects split"] = await ask_object(
-            asker,
-            "aspects",
-            {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
-            example=_Aspects(["...", "..."]),
-            stand_in=_Aspects(_stand_ins(summary, self.assumed_aspects)),
-            check=lambda found: _wrong_with(found.aspects, draft.summary),
-            what="aspects",
-        )
-        aspects = tuple(" ".join(aspect.split()) for aspect in found.aspects)
-        made = msgspec.structs.replace(draft, aspects=aspects)
-        checked, sources["aspects verify"] = await ask_object(
-            asker,
-            "verify_aspects",
-            {"summary": summary, "aspects": numbered_aspects(aspects)},
-            example=_AspectVerdicts([_AspectVerdict(aspect=len(aspects) + 7, faithful=True, single=True)]),
-            stand_in=_AspectVerdicts(
-                [_AspectVerdict(aspect=n, faithful=True, single=True) for n in range(1, len(aspects) + 1)]
-            ),
-            check=lambda found: _wrong_with_verdicts(found.verdicts, len(aspects)),
-            what="verdicts on the aspects",
-        )
-        made = msgspec.structs.replace(made, sources_of=sources)
-        verdicts = sorted(checked.verdicts, key=lambda one: one.aspect)
-        for reason, failed in (
-            ("an aspect says more than the summary", [one for one in verdicts if not one.faithful]),
-            ("an aspect needs several sentences", [one for one in verdicts if not one.single]),
-        ):
-            if failed:
-                return dropped(made, reason, "; ".join(aspects[one.aspect - 1] for one in failed))
-        return made
+async def _make_aspects(asker: Asker, draft: Draft) -> Draft:
+    sources = dict(draft.sources_of)
+    summary = prompt_line(draft.summary)
+    found, sources["aspects split"] = await ask_object(
+        asker,
+        "aspects",
+        {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
+        example=_Aspects(["...", "..."]),
+        stand_in=_Aspects(_stand_ins(summary, ASSUMED_ASPECTS)),
+        check=lambda found: _wrong_with(found.aspects, draft.summary),
+        what="aspects",
+    )
+    aspects = tuple(" ".join(aspect.split()) for aspect in found.aspects)
+    made = msgspec.structs.replace(draft, aspects=aspects)
+    checked, sources["aspects verify"] = await ask_object(
+        asker,
+        "verify_aspects",
+        {"summary": summary, "aspects": numbered_aspects(aspects)},
+        example=_AspectVerdicts([_AspectVerdict(aspect=len(aspects) + 7, faithful=True, single=True)]),
+        stand_in=_AspectVerdicts(
+            [_AspectVerdict(aspect=n, faithful=True, single=True) for n in range(1, len(aspects) + 1)]
+        ),
+        check=lambda found: _wrong_with_verdicts(found.verdicts, len(aspects)),
+        what="verdicts on the aspects",
+    )
+    made = msgspec.structs.replace(made, sources_of=sources)
+    verdicts = sorted(checked.verdicts, key=lambda one: one.aspect)
+    for reason, failed in (
+        ("an aspect says more than the summary", [one for one in verdicts if not one.faithful]),
+        ("an aspect needs several sentences", [one for one in verdicts if not one.single]),
+    ):
+        if failed:
+            return dropped(made, reason, "; ".join(aspects[one.aspect - 1] for one in failed))
+    return made
 
 
 def numbered_aspects(aspects: tuple[str, ...]) -> str:
@@ -100,10 +94,5 @@ def _stand_ins(summary: str, n_aspects: int) -> list[str]:
     return [f"{number} {' '.join((words * size)[:size])}" for number in range(1, n_aspects + 1)]
 
 
-def aspects_step(assumed_aspects: int = ASSUMED_ASPECTS) -> ModelStep:
-    """Return the step that adds the aspects; ``assumed_aspects`` counts in estimates alone."""
-    return ModelStep(
-        name="aspects",
-        prompts=("aspects", "verify_aspects", *FORM_PROMPTS),
-        work=_AspectMaking(assumed_aspects=assumed_aspects),
-    )
+ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", *FORM_PROMPTS), work=_make_aspects)
+"""Adds the aspects."""
