@@ -5,4 +5,5 @@ Read `draft` (what the steps hand on) and `draft_file` (how it lies on the disk)
 `steps/` asks a model, with `prompts/`, `paper_files` and `ranking`; `running` runs one of them over a file of the
 `work_folder`.
 `people/` checks the labels with people.
+`audit/` finds out with people which misses of a run are its own fault.
 """
