@@ -1,15 +1,10 @@
-"""``evidencebench audit``: find out which misses of a run are its own fault, one command a file.
-
-Read `sample`, `review`, `report`, in the order in which they are called.
-"""
+"""``evidencebench audit``: find out which misses of a run are its own fault, one command a file."""
 
 import click
 
 from evidencebench.cli.groups import LazyGroup
 
-_COMMANDS = {
-    "sample": "Draw misses of RUN for people to look at.",
-}
+_COMMANDS: dict[str, str] = {}
 
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)

@@ -3,6 +3,7 @@
 The commands, in the order of the steps: `harvest`, `summaries`, `hypotheses`, `aspects`, `judge`, `label_results`,
 `filter` and `assemble`; those that ask a model share `stepping`. `run` runs all of them, `estimate` prices them before,
 `status` says where they stand.
+`loss_tables` prints what steps dropped.
 """
 
 import click
@@ -16,9 +17,11 @@ _COMMANDS = {
     "aspects": "Split each summary into aspects, and verify them.",
     "judge": "Judge which sentences of each paper hold which aspects.",
     "label-results": "Say which aspects are results.",
+    "filter": "Drop drafts of which too few aspects have a source sentence.",
+    "assemble": "Make the data set: splits, optima, datasheet.",
 }
 
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
 def command() -> None:
-    """Make a benchmark from papers and reviews, step by step."""
+    """Make a benchmark from papers and reviews."""

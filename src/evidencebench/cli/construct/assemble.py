@@ -1,0 +1,167 @@
+"""``evidencebench construct assemble``."""
+
+import re
+from dataclasses import asdict
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.construct.loss_tables import loss_fields, loss_table
+from evidencebench.cli.output import print_cautions, print_json, print_table
+from evidencebench.cli.progress import progress
+from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.dataset_folder import require_replaceable
+from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings
+from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.work_folder import DATASET_FOLDER, output_of
+from evidencebench.data.dataset import open_dataset
+from evidencebench.tables import Table, printable
+from evidencebench.wording import counted
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_SHARE = re.compile(r"([a-z0-9][a-z0-9_]*)=([0-9]{1,9}(?:\.[0-9]{1,9}|/[0-9]{1,9})?)")
+
+
+class _Shares(click.ParamType[dict[str, Fraction]]):
+    name = "shares"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Fraction]:
+        """Return split -> share, exactly as written; they must add up to 1."""
+        parts = [_SHARE.fullmatch(part.strip()) for part in value.split(",")]
+        try:
+            shares = {found[1]: Fraction(found[2]) for found in parts if found}
+        except ZeroDivisionError:
+            shares = {}
+        if len(shares) != len(parts):
+            self.fail(f"expected shares such as train=0.8,dev=0.1,test=0.1 or a=1/3,b=2/3, got '{value}'", param, ctx)
+        if sum(shares.values()) != 1:
+            self.fail(f"expected shares that add up to 1, got {float(sum(shares.values())):g}: '{value}'", param, ctx)
+        return shares
+
+
+def _checked_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise click.BadParameter(f"expected letters, digits, '_', '.' or '-', got '{value}'", ctx, param)
+    return value
+
+
+@click.command(name="assemble")
+@click.argument("work", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK")
+@click.option(
+    "--papers", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER", help="Of the papers."
+)
+@click.option("--name", required=True, callback=_checked_name, metavar="NAME", help="Of the data set; it begins ids.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DATASET",
+    help="The folder to make. [default: WORK/dataset]",
+)
+@click.option(
+    "--shares",
+    type=_Shares(),
+    metavar="SHARES",
+    default="train=0.8,dev=0.1,test=0.1",
+    show_default=True,
+    help="Split names and their wanted shares of the instances.",
+)
+@options.choice("--split-by", choices=["both", "paper"], help="Papers and reviews stay in one split, or only papers.")
+@options.seed
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="D",
+    shell_complete=options.complete_data,
+    help="Data whose papers and hypotheses to leave out; repeatable.",
+)
+@click.option(
+    "--date",
+    "made_on",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="YYYY-MM-DD",
+    help="The day that the datasheet names. [default: today]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a data set that is there.")
+@options.jobs
+@options.as_json
+@options.progress_style
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    work: Path,
+    papers: Path,
+    name: str,
+    output: Path | None,
+    shares: dict[str, Fraction],
+    split_by: Any,
+    seed: int,
+    against: tuple[str, ...],
+    made_on: datetime | None,
+    overwrite: bool,
+    jobs: int,
+    as_json: bool,
+    progress_style: str,
+) -> None:
+    """Make the data set: splits, optima, datasheet.
+
+    Reads WORK/filtered.jsonl. DATASET gets a file a split in the published format
+    with all optima, dropped.csv (what every step dropped, and why), a datasheet
+    and a manifest with checksums. No paper and no review stands in two splits.
+    Exit code 1: an optimum could not be proven.
+
+    \b
+    Examples:
+      evidencebench construct assemble work --papers papers --name tea \\
+          --against train --against dev
+      evidencebench construct assemble work --papers papers --name tea \\
+          --shares test=1 -o tea
+    """
+    folder = output or work / DATASET_FOLDER
+    require_replaceable(folder, overwrite=overwrite)
+    source = open_drafts(output_of("filter", work))
+    settings = AssemblySettings(
+        name=name,
+        made_on=made_on.date() if made_on else date.today(),  # noqa: DTZ011 - the user's day
+        shares=shares,
+        split_by=split_by,
+        seed=seed,
+    )
+    with progress("assembling", progress_style) as on_progress:
+        report = assemble(
+            source,
+            papers,
+            folder,
+            settings,
+            against=[open_dataset(one) for one in against],
+            overwrite=overwrite,
+            jobs=jobs,
+            on_progress=on_progress,
+        )
+    if as_json:
+        print_json({**asdict(report), "steps": [loss_fields(step) for step in report.steps]})
+    else:
+        _print_report(report)
+    ctx.exit(1 if report.unproven else 0)
+
+
+def _print_report(report: AssemblyReport) -> None:
+    print_cautions(report.warnings)
+    print_table(loss_table(report.steps))
+    print_table(
+        Table(
+            columns=["split", "instances", "papers", "reviews", "wanted %", "reached %"],
+            rows=[
+                [split, one.n_instances, one.n_papers, one.n_reviews, 100 * one.wanted, 100 * one.reached]
+                for split, one in report.splits.items()
+            ],
+        )
+    )
+    click.echo(f"{report.folder}: {counted(report.n_instances, 'instance')}")
+    for instance_id, tasks in report.unproven.items():
+        click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")

@@ -1,0 +1,190 @@
+"""The step ``assemble``: judged drafts become a data set in the published format, split without leakage."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.construction.assembly.candidates import (
+    Met,
+    duplicates,
+    read_candidates,
+    same_papers,
+)
+from evidencebench.construction.assembly.chosen_splits import choose_splits
+from evidencebench.construction.assembly.dataset_folder import MANIFEST, dataset_folder
+from evidencebench.construction.assembly.decontamination import met_elsewhere
+from evidencebench.construction.assembly.instances import instance_of
+from evidencebench.construction.assembly.losses import (
+    StepLosses,
+    dropped_csv,
+    dropped_drafts,
+    losses_of,
+    steps_before,
+)
+from evidencebench.construction.assembly.paper_texts import PaperStore, store_papers
+from evidencebench.construction.assembly.same_text import TextIndex
+from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings
+from evidencebench.construction.draft_file import DraftFile
+from evidencebench.data.dataset import Dataset, write_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.optima import derive_optima, with_optima
+from evidencebench.engine.ordering import map_in_order
+from evidencebench.engine.processes import engine_of
+from evidencebench.engine.protocol import Engine
+from evidencebench.errors import DataError
+from evidencebench.storage.reading import file_sha256
+from evidencebench.storage.whole_file import write_whole
+from evidencebench.version import __version__
+
+STEP = "assemble"
+
+_Told = Callable[[int, int, str], None]
+_Solved = tuple[Instance, tuple[str, ...]]  # the instance, and the tasks whose optimum is not proven
+
+
+def assemble(
+    source: DraftFile,
+    papers: Path,
+    output: Path,
+    settings: AssemblySettings,
+    *,
+    against: Sequence[Dataset] = (),
+    overwrite: bool = False,
+    jobs: int = 1,
+    engine: Engine | None = None,
+    on_progress: _Told = lambda *_: None,
+) -> AssemblyReport:
+    """Write a folder with a file a split, a datasheet, a manifest, and a table of all drafts that were dropped.
+
+    Parameters
+    ----------
+    source
+        The judged drafts, as `filter_drafts` leaves them. Their order in the file does not matter. What earlier steps
+        dropped is told from the files that lie beside it.
+    papers
+        The folder of the papers that the drafts name.
+    output
+        The folder, which appears whole or not at all.
+    against
+        Data sets whose papers and hypotheses must not be in this one.
+    jobs, engine
+        Where papers are read and optima solved, as in `solve_file`.
+    on_progress
+        Called with (done, in all, what is done).
+
+    Raises
+    ------
+    UnreadableError, ChangedDataError
+        If a paper cannot be read, or is not the one that was judged.
+    RunFormatError
+        If a draft was not judged, or its parts do not fit one another.
+    DataError
+        If no draft is left, or the folder cannot be written.
+    """
+    runs_on = engine or engine_of(jobs)
+    before = steps_before(source)
+    with dataset_folder(output, overwrite=overwrite) as (made, scratch):
+        store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, _telling(on_progress, "reading"))
+        candidates, digest = read_candidates(source, store)
+        index = TextIndex([paper.hashes for paper in store.papers.values()])
+        paper_of = same_papers(candidates, store, index)
+        dropped = met_elsewhere(candidates, index, against, _telling(on_progress, "comparing"))
+        left = [position for position in range(len(candidates)) if position not in dropped]
+        dropped |= duplicates(candidates, paper_of, left)
+        kept = [position for position in left if position not in dropped]
+        if not kept:
+            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {_why(dropped)}")
+        chosen = choose_splits(candidates, paper_of, kept, settings)
+        named = {
+            split: [(candidates[one].draft.id, f"{settings.name}_{split}_id_{n}") for n, one in enumerate(members)]
+            for split, members in chosen.members.items()
+        }
+        unproven = _write_splits(
+            made, source, store, named, engine=runs_on, on_progress=_telling(on_progress, "solving")
+        )
+        gone = [
+            msgspec.structs.replace(candidates[one].draft, dropped=why.reason, detail=why.detail)
+            for one, why in sorted(dropped.items())
+        ]
+        rows = ((file.header.step, draft) for file in before for draft in dropped_drafts(file))
+        write_whole(made / "dropped.csv", dropped_csv(chain(rows, ((STEP, draft) for draft in gone))))
+        counts = Counter(why.reason for why in dropped.values())
+        report = AssemblyReport(
+            folder=str(output),
+            n_instances=len(kept),
+            steps=(*map(losses_of, before), StepLosses(step=STEP, n_drafts=len(candidates), dropped=dict(counts))),
+            splits=chosen.counts,
+            warnings=chosen.warnings,
+            unproven=unproven,
+        )
+        write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
+    return report
+
+
+def _telling(on_progress: _Told, doing: str) -> Callable[[int, int], None]:
+    return lambda n_done, n_all: on_progress(n_done, n_all, doing)
+
+
+def _why(dropped: Mapping[int, Met]) -> str:
+    return "; ".join(f"{reason} ({n})" for reason, n in Counter(one.reason for one in dropped.values()).most_common())
+
+
+def _write_splits(
+    folder: Path,
+    source: DraftFile,
+    store: PaperStore,
+    named: Mapping[str, Sequence[tuple[str, str]]],
+    *,
+    engine: Engine,
+    on_progress: Callable[[int, int], None],
+) -> dict[str, tuple[str, ...]]:
+    """Write a file a split, given the ids of its drafts and of their instances; return the optima without proof."""
+    unproven: dict[str, tuple[str, ...]] = {}
+    n_all, n_done = sum(map(len, named.values())), 0
+
+    def instances(names: Sequence[tuple[str, str]]) -> Iterator[Instance]:
+        nonlocal n_done
+        for instance, tasks in map_in_order(engine, _solver, (source, store), names):
+            if tasks:
+                unproven[instance.id] = tasks
+            yield instance
+            n_done += 1
+            on_progress(n_done, n_all)
+
+    for split, names in named.items():
+        if names:
+            write_dataset(folder / f"{split}.json", instances(names))
+    return unproven
+
+
+def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], _Solved]:
+    def solved(names: tuple[str, str]) -> _Solved:
+        draft = source[names[0]]
+        instance = instance_of(draft, names[1], store.text(draft.paper_file))
+        optima = derive_optima(instance)
+        return with_optima(instance, optima), optima.unproven
+
+    return solved
+
+
+def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset]) -> bytes:
+    """Return what proves which drafts and settings made the files of a folder."""
+    fields = {
+        "evidencebench": __version__,
+        "name": settings.name,
+        "date": settings.made_on.isoformat(),
+        "settings": {
+            "shares": {split: str(share) for split, share in settings.shares.items()},
+            "split_by": settings.split_by,
+            "seed": settings.seed,
+        },
+        "drafts_sha256": drafts_sha256,  # of the drafts in the order of their ids, one a line
+        "against": [{"name": one.name, "sha256": one.sha256} for one in against],
+        "files": {
+            path.name: {"sha256": file_sha256(path), "bytes": path.stat().st_size} for path in sorted(folder.iterdir())
+        },
+    }
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"

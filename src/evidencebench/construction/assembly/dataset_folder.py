@@ -1,0 +1,60 @@
+"""The folder of a data set appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evidencebench.errors import DataError
+from evidencebench.storage.locks import try_lock
+from evidencebench.storage.whole_file import put_in_place
+
+MANIFEST = "manifest.json"
+"""The file that every folder of a data set has."""
+
+
+def require_replaceable(folder: Path, *, overwrite: bool) -> None:
+    """Raise `DataError` where a data set cannot be written to a folder; one that is there needs ``overwrite``."""
+    if not folder.parent.is_dir():
+        raise DataError(f"{folder}: cannot be written: there is no folder '{folder.parent}'; make it first")
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / MANIFEST).is_file():
+        raise DataError(f"{folder}: holds something else than a data set, which would be lost; choose another name")
+    if not overwrite:
+        raise DataError(f"{folder}: exists; choose another name, or replace it with --overwrite")
+
+
+@contextmanager
+def dataset_folder(folder: Path, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
+    """Yield a folder, which becomes ``folder`` when the block ends without an error, and one for what is thrown away.
+
+    What a killed process left is removed by the next one. Raises `DataError`.
+    """
+    require_replaceable(folder, overwrite=overwrite)
+    part = folder.with_name(f"{folder.name}.part")
+    try:
+        part.mkdir(exist_ok=True)
+        descriptor = os.open(part / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise DataError(f"{part}: cannot be written: {error.strerror}") from error
+    try:
+        if not try_lock(descriptor):
+            raise DataError(f"{part}: another process makes this data set; wait for it, or choose another name")
+        made, scratch, old = part / "made", part / "scratch", part / "old"
+        for left in (made, scratch, old):
+            shutil.rmtree(left, ignore_errors=True)
+        made.mkdir()
+        scratch.mkdir()
+        try:
+            yield made, scratch
+            if folder.exists():
+                put_in_place(folder, old)
+            put_in_place(made, folder)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
+    finally:
+        os.close(descriptor)

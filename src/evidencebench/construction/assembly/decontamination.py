@@ -1,0 +1,56 @@
+"""Which drafts are in other data sets already: by the paper's id, by its text, or by the hypothesis."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from evidencebench.construction.assembly.candidates import Candidate, Met
+from evidencebench.construction.assembly.paper_names import paper_names
+from evidencebench.construction.assembly.same_text import TextIndex, normalised, sentence_hashes
+from evidencebench.data.dataset import Dataset
+
+_Key = TypeVar("_Key")
+
+BY_ID = "paper is in another data set, by its id"
+BY_TEXT = "paper is in another data set, by its text"
+BY_HYPOTHESIS = "hypothesis is in another data set"
+
+
+def met_elsewhere(
+    candidates: Sequence[Candidate],
+    index: TextIndex,
+    others: Iterable[Dataset],
+    on_progress: Callable[[int, int], None],
+) -> dict[int, Met]:
+    """Return, by position, the candidates that other data sets have, each with the first thing that it met.
+
+    An id tells more than a text, and a text more than a hypothesis. Instances of the others are read one by one and
+    not kept.
+    """
+    by_name = _positions((name, n) for n, one in enumerate(candidates) for name in one.names)
+    by_text = _positions((index.first[one.text], n) for n, one in enumerate(candidates))
+    by_hypothesis = _positions((normalised(one.draft.hypothesis), n) for n, one in enumerate(candidates))
+    found: dict[str, dict[int, str]] = {BY_ID: {}, BY_TEXT: {}, BY_HYPOTHESIS: {}}
+
+    def note(reason: str, positions: Sequence[int], detail: str) -> None:
+        for position in positions:
+            found[reason].setdefault(position, detail)
+
+    for dataset in others:
+        for n_done, instance in enumerate(dataset, 1):
+            query, where = instance.query, f"{instance.id} of {dataset.name}"
+            for name in paper_names(query.paper_id):
+                note(BY_ID, by_name.get(name, ()), f"{where}: {name}")
+            for same in index.same_papers(sentence_hashes(query.sentences, query.kinds)):
+                share = f"{100 * same.share:.0f} % of the shorter paper's sentences"
+                note(BY_TEXT, by_text.get(same.position, ()), f"{where}: {share}")
+            note(BY_HYPOTHESIS, by_hypothesis.get(normalised(query.hypothesis), ()), where)
+            on_progress(n_done, len(dataset))
+    return {n: Met(reason=reason, detail=found[reason][n]) for reason in reversed(found) for n in found[reason]}
+
+
+def _positions(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, list[int]]:
+    """Return key -> the positions that it stands with."""
+    found: dict[_Key, list[int]] = {}
+    for key, position in pairs:
+        found.setdefault(key, []).append(position)
+    return found

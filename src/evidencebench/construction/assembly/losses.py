@@ -1,0 +1,68 @@
+"""What was dropped on the way from passages to instances, over all steps whose files lie in the work folder."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft_file import DraftFile, is_draft_file, open_drafts
+from evidencebench.tables import printable
+
+COLUMNS = ("draft", "review", "paper", "step", "reason", "detail")
+"""The columns of ``dropped.csv``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepLosses:
+    """How many drafts a step had, and reason -> how many of them it dropped."""
+
+    step: str
+    n_drafts: int
+    dropped: Mapping[str, int]
+
+    @property
+    def n_kept(self) -> int:
+        """The drafts that went on."""
+        return self.n_drafts - sum(self.dropped.values())
+
+
+def steps_before(last: DraftFile) -> list[DraftFile]:
+    """Return the files of drafts that led to ``last``, it included, first step first, as far as they lie in its folder.
+
+    Each file has the checksum of the one that its step read, so that files of other constructions are left out.
+    """
+    files = {
+        file.sha256: file
+        for path in sorted(last.path.parent.glob("*.jsonl"))
+        if is_draft_file(path)
+        for file in [open_drafts(path, must_be_finished=False)]
+    }
+    chain = [last]
+    while (before := files.pop(chain[-1].header.source_sha256, None)) is not None:
+        chain.append(before)
+    return chain[::-1]
+
+
+def losses_of(file: DraftFile) -> StepLosses:
+    """Return what the step that wrote a file dropped."""
+    return StepLosses(step=file.header.step, n_drafts=len(file.offsets), dropped=file.dropped)
+
+
+def dropped_drafts(file: DraftFile) -> Iterator[Draft]:
+    """Yield the drafts that a step dropped, in the order of their ids."""
+    going_on = set(file.going_on)
+    return (file[one] for one in sorted(file.offsets) if one not in going_on)
+
+
+def dropped_csv(dropped: Iterable[tuple[str, Draft]]) -> Iterator[bytes]:
+    """Yield the lines of ``dropped.csv``, given the steps and the drafts that they dropped."""
+    yield _csv_line(COLUMNS)
+    for step, draft in dropped:
+        yield _csv_line((draft.id, draft.review_id, draft.paper_id, step, draft.dropped, draft.detail))
+
+
+def _csv_line(cells: Iterable[str]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow([printable(cell) for cell in cells])
+    return line.getvalue().encode(errors="replace")

@@ -1,0 +1,133 @@
+import json
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings, SplitBy
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft_file import DraftFile
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.validation.validate import validate_files
+from evidencebench.errors import ChangedDataError, DataError
+from evidencebench.papers.read import read
+from trial_constructions import judged_draft, make_papers, random_drafts, write_drafts
+
+DAY = date(2026, 11, 22)
+SETTINGS = AssemblySettings(name="tea", made_on=DAY)
+WHOLE = AssemblySettings(name="tea", made_on=DAY, shares={"test": Fraction(1)})
+
+
+def _assembled(folder: Path, source: DraftFile, settings: AssemblySettings = SETTINGS) -> AssemblyReport:
+    return assemble(source, folder / "papers", folder / "dataset", settings, overwrite=True)
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["both", "paper"]))
+def test_no_paper_and_no_review_is_in_two_splits_and_all_files_are_valid(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, split_by: SplitBy
+) -> None:
+    folder = tmp_path_factory.mktemp("splits")
+    drafts = random_drafts(folder / "papers", Random(seed), n_reviews=8)
+    source = write_drafts(folder / "filtered.jsonl", drafts)
+    shares = {"a": Fraction(1, 2), "b": Fraction(1, 3), "c": Fraction(1, 6)}
+    settings = AssemblySettings(name="tea", made_on=DAY, split_by=split_by, shares=shares, seed=seed)
+
+    report = _assembled(folder, source, settings)
+
+    made = [folder / "dataset" / f"{split}.json" for split, one in report.splits.items() if one.n_instances]
+    instances = {path.stem: list(open_dataset(path)) for path in made}
+    papers = [{one.query.paper_id for one in found} for found in instances.values()]
+    reviews = [{one.labels.review_id for one in found} for found in instances.values()]
+    assert sum(map(len, papers)) == len(set().union(*papers))
+    if split_by == "both":
+        assert sum(map(len, reviews)) == len(set().union(*reviews))
+    assert [one.violations for one in validate_files(made, optima=True)] == [()] * len(made)
+    assert sum(map(len, instances.values())) == len(drafts) == report.n_instances
+
+
+def test_an_assembled_data_set_says_what_its_drafts_say(tmp_path: Path) -> None:
+    drafts = random_drafts(tmp_path / "papers", Random(0))
+    source = write_drafts(tmp_path / "filtered.jsonl", drafts)
+
+    _assembled(tmp_path, source, WHOLE)
+
+    dataset = open_dataset(tmp_path / "dataset" / "test.json")
+    assert dataset.ids == tuple(f"tea_test_id_{n}" for n in range(len(drafts)))
+    for draft, one in zip(sorted(drafts, key=lambda draft: draft.id), dataset, strict=True):
+        paper = read(tmp_path / "papers" / draft.paper_file)
+        aspects = [f"{one.id}_aspect_{n}" for n in range(len(draft.aspects))]
+        assert (one.query.hypothesis, one.query.paper_id) == (draft.hypothesis, draft.paper_id)
+        assert (one.query.sentences, one.query.kinds) == (paper.sentences, paper.kinds)
+        assert list(one.labels.aspects) == aspects
+        assert draft.judging is not None
+        assert one.labels.sources == dict(zip(aspects, draft.judging.sources, strict=True))
+        assert one.labels.texts == dict(zip(aspects, draft.aspects, strict=True))
+        assert one.labels.results == tuple(aspects[n] for n in draft.results or ())
+        assert one.labels.review_id == draft.review_id
+    for fields in json.loads((tmp_path / "dataset" / "test.json").read_bytes()).values():
+        there = {(aspect, int(one)) for one, names in fields["sentence_index2aspects"].items() for aspect in names}
+        assert there == {(aspect, one) for aspect, found in fields["aspect2sentence_indices"].items() for one in found}
+        assert fields["results_aspect_list_ids"] != []
+
+
+@given(st.integers(0, 10**6))
+def test_the_order_of_the_lines_changes_no_byte(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    folder, random = tmp_path_factory.mktemp("order"), Random(seed)
+    drafts = random_drafts(folder / "papers", random)
+    _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts))
+    before = _files(folder / "dataset")
+
+    random.shuffle(drafts)
+    _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts))
+
+    assert _files(folder / "dataset") == before
+
+
+def _one_draft(folder: Path, **fields: Any) -> tuple[Draft, DraftFile]:
+    make_papers(folder / "papers", 1, Random(0))
+    draft = judged_draft(folder / "papers", "paper0.txt", Random(0), id="d", **fields)
+    return draft, write_drafts(folder / "filtered.jsonl", [draft])
+
+
+def test_a_paper_that_changed_since_it_was_judged_is_refused(tmp_path: Path) -> None:
+    _, source = _one_draft(tmp_path)
+    path = tmp_path / "papers" / "paper0.txt"
+    path.write_text(path.read_text() + "One more sentence was added here.\n")
+
+    with pytest.raises(
+        ChangedDataError, match=r"draft 'd': paper 'paper0\.txt' has changed since it was judged: .*SHA"
+    ):
+        _assembled(tmp_path, source)
+    assert not (tmp_path / "dataset").exists()
+    assert not (tmp_path / "dataset.part").exists()
+
+
+def test_a_paper_that_is_read_otherwise_than_when_it_was_judged_is_refused(tmp_path: Path) -> None:
+    draft, _ = _one_draft(tmp_path)
+    assert draft.judging is not None
+    longer = msgspec.structs.replace(draft.judging, n_sentences=draft.judging.n_sentences + 1)
+    source = write_drafts(tmp_path / "filtered.jsonl", [msgspec.structs.replace(draft, judging=longer)])
+
+    with pytest.raises(ChangedDataError, match=r"is read as .* sentences, and had .* when it was judged"):
+        _assembled(tmp_path, source)
+
+
+@pytest.mark.parametrize("name", ["", "../other.txt", "/etc/hostname", "a/../../other.txt"])
+def test_a_paper_outside_of_the_folder_is_refused(tmp_path: Path, name: str) -> None:
+    draft, _ = _one_draft(tmp_path)
+    (tmp_path / "other.txt").write_text("Tea was given.")
+    source = write_drafts(tmp_path / "filtered.jsonl", [msgspec.structs.replace(draft, paper_file=name)])
+
+    with pytest.raises(DataError, match=r"expected (a file within|the file of a paper)"):
+        _assembled(tmp_path, source)
