@@ -1,6 +1,6 @@
 """The papers of a construction: each is read once, and its sentences are kept in a file while the data set is made."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from evidencebench.construction.draft_file import DraftFile
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.protocol import Engine
-from evidencebench.errors import DataError
 from evidencebench.query import Kind
+from evidencebench.storage.whole_file import write_whole
 
 
 class PaperText(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,21 +58,20 @@ def store_papers(
     """
     first = {draft.paper_file: draft.id for draft in source.drafts()}  # a draft of each paper
     papers: dict[str, ReadPaper] = {}
-    try:
-        with path.open("wb") as file:
-            found = map_in_order(engine, _reader, (source, folder), [first[name] for name in sorted(first)])
-            for name, (text, hashes) in zip(sorted(first), found, strict=True):
-                papers[name] = ReadPaper(
-                    offset=file.tell(),
-                    sha256=text.sha256,
-                    n_sentences=len(text.sentences),
-                    ids=text.ids,
-                    hashes=hashes,
-                )
-                file.write(msgspec.json.encode(text) + b"\n")
-                on_progress(len(papers), len(first))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+
+    def lines() -> Iterator[bytes]:
+        offset = 0
+        found = map_in_order(engine, _reader, (source, folder), [first[name] for name in sorted(first)])
+        for name, (text, hashes) in zip(sorted(first), found, strict=True):
+            papers[name] = ReadPaper(
+                offset=offset, sha256=text.sha256, n_sentences=len(text.sentences), ids=text.ids, hashes=hashes
+            )
+            line = msgspec.json.encode(text) + b"\n"
+            offset += len(line)
+            yield line
+            on_progress(len(papers), len(first))
+
+    write_whole(path, lines())
     return PaperStore(path=path, papers=papers)
 
 

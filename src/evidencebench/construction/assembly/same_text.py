@@ -1,4 +1,8 @@
-"""Which papers are the same by their text: more than half of the sentences of the shorter one stand in the other."""
+"""Which papers are the same by their text: over a quarter of the sentences of the shorter one stand in the other.
+
+Of 817 papers (Evidence Inference and the train split), no two have more than 8 % in common. A paper read from two
+formats has 96 % in common with itself in the median, and 50 % at least. `tools/measure_same_text.py` measures that.
+"""
 
 import hashlib
 import re
@@ -15,6 +19,7 @@ Hashes = NDArray[np.uint64]
 
 _WORD = re.compile(r"\w+")
 _FEWEST_WORDS = 5  # a shorter sentence, such as a list of names, stands in many papers
+_LEAST_SHARED_SHARE = 0.25
 _FEWEST_SHARED = 5  # sentences; two short papers may have the same declarations
 _MOST_PAPERS = 20  # with one sentence: what more papers say is no sign of any
 
@@ -67,12 +72,12 @@ class TextIndex:
         self._n_sentences = np.bincount(self._owners, minlength=len(papers))
 
     def same_papers(self, hashes: Hashes) -> Iterator[SamePaper]:
-        """Yield the papers of the list that have more than half of the sentences, of the shorter of the two."""
+        """Yield the papers of the list that are the same as one with these sentences."""
         begins = np.searchsorted(self._hashes, hashes, side="left")
         n_each = np.searchsorted(self._hashes, hashes, side="right") - begins
         places = np.arange(n_each.sum()) + np.repeat(begins - (np.cumsum(n_each) - n_each), n_each)
         positions, n_shared = np.unique(self._owners[places], return_counts=True)
         shorter = np.minimum(self._n_sentences[positions], len(hashes))
-        is_same = (2 * n_shared > shorter) & (n_shared >= _FEWEST_SHARED)
+        is_same = (n_shared > _LEAST_SHARED_SHARE * shorter) & (n_shared >= _FEWEST_SHARED)
         for position, shared, all_of_them in zip(positions[is_same], n_shared[is_same], shorter[is_same], strict=True):
             yield SamePaper(position=int(position), share=float(shared / all_of_them))
