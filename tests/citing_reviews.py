@@ -18,14 +18,17 @@ def cite(number: int, text: str = "") -> str:
     return f'<xref ref-type="bibr" rid="B{number}">{text or number}</xref>'
 
 
-def review(*paragraphs: str, references: Iterable[str] | None = None, license: str = "") -> bytes:  # noqa: A002
+CC_BY = '<license xlink:href="http://creativecommons.org/licenses/by/4.0/"/>'
+
+
+def review(*paragraphs: str, references: Iterable[str] | None = None, licence: str = CC_BY) -> bytes:
     """Return a review with these paragraphs in one section, and 12 references."""
     listed = map(reference, range(1, 13)) if references is None else references
     body = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
     return (
         '<?xml version="1.0"?><article xmlns:xlink="http://www.w3.org/1999/xlink"><front><article-meta>'
         '<article-id pub-id-type="pmc">77</article-id><title-group><article-title>Tea: a review</article-title>'
-        f"</title-group><permissions>{license}</permissions></article-meta></front>"
+        f"</title-group><permissions>{licence}</permissions></article-meta></front>"
         f"<body><sec><title>Trials</title>{body}</sec></body>"
         f"<back><ref-list>{''.join(listed)}</ref-list></back></article>"
     ).encode()

@@ -2,20 +2,17 @@
 
 from citing_reviews import cite, review
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.harvest.drafts import drafts_of_review
+from evidencebench.construction.harvest.drafts import HarvestRules, harvest_review
 
 
-def drafts(*paragraphs: str) -> list[Draft]:
-    return list(drafts_of_review(review(*paragraphs), file="review.xml"))
-
-
-def cited(*paragraphs: str) -> list[str]:
-    return [draft.passage.reference for draft in drafts(*paragraphs) if draft.passage]
+def drafts(*paragraphs: str) -> tuple[Draft, ...]:
+    return harvest_review(review(*paragraphs), file="review.xml", rules=HarvestRules()).drafts
 
 
 def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
-    content = review(f"Tea is old. One trial found that tea lowers pressure [{cite(7)}]. Cups are round.")
-    (draft,) = drafts_of_review(content, file="review.xml")
+    paragraph = f"Tea is old. One trial found that tea lowers pressure [{cite(7)}]. Cups are round."
+    content = review(paragraph)
+    (draft,) = drafts(paragraph)
     assert draft.summary == "One trial found that tea lowers pressure [7]."
     assert draft.passage is not None
     assert content.decode()[draft.passage.start : draft.passage.stop].startswith("One trial found")

@@ -41,7 +41,7 @@ class FetchedPaper:
 
 def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
     """Return those papers whose file is not in a folder; raises `DataError` where its index is another table."""
-    held = _by_each_id(_read_index(folder))
+    held = _by_each_id(read_index(folder))
     return [one for one in wanted if _held(one, folder, held) is None]
 
 
@@ -59,7 +59,7 @@ def fetch_papers(
     `FailingServerError` after `MOST_FAILURES` papers in a row of which the service said nothing, and `DataError` where
     the folder cannot be written.
     """
-    held = _by_each_id(_read_index(folder))
+    held = _by_each_id(read_index(folder))
     done: list[FetchedPaper] = []
     n_failures = 0
     _make(folder)
@@ -78,7 +78,7 @@ def fetch_papers(
                 raise FailingServerError(f"{paper.reason}; so it was for {MOST_FAILURES} papers in a row")
     finally:
         with locked_folder(folder):
-            _write_index(_read_index(folder) | {paper.id: paper for paper in done}, folder)
+            _write_index(read_index(folder) | {paper.id: paper for paper in done}, folder)
     return done
 
 
@@ -149,8 +149,11 @@ def _write_index(papers: Mapping[str, FetchedPaper], folder: Path) -> None:
     write_whole(folder / INDEX_NAME, f"{as_csv(Table(columns=_COLUMNS, rows=rows))}\n")
 
 
-def _read_index(folder: Path) -> dict[str, FetchedPaper]:
-    """Return the papers of a folder's index by the ids that were asked for; of none, there are none."""
+def read_index(folder: Path) -> dict[str, FetchedPaper]:
+    """Return the papers of a folder's index by the ids that were asked for; of none, there are none.
+
+    Raises `DataError` where it cannot be read, or is another table.
+    """
     path = folder / INDEX_NAME
     try:
         content = read_whole(path)

@@ -88,10 +88,11 @@ def read_all_content(content: bytes, *, name: str, abstract_suffices: bool = Fal
     reader = next(reader for reader in READERS if reader.recognises(content))
     found = reader.read(content, name)
     needs_body = reader.is_record and not abstract_suffices
-    return [_checked(one, needs_body=needs_body) for one in ([found] if isinstance(found, Paper) else found)]
+    return [checked(one, needs_body=needs_body) for one in ([found] if isinstance(found, Paper) else found)]
 
 
-def _checked(paper: Paper | UnreadableError, *, needs_body: bool) -> Paper | UnreadableError:
+def checked(paper: Paper | UnreadableError, *, needs_body: bool = True) -> Paper | UnreadableError:
+    """Return a paper, or the error that says why it is refused, such as one without a body where that is needed."""
     if isinstance(paper, UnreadableError):
         return paper
     if needs_body and Kind.BODY not in paper.kinds:

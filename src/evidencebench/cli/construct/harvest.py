@@ -7,15 +7,20 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.find.inputs import paper_names
-from evidencebench.cli.output import print_json, print_table
+from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, tell_written
 from evidencebench.cli.progress import progress
+from evidencebench.construction.harvest.drafts import HarvestRules
 from evidencebench.construction.harvest.harvest import PASSAGES_NAME, HarvestReport, harvest
+from evidencebench.construction.harvest.licences import ALLOWED, KNOWN
+from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.table import SUMMARIES_NAME, harvest_table
+from evidencebench.storage.whole_file import write_whole
 from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
 
 
 @click.command(name="harvest")
-@click.argument("reviews", nargs=-1, required=True, type=click.Path(exists=True), metavar="REVIEW...")
+@click.argument("reviews", nargs=-1, type=click.Path(exists=True), metavar="[REVIEW]...")
 @click.option(
     "-o",
     "--output",
@@ -26,7 +31,30 @@ from evidencebench.wording import counted
     metavar="FOLDER",
     help="The work folder, into which passages.jsonl goes.",
 )
-@click.option("--overwrite", is_flag=True, help="Begin anew where the folder has passages.")
+@click.option(
+    "--papers",
+    "papers_folder",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="The cited papers; passages on others are dropped.",
+)
+@click.option(
+    "--license",
+    "licences",
+    multiple=True,
+    type=click.Choice(KNOWN),
+    metavar="NAME",
+    help=f"A licence that papers and reviews may have; repeat it. One of {', '.join(KNOWN)}; default: all of these but "
+    "those with nd, and unknown.",
+)
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Summaries that you have already, instead of REVIEWs.",
+)
+@click.option("--ids", "ids_file", type=OutputFile(), metavar="FILE", help="Write the ids of papers not at hand.")
+@click.option("--overwrite", is_flag=True, help="Begin anew where FOLDER has passages or summaries.")
 @options.as_json
 @options.progress_style
 @click.pass_context
@@ -35,6 +63,10 @@ def command(
     *,
     reviews: tuple[str, ...],
     folder: Path,
+    papers_folder: Path | None,
+    licences: tuple[str, ...],
+    table: Path | None,
+    ids_file: Path | None,
     overwrite: bool,
     as_json: bool,
     progress_style: str,
@@ -43,27 +75,59 @@ def command(
 
     REVIEW is a review in JATS XML, as PubMed Central has it, or a folder of them.
     Passages are told from citation marks and the list of references; no model is
-    asked. Those that cannot be used, such as those on several papers, are kept
-    too, with the reason, and counted. Exit code 1: some reviews could not be read.
+    asked. Those that cannot be used, such as those on several papers, are written
+    too, with the reason, and counted. Exit code 1: some files could not be read.
+
+    Without --papers, every passage whose reference has a PMCID, DOI or PMID is
+    kept; fetch the papers with --ids and 'papers fetch', then harvest again.
+
+    FILE of --table is CSV, TSV or JSON Lines with the columns summary, paper (its
+    file in --papers, or its id), review_id, and id and context if you like. Its
+    rows become summaries.jsonl.
 
     \b
     Examples:
-      evidencebench construct harvest reviews/ -o work
+      evidencebench construct harvest reviews/ -o work --ids ids.txt
+      evidencebench papers fetch --from-file ids.txt -o papers
+      evidencebench construct harvest reviews/ -o work --papers papers --overwrite
+      evidencebench construct harvest --table summaries.csv --papers papers
     """
-    paths = [Path(name) for name in paper_names(reviews)]
-    with progress("harvesting", progress_style) as on_review:
-        report = harvest(paths, folder, overwrite=overwrite, on_review=on_review)
-    for message in report.unreadable:
-        click.echo(f"error: {printable(message)}", err=True)
-    if as_json:
-        print_json({"output": str(folder / PASSAGES_NAME), **asdict(report)})
+    if bool(reviews) == bool(table):
+        raise click.UsageError("expected REVIEWs, or a table of summaries with --table")
+    papers = None
+    if papers_folder is not None:
+        with progress("reading papers", progress_style) as on_paper:
+            papers = papers_in(papers_folder, on_paper=on_paper)
+    rules = HarvestRules(licences=frozenset(licences or ALLOWED), papers=papers)
+    if table is not None:
+        output, report = folder / SUMMARIES_NAME, harvest_table(table, folder, rules=rules, overwrite=overwrite)
     else:
-        _print(report, folder)
-    ctx.exit(1 if report.unreadable else 0)
+        paths = [Path(name) for name in paper_names(reviews)]
+        with progress("harvesting", progress_style) as on_review:
+            report = harvest(paths, folder, rules=rules, overwrite=overwrite, on_review=on_review)
+        output = folder / PASSAGES_NAME
+    unreadable = (*(papers.unreadable if papers else ()), *report.unreadable)
+    for message in unreadable:
+        click.echo(f"error: {printable(message)}", err=True)
+    if ids_file is not None:
+        write_whole(ids_file, "".join(f"{one}\n" for one in report.ids))
+    if as_json:
+        print_json({"output": str(output), **asdict(report)})
+    else:
+        _print(report, output, nouns=("passage", "passages") if table is None else ("summary", "summaries"))
+    if ids_file is not None and not as_json:
+        tell_written(ids_file, f"{ids_file}: {counted(len(report.ids), 'id')}")
+    ctx.exit(1 if unreadable else 0)
 
 
-def _print(report: HarvestReport, folder: Path) -> None:
-    rows = [("kept", report.n_kept), *(("dropped: " + reason, n) for reason, n in report.dropped.most_common())]
-    print_table(Table(columns=("passages", "n"), rows=rows))
-    n_read = report.n_reviews - len(report.unreadable)
-    click.echo(printable(f"{folder / PASSAGES_NAME}: {counted(n_read, 'review')}"))
+def _print(report: HarvestReport, output: Path, *, nouns: tuple[str, str]) -> None:
+    rows = [("kept", report.n_kept), *((f"dropped: {reason}", n) for reason, n in report.dropped.most_common())]
+    n_all = report.n_kept + report.dropped.total()
+    print_table(Table(columns=(nouns[1], "n"), rows=[*rows, ("all", n_all)]))
+    kept, papers = counted(report.n_kept, *nouns), counted(report.n_papers, "paper")
+    print_prose(printable(f"{output}: {kept} on {papers}, from {counted(report.n_reviews, 'review')}"))
+    if report.n_marks_elsewhere:
+        marks = counted(report.n_marks_elsewhere, "mark")
+        print_prose(f"in no passage: {marks} in headings, tables, figures and notes")
+    if report.n_without_marks:
+        print_prose(f"without any citation mark: {counted(report.n_without_marks, 'review')}")

@@ -1,13 +1,16 @@
 """Reviews become ``passages.jsonl``: one draft a passage, those that were dropped included."""
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftHeader, writing_drafts
-from evidencebench.construction.harvest.drafts import drafts_of_review
-from evidencebench.errors import UnreadableError
+from evidencebench.construction.harvest.drafts import NOT_AT_HAND, HarvestRules, harvest_review
+from evidencebench.construction.harvest.paper_names import id_to_fetch
+from evidencebench.errors import DataError, UnreadableError
 from evidencebench.storage.reading import file_sha256, read_whole
 
 PASSAGES_NAME = "passages.jsonl"
@@ -15,39 +18,150 @@ PASSAGES_NAME = "passages.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestReport:
-    """What became of the passages: how many are kept, reason -> how many were dropped; why reviews were not read."""
+    """What became of the drafts.
+
+    Attributes
+    ----------
+    n_reviews
+        That were read, with passages or not.
+    n_without_marks
+        Of these, those in which no mark was found.
+    n_kept
+        Drafts that go on.
+    n_papers
+        That these speak of.
+    dropped
+        Reason -> how many drafts were dropped.
+    n_marks_elsewhere
+        Marks in headings, tables, figures and notes, which are in no draft.
+    unreadable
+        Why files could not be read.
+    ids
+        Of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once.
+    """
 
     n_reviews: int
+    n_without_marks: int
     n_kept: int
+    n_papers: int
     dropped: Counter[str]
+    n_marks_elsewhere: int
     unreadable: tuple[str, ...]
+    ids: tuple[str, ...]
+
+
+class DraftCount:
+    """Counts drafts while they are made."""
+
+    def __init__(self) -> None:
+        self.dropped: Counter[str] = Counter()
+        self.n_kept = 0
+        self._papers: set[str] = set()
+        self._wanted: dict[str, None] = {}
+
+    def add(self, draft: Draft) -> None:
+        """Count a draft."""
+        if draft.dropped:
+            self.dropped[draft.dropped] += 1
+        else:
+            self.n_kept += 1
+            self._papers.add(draft.paper_id)
+        if draft.paper_ids and not draft.paper_file and draft.dropped in ("", NOT_AT_HAND):
+            self._wanted[id_to_fetch(draft.paper_ids)] = None
+
+    def report(
+        self, *, n_reviews: int, n_without_marks: int = 0, n_marks_elsewhere: int = 0, unreadable: Sequence[str] = ()
+    ) -> HarvestReport:
+        """Return what was counted, and what the caller adds."""
+        return HarvestReport(
+            n_reviews=n_reviews,
+            n_without_marks=n_without_marks,
+            n_kept=self.n_kept,
+            n_papers=len(self._papers),
+            dropped=self.dropped,
+            n_marks_elsewhere=n_marks_elsewhere,
+            unreadable=tuple(unreadable),
+            ids=tuple(self._wanted),
+        )
 
 
 def harvest(
     reviews: Sequence[Path],
     folder: Path,
     *,
+    rules: HarvestRules,
     overwrite: bool = False,
     on_review: Callable[[int, int], object] = lambda *_: None,
 ) -> HarvestReport:
-    """Write the passages of reviews into ``passages.jsonl`` in a folder; go on there after a stop."""
-    header = DraftHeader(step="harvest", settings={"reviews": [f"{path.name} {file_sha256(path)}" for path in reviews]})
-    n_kept, dropped, unreadable = 0, Counter[str](), list[str]()
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the passages of reviews into ``passages.jsonl`` in a folder; go on there after a stop.
+
+    Raises `DataError` where two reviews have the same name, and `RunMismatchError` where the folder has the passages of
+    other reviews, licences or papers, unless ``overwrite``.
+    """
+    _require_names(reviews)
+    header = DraftHeader(step="harvest", settings={"reviews": _digest(reviews), **settings_of(rules)})
+    count, unreadable = DraftCount(), list[str]()
+    n_without_marks = n_marks_elsewhere = 0
+    make_folder(folder)
     with writing_drafts(folder / PASSAGES_NAME, header, overwrite=overwrite) as writer:
         for number, path in enumerate(reviews, 1):
             try:
-                drafts = list(drafts_of_review(read_whole(path), file=path.name))
+                found = harvest_review(_content(path), file=path.name, rules=rules)
             except UnreadableError as error:
                 unreadable.append(str(error))
                 continue
-            for draft in drafts:
+            for draft in found.drafts:
                 if draft.id not in writer.done:
                     writer.append(draft)
-                if draft.dropped:
-                    dropped[draft.dropped] += 1
-                else:
-                    n_kept += 1
+                count.add(draft)
+            n_without_marks += not (found.drafts or found.n_marks_elsewhere)
+            n_marks_elsewhere += found.n_marks_elsewhere
             on_review(number, len(reviews))
         writer.finish()
-    return HarvestReport(n_reviews=len(reviews), n_kept=n_kept, dropped=dropped, unreadable=tuple(unreadable))
+    return count.report(
+        n_reviews=len(reviews) - len(unreadable),
+        n_without_marks=n_without_marks,
+        n_marks_elsewhere=n_marks_elsewhere,
+        unreadable=unreadable,
+    )
+
+
+def settings_of(rules: HarvestRules) -> dict[str, object]:
+    """Return what of the rules decides the drafts, for the file's header."""
+    papers = rules.papers.sha256[:12] if rules.papers else ""
+    return {"licences": sorted(rules.licences), "papers": papers}
+
+
+def make_folder(folder: Path) -> None:
+    """Make a work folder, unless it is there; raises `DataError` where it cannot be made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror}") from error
+
+
+def _require_names(reviews: Iterable[Path]) -> None:
+    twice = [name for name, n in Counter(path.name for path in reviews).items() if n > 1]
+    if twice:
+        raise DataError(
+            f"{twice[0]}: expected reviews in files of different names, got several of this one; rename them, since a "
+            "draft is named after its file"
+        )
+
+
+def _digest(reviews: Iterable[Path]) -> str:
+    """Return the checksum of the reviews' names and contents."""
+    digest = hashlib.sha256()
+    for path in reviews:
+        try:
+            digest.update(f"{path.name} {file_sha256(path)}\n".encode())
+        except OSError:  # told when it is harvested
+            digest.update(f"{path.name}\n".encode())
+    return digest.hexdigest()[:12]
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_whole(path)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,22 +1,36 @@
-"""The citation marks of a review: where they stand, and which references they name."""
+"""The citation marks of a review: where they stand, and which references they name.
+
+A mark is an ``xref`` that leads to the reference list, two of them with a dash between, or plain text: see
+`plain_marks`.
+"""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evidencebench.construction.harvest.references import ReferenceList
+from evidencebench.errors import UnreadableError
 from evidencebench.papers.jats_blocks import LEFT_OUT
 from evidencebench.papers.markup_tree import Characters, Element
 
+MOST_CITED = 1_000_000
+"""The most references that the marks of one review may name together; real ones name some hundreds."""
+
+_LONGEST_MARK = 200  # characters of a mark of numbers
 _CITING = frozenset({"bibr", "ref"})
-_RANGE = re.compile(r"\s*[-\u2010-\u2015\u2212~]\s*")
+_DASHES = r"\u2010-\u2015\u2212~\-"
+_DASH = re.compile(rf"\s*[{_DASHES}]\s*")
+_NUMBERS = re.compile(rf"[\s\[(]*\d{{1,5}}(?:\s*[,;{_DASHES}\s]\s*\d{{1,5}})*[\s\]).,;]*")
+_RANGE = re.compile(rf"(\d+)(?:\s*[{_DASHES}]\s*(\d+))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationMark:
     """A mark at characters start..stop-1 of the decoded file, and the ids of the references that it names, in order.
 
-    ``references`` is empty where the mark leads to no entry of the list.
+    ``references`` is empty where it is not known which references the mark names. An empty ``xref`` stands where the
+    text before it ends: start is stop.
     """
 
     start: int
@@ -25,51 +39,133 @@ class CitationMark:
     references: tuple[str, ...]
 
 
-def marks_in(body: Element, listed: ReferenceList) -> list[CitationMark]:
-    """Return the marks in the running text of a review's body, in order; ranges are filled from the list."""
-    marks: list[CitationMark] = []
-    between: list[str] = []
-    stop = 0
-    for node in _running_text(body):
+@dataclass(slots=True)
+class MarkedText:
+    """A review's body: the marks that are links, and the text between them, with `LINK` for each.
+
+    ``n_elsewhere`` counts links in headings, tables, figures and notes, which are in no sentence of a paragraph.
+    """
+
+    linked: list[CitationMark] = field(default_factory=list)
+    pieces: list[Characters] = field(default_factory=list)
+    n_elsewhere: int = 0
+
+    def between(self, start: int, stop: int) -> str:
+        """Return the text outside links at start..stop-1 of the file, whole pieces where they are not cut."""
+        first = bisect_right(self.pieces, start, key=lambda piece: piece.start) - 1
+        parts: list[str] = []
+        for number in range(max(0, first), len(self.pieces)):
+            piece = self.pieces[number]
+            if piece.start >= stop:
+                break
+            if piece.stop > start:
+                is_exact = piece.stop - piece.start == len(piece.text)
+                parts.append(piece.text[max(0, start - piece.start) : stop - piece.start] if is_exact else piece.text)
+        return "".join(parts)
+
+
+LINK = "\ue000"
+"""Stands in `MarkedText.pieces` for a mark that is a link."""
+
+
+def linked_marks(body: Element, listed: ReferenceList) -> MarkedText:
+    """Return the marks of a body that are links, ranges filled from the reference list.
+
+    Raises `UnreadableError` where they name more than `MOST_CITED` references.
+    """
+    text = MarkedText()
+    n_cited, n_before, stop = 0, 0, 0
+    for node, is_running in _nodes(body, listed):
         if isinstance(node, Characters):
-            between.append(node.text)
+            text.pieces.append(node)
             stop = node.stop
             continue
-        pieces = list(node.characters())
-        mark = CitationMark(
-            start=pieces[0].start if pieces else stop,
-            stop=pieces[-1].stop if pieces else stop,
-            text=node.text,
-            references=tuple(one for one in node.attributes.get("rid", "").split() if one in listed.by_id),
-        )
-        if marks and _RANGE.fullmatch("".join(between)):
-            mark = _filled(marks.pop(), mark, listed)
-        marks.append(mark)
-        between.clear()
-        stop = mark.stop
-    return marks
+        if not is_running:
+            text.n_elsewhere += 1
+            continue
+        mark = _linked(node, stop, listed)
+        between = "".join(piece.text for piece in text.pieces[n_before:])
+        if text.linked and _DASH.fullmatch(between) and (filled := _filled(text.linked[-1], mark, listed)):
+            mark = filled
+            n_cited -= len(text.linked.pop().references)
+        text.linked.append(mark)
+        text.pieces.append(Characters(LINK, mark.start, mark.stop))
+        n_before, stop = len(text.pieces), mark.stop
+        n_cited += len(mark.references)
+        if n_cited > MOST_CITED:
+            raise UnreadableError(
+                f"expected marks that name at most {MOST_CITED:,} references, got more; no review cites so"
+            )
+    return text
 
 
-def _filled(first: CitationMark, last: CitationMark, listed: ReferenceList) -> CitationMark:
-    """Return the mark of a range, such as 3-7, with all references between its ends."""
+def numbers_in(text: str, most: int) -> tuple[int, ...]:
+    """Return the numbers of a mark, ranges filled; none where it is no mark of numbers, or has one above ``most``.
+
+    >>> numbers_in("[3-5, 9]", 40), numbers_in("2004", 40), numbers_in("Tea 3", 40)
+    ((3, 4, 5, 9), (), ())
+    """
+    found: list[int] = []
+    if len(text) > _LONGEST_MARK or not _NUMBERS.fullmatch(text):
+        return ()
+    for low, high in _RANGE.findall(text):
+        first, last = int(low), int(high or low)
+        if not 0 < first <= last <= most:
+            return ()
+        found.extend(range(first, last + 1))
+    return tuple(dict.fromkeys(found))
+
+
+def _linked(xref: Element, stop: int, listed: ReferenceList) -> CitationMark:
+    pieces = list(xref.characters())
+    return CitationMark(
+        start=pieces[0].start if pieces else stop,
+        stop=pieces[-1].stop if pieces else stop,
+        text=xref.text,
+        references=_named(xref, listed),
+    )
+
+
+def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:
+    """Return the references that a link names: those that it leads to, and the others that its numbers name."""
+    linked = tuple(dict.fromkeys(xref.attributes.get("rid", "").split()))
+    if any(one not in listed.positions for one in linked):
+        return ()
+    numbered = tuple(map(listed.numbered, numbers_in(xref.text, len(listed.references))))
+    named = tuple(one for one in numbered if one is not None)
+    if not named or len(named) < len(numbered):
+        return linked
+    if set(linked) <= set(named):
+        return named
+    return () if listed.is_labelled else linked  # places in a list without labels prove nothing against a link
+
+
+def _filled(first: CitationMark, last: CitationMark, listed: ReferenceList) -> CitationMark | None:
+    """Return the mark of a range, such as 3-7, with all references between its ends; None where it is no range."""
+    if not (_NUMBERS.fullmatch(first.text) and _NUMBERS.fullmatch(last.text)):
+        return None
     ids: tuple[str, ...] = ()
     if first.references and last.references:
         low, high = listed.positions[first.references[-1]], listed.positions[last.references[0]]
         between = tuple(one.id for one in listed.references[low : high + 1]) if low < high else ()
-        ids = (*first.references[:-1], *between, *last.references[1:])
+        ids = between and (*first.references[:-1], *between, *last.references[1:])
     return CitationMark(start=first.start, stop=last.stop, text=f"{first.text}-{last.text}", references=ids)
 
 
-def _running_text(body: Element) -> Iterator[Characters | Element]:
-    """Yield the text outside headings, tables, figures and the like, and each citing ``xref`` in place of its text."""
+def _nodes(body: Element, listed: ReferenceList) -> Iterator[tuple[Characters | Element, bool]]:
+    """Yield text and links in order, links in place of their text; those outside of running text with False."""
     waiting: list[Element | Characters] = [body]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Characters) or _is_citing(node):
-            yield node
-        elif node.tag not in LEFT_OUT and node.tag != "title":
+        if isinstance(node, Characters) or _is_citing(node, listed):
+            yield node, True
+        elif node.tag in LEFT_OUT or node.tag == "title":
+            yield from ((link, False) for link in node.all("xref") if _is_citing(link, listed))
+        else:
             waiting.extend(reversed(node.children))
 
 
-def _is_citing(element: Element) -> bool:
-    return element.tag == "xref" and element.attributes.get("ref-type", "") in _CITING
+def _is_citing(element: Element, listed: ReferenceList) -> bool:
+    if element.tag != "xref":
+        return False
+    return element.attributes.get("ref-type", "") in _CITING or element.attributes.get("rid", "") in listed.positions

@@ -1,15 +1,20 @@
-"""The reference list of a review: what each entry is called in its marks, and the ids of the paper."""
+"""The reference list of a review: how its marks may name each entry, and the ids of the paper."""
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from evidencebench.construction.harvest.paper_names import id_of_type
 from evidencebench.errors import DataError
 from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id
+from evidencebench.papers.paper_ids import PublicId, public_id
 
-_SCHEMES = {"pmc": IdScheme.PMCID, "pmcid": IdScheme.PMCID, "pmid": IdScheme.PMID, "doi": IdScheme.DOI}
-_PREFIXES = {IdScheme.PMCID: "pmc_", IdScheme.PMID: "pubmed_", IdScheme.DOI: "doi_"}
+_LABEL = re.compile(r"[\s\[(]*(\d{1,5})[\s\]).]*")
+_YEAR = re.compile(r"\b((?:19|20)\d\d)([a-z]?)\b")
+_WORD = re.compile(r"[^\W\d_][\w'\u2019-]*")
+_LONGEST_ENTRY = 2_000  # characters of an entry without tags in which its year is looked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +25,24 @@ class Reference:
     ----------
     id
         Its id in the file, such as ``B7``.
+    number
+        The number that its label gives; None where it has no such label.
+    surname
+        Its first author's, or the first word of the entry; empty where there is none.
+    year
+        Such as ``2004`` or ``2004b``; empty where there is none.
     ids
-        The paper's ids, such as ``{"pmid": "9000312"}``; empty where the entry names none.
+        The paper's ids in their normal spelling, such as ``{"pmid": "9000312"}``; empty where the entry names none.
+    lists_several
+        Whether its ids are those of several papers.
     """
 
     id: str
+    number: int | None
+    surname: str
+    year: str
     ids: Mapping[str, str]
+    lists_several: bool
 
 
 @dataclass(frozen=True)
@@ -35,55 +52,86 @@ class ReferenceList:
     references: tuple[Reference, ...]
 
     @cached_property
-    def by_id(self) -> Mapping[str, Reference]:
-        """Each reference by its id in the file."""
-        return {one.id: one for one in reversed(self.references)}
+    def positions(self) -> Mapping[str, int]:
+        """Where each reference stands in the list, from 0, by its id in the file; the first of an id counts."""
+        return {one.id: position for position, one in reversed(list(enumerate(self.references)))}
 
     @cached_property
-    def positions(self) -> Mapping[str, int]:
-        """Where each reference stands in the list, from 0."""
-        return {one.id: position for position, one in reversed(list(enumerate(self.references)))}
+    def is_labelled(self) -> bool:
+        """Whether the labels number the references."""
+        return any(one.number is not None for one in self.references)
+
+    @cached_property
+    def _by_number(self) -> Mapping[int, str]:
+        if not self.is_labelled:
+            return {number: one.id for number, one in enumerate(self.references, 1)}
+        uses = Counter(one.number for one in self.references)
+        return {one.number: one.id for one in self.references if one.number is not None and uses[one.number] == 1}
+
+    @cached_property
+    def _by_author(self) -> Mapping[tuple[str, str], list[Reference]]:
+        found: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
+        for one in self.references:
+            if one.surname and one.year:
+                found[one.surname.casefold(), one.year[:4]].append(one)
+        return found
+
+    def __getitem__(self, reference_id: str) -> Reference:
+        """Return the reference of an id."""
+        return self.references[self.positions[reference_id]]
+
+    def numbered(self, number: int) -> str | None:
+        """Return the id of the reference with a number: that of its label, else its place in the list."""
+        return self._by_number.get(number)
+
+    def written(self, surname: str, year: str) -> str | None:
+        """Return the id of the only reference of a first author in a year, such as 2004 or 2004b; None: not one."""
+        found = self._by_author.get((surname.casefold(), year[:4]), [])
+        if len(found) > 1 or any(len(one.year) > len("2004") for one in found):
+            found = [one for one in found if one.year == year]
+        return found[0].id if len(found) == 1 else None
 
 
 def references_of(article: Element) -> ReferenceList:
     """Return the reference list of an article; an empty one where it has none."""
-    return ReferenceList(
-        tuple(Reference(id=ref.attributes.get("id", ""), ids=_ids_in(ref)) for ref in article.all("ref"))
+    return ReferenceList(tuple(map(_reference, article.all("ref"))))
+
+
+def _reference(ref: Element) -> Reference:
+    label = ref.first("label")
+    number = _LABEL.fullmatch(label.text) if label else None
+    ids: defaultdict[str, list[str]] = defaultdict(list)
+    for found in _public_ids_in(ref):
+        ids[found.scheme.name.lower()].append(found.value)
+    entry = next((one for one in ref.elements if one.tag.endswith("citation")), ref)
+    surname, year = entry.first("surname"), entry.first("year")
+    if not (surname and year):
+        text = entry.text[:_LONGEST_ENTRY]
+    first_word = None if surname else _WORD.search(text)
+    first_year = _YEAR.search(year.text if year else text)
+    return Reference(
+        id=ref.attributes.get("id", ""),
+        number=int(number[1]) if number else None,
+        surname=surname.text if surname else first_word[0] if first_word else "",
+        year="".join(first_year.groups()) if first_year else "",
+        ids={scheme: values[0] for scheme, values in ids.items()},
+        lists_several=any(len(set(ids[scheme])) > 1 for scheme in ("pmcid", "pmid")),
     )
 
 
-def paper_id_of(ids: Mapping[str, str]) -> str:
-    """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none.
-
-    >>> paper_id_of({"doi": "10.1/tea", "pmcid": "PMC1280405"}), paper_id_of({"pmid": "9000312"})
-    ('pmc_1280405', 'pubmed_9000312')
-    """
-    for scheme, prefix in _PREFIXES.items():
-        if value := ids.get(scheme.name.lower()):
-            return prefix + value.removeprefix("PMC")
-    return ""
-
-
-def _ids_in(ref: Element) -> dict[str, str]:
-    """Return the ids of a reference in their normal spelling, each by its scheme; the first of each counts."""
-    ids: dict[str, str] = {}
-    for found in _public_ids_in(ref):
-        ids.setdefault(found.scheme.name.lower(), found.value)
-    return ids
-
-
 def _public_ids_in(ref: Element) -> Iterator[PublicId]:
-    for element in ref.all("pub-id", "ext-link", "uri", "article-id"):
-        kind = element.attributes.get("pub-id-type", "").lower()
-        scheme = _SCHEMES.get(kind)
-        is_link = element.tag in ("ext-link", "uri")
-        given = (element.attributes.get("href") or element.text) if is_link else element.text
-        if scheme is IdScheme.PMCID and given.isdigit():
-            given = f"PMC{given}"
-        try:
-            found = public_id(given)
-        except DataError:
-            continue
-        # The number in a link without an address could be anything.
-        if found.scheme is scheme or (is_link and "/" in given):
+    for element in ref.all("pub-id", "ext-link", "uri"):
+        if element.tag == "pub-id":
+            found = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
+        else:
+            found = _id_of_link(element.attributes.get("href") or element.text)
+        if found is not None:
             yield found
+
+
+def _id_of_link(address: str) -> PublicId | None:
+    """Return the id of a paper whose page a link leads to; a number alone could be anything."""
+    try:
+        return public_id(address) if "/" in address else None
+    except DataError:
+        return None

@@ -1,0 +1,48 @@
+"""The ids of a paper in their normal spelling, and how a data set names the paper by them."""
+
+from collections.abc import Iterable, Mapping
+
+from evidencebench.errors import DataError
+from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id
+
+_PREFIXES = {"pmcid": "pmc_", "pmid": "pubmed_", "doi": "doi_"}
+_SCHEMES = {"pmc": IdScheme.PMCID, "pmcid": IdScheme.PMCID, "pmid": IdScheme.PMID, "doi": IdScheme.DOI}
+
+
+def id_of_type(kind: str, text: str) -> PublicId | None:
+    """Return the id that a text of a ``pub-id-type`` spells; None where it is no id, or one of another type."""
+    scheme = _SCHEMES.get(kind.lower())
+    try:
+        found = public_id(f"PMC{text}" if scheme is IdScheme.PMCID and text.isdigit() else text)
+    except DataError:
+        return None
+    return found if found.scheme is scheme else None
+
+
+def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return ids in their normal spelling, given types and ids; those that are none are left out.
+
+    >>> normal_ids([("doi", "10.1186/Tea"), ("pmcid", "PMC22"), ("pmid", "none")])
+    {'doi': '10.1186/tea', 'pmcid': 'PMC22'}
+    """
+    found = (id_of_type(kind, text) for kind, text in pairs)
+    return {one.scheme.name.lower(): one.value for one in found if one is not None}
+
+
+def paper_id_of(ids: Mapping[str, str]) -> str:
+    """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none.
+
+    >>> paper_id_of({"doi": "10.1/tea", "pmcid": "PMC1280405"}), paper_id_of({"pmid": "9000312"})
+    ('pmc_1280405', 'pubmed_9000312')
+    """
+    return next((prefix + ids[key].removeprefix("PMC") for key, prefix in _PREFIXES.items() if key in ids), "")
+
+
+def id_to_fetch(ids: Mapping[str, str]) -> str:
+    """Return the best of a paper's ids, as ``papers fetch`` takes it.
+
+    >>> id_to_fetch({"pmid": "9000312", "doi": "10.1/tea"})
+    'PMID:9000312'
+    """
+    key = next(key for key in _PREFIXES if key in ids)
+    return f"PMID:{ids[key]}" if key == "pmid" else ids[key]

@@ -1,0 +1,124 @@
+"""Which papers are at hand: the files of a folder by their ids, with their licences; only their heads are read."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.construction.harvest.licences import UNKNOWN, licence_named, licence_of
+from evidencebench.construction.harvest.paper_names import normal_ids
+from evidencebench.errors import DataError, UnreadableError
+from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, read_index
+from evidencebench.papers.jats import articles_in, ids_of_article
+from evidencebench.papers.xml_text import root_tag
+from evidencebench.papers.xml_tree import parse_xml
+from evidencebench.storage.reading import open_file, read_stream
+
+HEAD_BYTES = 1 << 18
+"""How much of a file is read at first; the head of an article, with its abstract, nearly always ends there."""
+
+_HEAD_END = b"</front>"
+_XML_SUFFIXES = frozenset({".xml", ".nxml", ".jats"})
+_NAMED = re.compile(r"pmc_?(\d{1,10})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperAtHand:
+    """A paper's file, relative to the folder; its ids in their normal spelling; its licence, as `licence_of` has it."""
+
+    file: str
+    ids: Mapping[str, str]
+    licence: str
+
+
+@dataclass(frozen=True)
+class PapersAtHand:
+    """The papers of a folder, in order of their files' names, and the messages of files that could not be read."""
+
+    papers: tuple[PaperAtHand, ...]
+    unreadable: tuple[str, ...] = ()
+
+    def find(self, ids: Mapping[str, str]) -> PaperAtHand | None:
+        """Return the paper that has one of these ids; None: it is not at hand."""
+        return next((self._by_id[pair] for pair in ids.items() if pair in self._by_id), None)
+
+    def at(self, file: str) -> PaperAtHand | None:
+        """Return the paper of a file, relative to the folder; None: there is no such file."""
+        return self._by_file.get(file)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of what is known of the papers."""
+        return hashlib.sha256(
+            msgspec.json.encode([(one.file, dict(one.ids), one.licence) for one in self.papers])
+        ).hexdigest()
+
+    @cached_property
+    def _by_id(self) -> Mapping[tuple[str, str], PaperAtHand]:
+        return {pair: one for one in reversed(self.papers) for pair in one.ids.items()}
+
+    @cached_property
+    def _by_file(self) -> Mapping[str, PaperAtHand]:
+        return {one.file: one for one in self.papers}
+
+
+def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
+    """Return the papers of a folder and the folders in it; hidden ones are left out.
+
+    Ids and licence come from the file where it is JATS, from ``papers.csv``, as `papers fetch` writes it, and from the
+    file's name, such as ``PMC1280405.pdf``. Raises `DataError` where the folder has no files.
+    """
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.name != INDEX_NAME
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    if not files:
+        raise DataError(f"{folder}: expected a folder of papers, got one without files")
+    fetched = {paper.file: paper for paper in read_index(folder).values() if paper.file}
+    found, unreadable = [], []
+    for number, path in enumerate(files, 1):
+        file = path.relative_to(folder).as_posix()
+        try:
+            found.append(_paper(path, file, fetched.get(file)))
+        except DataError as error:
+            unreadable.append(str(error))
+        on_paper(number, len(files))
+    return PapersAtHand(tuple(found), tuple(unreadable))
+
+
+def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
+    ids, licence = _read_head(path) if path.suffix.lower() in _XML_SUFFIXES else ({}, UNKNOWN)
+    if fetched is not None:
+        ids = normal_ids([("pmcid", fetched.pmcid), ("pmid", fetched.pmid), ("doi", fetched.doi)]) | ids
+        licence = licence_named(fetched.licence) if licence == UNKNOWN else licence
+    named = _NAMED.fullmatch(path.stem)
+    return PaperAtHand(file=file, ids=(normal_ids([("pmcid", named[1])]) if named else {}) | ids, licence=licence)
+
+
+def _read_head(path: Path) -> tuple[dict[str, str], str]:
+    """Return the ids and the licence that a file in JATS states; raises `UnreadableError` where it is malformed."""
+    try:
+        with open_file(path) as file:
+            head = file.read(HEAD_BYTES)
+            end = head.find(_HEAD_END)
+            if root_tag(head) == "article" and end > 0:
+                with suppress(UnreadableError):  # a prefix before "article", or a comment with the tag in it
+                    return _stated(head[: end + len(_HEAD_END)] + b"</article>", path)
+            return _stated(head + read_stream(file, name=path), path)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _stated(content: bytes, path: Path) -> tuple[dict[str, str], str]:
+    articles = articles_in(parse_xml(content, name=str(path)))
+    if len(articles) != 1:
+        return {}, UNKNOWN
+    return normal_ids(ids_of_article(articles[0]).items()), licence_of(articles[0])

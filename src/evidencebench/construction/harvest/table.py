@@ -1,0 +1,173 @@
+"""Summaries that a user has already, in a table, become ``summaries.jsonl``: CSV, TSV, or JSON Lines."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft_file import DraftHeader, writing_drafts
+from evidencebench.construction.harvest.drafts import NOT_AT_HAND, PAPER_LICENCE, HarvestRules
+from evidencebench.construction.harvest.harvest import DraftCount, HarvestReport, make_folder, settings_of
+from evidencebench.construction.harvest.paper_names import normal_ids, paper_id_of
+from evidencebench.construction.harvest.papers_at_hand import PaperAtHand
+from evidencebench.errors import DataError, UnreadableError
+from evidencebench.papers.paper_ids import public_id
+from evidencebench.storage.reading import BROKEN_JSON, file_sha256
+from evidencebench.storage.text_file import read_text
+from evidencebench.tables import shortened
+from evidencebench.wording import counted
+
+SUMMARIES_NAME = "summaries.jsonl"
+COLUMNS = ("summary", "paper", "review_id")
+MORE_COLUMNS = ("id", "context")
+
+NO_WORDS = "no words"
+
+_DELIMITERS = {".csv": ",", ".tsv": "\t"}
+_JSON_LINES = frozenset({".jsonl", ".ndjson"})
+_WORD = re.compile(r"[^\W\d_]{2}")
+
+_Row = tuple[int, Mapping[str, str]]  # its line, and its cells by column
+
+
+def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: bool = False) -> HarvestReport:
+    """Write the summaries of a table into ``summaries.jsonl`` in a folder.
+
+    Raises `DataError` where a row is wrong; then nothing is written.
+    """
+    drafts = list(_drafts(path, _rows(path), rules))
+    count = DraftCount()
+    header = DraftHeader(step="harvest", settings={"table": file_sha256(path)[:12], **settings_of(rules)})
+    make_folder(folder)
+    with writing_drafts(folder / SUMMARIES_NAME, header, overwrite=overwrite) as writer:
+        for draft in drafts:
+            if draft.id not in writer.done:
+                writer.append(draft)
+            count.add(draft)
+        writer.finish()
+    return count.report(n_reviews=len({draft.review_id for draft in drafts}))
+
+
+def _rows(path: Path) -> Iterator[_Row]:
+    suffix = path.suffix.lower()
+    if suffix not in _DELIMITERS and suffix not in _JSON_LINES:
+        raise UnreadableError(
+            f"{path}: expected a table in .csv, .tsv or .jsonl, got '{suffix}'; save it as one of these"
+        )
+    try:
+        text = read_text(path)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    return _lines_of_json(path, text) if suffix in _JSON_LINES else _lines_of_csv(path, text, _DELIMITERS[suffix])
+
+
+def _lines_of_csv(path: Path, text: str, delimiter: str) -> Iterator[_Row]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        columns = [name.strip().lower() for name in next(reader, [])]
+        _require_columns(f"{path}: line 1", columns)
+        begins = reader.line_num + 1
+        for cells in reader:
+            if any(map(str.strip, cells)):
+                if len(cells) != len(columns):
+                    raise DataError(
+                        f"{path}: line {begins}: expected {counted(len(columns), 'cell')}, got {len(cells)}; quote "
+                        f"cells that hold {delimiter!r} or a line end"
+                    )
+                yield begins, dict(zip(columns, cells, strict=True))
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            f"{path}: line {reader.line_num}: expected a table, got: {error}; save it again as UTF-8 CSV"
+        ) from error
+
+
+def _lines_of_json(path: Path, text: str) -> Iterator[_Row]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = msgspec.json.decode(line, type=dict[str, str | None])
+        except BROKEN_JSON as error:
+            raise DataError(f"{path}: line {number}: expected an object of texts: {error}") from error
+        _require_columns(f"{path}: line {number}", row)
+        yield number, {key: value or "" for key, value in row.items()}
+
+
+def _require_columns(where: str, columns: Sequence[str] | Mapping[str, object]) -> None:
+    missing = [name for name in COLUMNS if name not in columns]
+    if missing:
+        raise DataError(
+            f"{where}: expected the columns {', '.join(COLUMNS)}, and {' and '.join(MORE_COLUMNS)} if you like; got no "
+            f"{' and no '.join(missing)}"
+        )
+    if len(set(columns)) < len(columns):
+        raise DataError(f"{where}: expected each column once, got {', '.join(columns)}")
+
+
+def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[Draft]:
+    lines: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
+    for line, row in rows:
+        where = f"{path}: line {line}"
+        for column in COLUMNS:
+            if not row[column].strip():
+                raise DataError(f"{where}: expected a text in '{column}', got an empty cell")
+        review = row["review_id"].strip()
+        numbers[review] += 1
+        draft_id = row.get("id", "").strip() or f"{review}:{numbers[review]}"
+        if draft_id in lines:
+            raise DataError(
+                f"{where}: expected another id, got '{shortened(draft_id, 60)}' of line {lines[draft_id]} again"
+            )
+        lines[draft_id] = line
+        yield _draft(where, draft_id, row, rules)
+    if not lines:
+        raise DataError(f"{path}: expected rows with summaries, got none")
+
+
+def _draft(where: str, draft_id: str, row: Mapping[str, str], rules: HarvestRules) -> Draft:
+    named = row["paper"].strip()
+    paper, ids = _paper(where, named, rules)
+    summary = " ".join(row["summary"].split())
+    return Draft(
+        id=draft_id,
+        review_id=row["review_id"].strip(),
+        paper_id=paper_id_of(ids) or (Path(paper.file).with_suffix("").as_posix() if paper else named),
+        paper_file=paper.file if paper else "",
+        paper_ids=ids,
+        summary=summary,
+        context=row.get("context", "").strip(),
+        dropped=_reason(summary, paper, rules),
+    )
+
+
+def _paper(where: str, named: str, rules: HarvestRules) -> tuple[PaperAtHand | None, Mapping[str, str]]:
+    """Return the paper that a row names by its file or an id, None where it is not at hand, and its ids."""
+    paper = rules.papers.at(named) if rules.papers else None
+    if paper is not None:
+        return paper, paper.ids
+    try:
+        found = public_id(named)
+    except DataError as error:
+        if rules.papers is not None:  # a file that is not there
+            return None, {}
+        raise DataError(f"{where}: paper: {error}, or the name of its file, with --papers FOLDER") from error
+    ids = normal_ids([(found.scheme.name, found.value)])
+    paper = rules.papers.find(ids) if rules.papers else None
+    return paper, {**(paper.ids if paper else {}), **ids}
+
+
+def _reason(summary: str, paper: PaperAtHand | None, rules: HarvestRules) -> str:
+    if not _WORD.search(summary):
+        return NO_WORDS
+    if rules.papers is None:
+        return ""
+    if paper is None:
+        return NOT_AT_HAND
+    return "" if paper.licence in rules.licences else PAPER_LICENCE
