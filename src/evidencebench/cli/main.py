@@ -33,6 +33,7 @@ COMMANDS = {
     "report": "Write one HTML file with everything about RUNs, papers included.",
     "controls": "Measure whether SYSTEMs use the hypothesis.",
     "construct": "Make a benchmark from papers and reviews.",
+    "audit": "Find out which misses of RUN are not its own fault.",
 }
 
 

@@ -7,4 +7,5 @@ Read `draft` (what the steps hand on) and `draft_file` (how it lies on the disk)
 `judged_draft` says what a judged one must have; `filtering` drops those with too few covered aspects; `assembly/` makes
 the data set. `gold` is its reverse: a labelled instance as a draft that was judged without error.
 `people/` checks the labels with people.
+`audit/` finds out with people which misses of a run are its own fault.
 """

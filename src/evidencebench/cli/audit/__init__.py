@@ -1,10 +1,15 @@
-"""``evidencebench audit``: find out which misses of a run are its own fault, one command a file."""
+"""``evidencebench audit``: find out which misses of a run are its own fault, one command a file.
+
+Read `sample`, `review`, `report`, in the order in which they are called.
+"""
 
 import click
 
 from evidencebench.cli.groups import LazyGroup
 
-_COMMANDS: dict[str, str] = {}
+_COMMANDS = {
+    "sample": "Draw misses of RUN for people to look at.",
+}
 
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)

@@ -1,0 +1,84 @@
+"""``evidencebench audit sample``."""
+
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, require_file
+from evidencebench.construction.audit.misses import MissesHeader, write_misses
+from evidencebench.construction.audit.sampling import sample_misses
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.tasks import TASKS, Task
+from evidencebench.scoring.selection import Rules
+from evidencebench.tables import Table
+from evidencebench.wording import counted
+
+
+@click.command(name="sample")
+@click.argument("run", type=click.Path(path_type=Path))
+@options.data
+@options.tasks
+@options.number("-n", "n_misses", default=50, help="How many misses to draw.")
+@options.seed
+@options.rules
+@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="The misses, as JSON Lines.")
+@click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
+@options.as_json
+def command(
+    *,
+    run: Path,
+    data: str,
+    tasks: tuple[Task, ...],
+    n_misses: int,
+    seed: int,
+    rules: Rules,
+    output: Path,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Draw misses of RUN for people to look at.
+
+    A miss is an aspect that counts in the task (er_at_optimal) and that some
+    sentence covers, but none of the selected ones. Each is drawn with a chance in
+    proportion to what it takes from the score, spread over papers, and over
+    strata: whether a selected sentence stands beside a source (within 2
+    sentences), in its section, or elsewhere. The same seed draws the same misses.
+
+    \b
+    Examples:
+      evidencebench audit sample bm25.jsonl --data dev -o misses.jsonl
+      evidencebench audit sample llm.jsonl -d test -t er_at_10 -n 100 -o m.jsonl
+      evidencebench audit review misses.jsonl --folder audit
+    """
+    if len(tasks) > 1:
+        raise click.UsageError("expected one --task: misses are those of one task")
+    require_file(output, "cannot be read by 'audit review'")
+    refuse_existing(output, overwrite=overwrite)
+    task = tasks[0] if tasks else TASKS["er_at_optimal"]
+    header, misses = sample_misses(run, open_dataset(data), task, n=n_misses, seed=seed, rules=rules)
+    write_misses(output, header, misses)
+    has_texts = all(miss.aspect for miss in misses)
+    if not has_texts:
+        click.echo("warning: the data has no texts of aspects, so that auditors see only their sources", err=True)
+    if as_json:
+        print_json({"output": str(output), "n_drawn": len(misses), "has_texts": has_texts, "header": header})
+        return
+    print_table(_strata(header))
+    click.echo(f"{output}: {counted(len(misses), 'miss', 'misses')} of {header.n_misses:,}")
+    click.echo(f"next: evidencebench audit review {output} --folder audit")
+
+
+def _strata(header: MissesHeader) -> Table:
+    rows = [
+        (stratum.name, stratum.n_misses, 100 * stratum.loss, stratum.n_drawn)
+        for stratum in header.strata
+        if stratum.n_misses
+    ]
+    total = ("all", header.n_misses, 100 * header.loss, sum(stratum.n_drawn for stratum in header.strata))
+    return Table(
+        columns=("nearest selected sentence", "misses", "points lost", "drawn"),
+        rows=[*rows, total],
+        title=f"Misses on {header.task}, aspect recall {100 * header.score:.1f}",
+        notes=("points lost: what these misses take from the mean aspect recall, in points of 100",),
+    )

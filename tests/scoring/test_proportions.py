@@ -1,0 +1,32 @@
+"""The exact interval of a share, beside scipy's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.scoring.proportions import proportion
+
+shares = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(shares, st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_the_interval_is_that_of_scipy(share: tuple[int, int], level: float) -> None:
+    found = proportion(*share, level=level)
+
+    assert (found.low, found.high) == pytest.approx(binomtest(*share).proportion_ci(level, "exact"), abs=1e-9)
+
+
+def test_none_and_all_leave_one_end_open() -> None:
+    none, every = proportion(0, 50), proportion(50, 50)
+
+    assert (none.low, none.high) == pytest.approx((0, 1 - 0.025 ** (1 / 50)))
+    assert (every.low, every.high) == pytest.approx((0.025 ** (1 / 50), 1))
+
+
+def test_a_share_of_nothing_is_an_error() -> None:
+    with pytest.raises(UndefinedScoreError, match="a share of nothing is undefined"):
+        proportion(0, 0)
+    with pytest.raises(ValueError, match="expected 0 <= k <= n, got k = 3 and n = 2"):
+        proportion(3, 2)
