@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.people.annotations import (
-    ADJUDICATED,
     AnnotationFolder,
     TaskAnnotation,
     read_annotations,
 )
+from evidencebench.construction.people.answer_journals import ADJUDICATED
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,

@@ -1,6 +1,6 @@
 """``evidencebench audit``: find out which misses of a run are its own fault, one command a file.
 
-Read `sample`, `review`, `report`, in the order in which they are called.
+Read `sample` and `report`, in the order in which they are called.
 """
 
 import click
@@ -9,6 +9,7 @@ from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
     "sample": "Draw misses of RUN for people to look at.",
+    "report": "Say by cause what people found, and correct the score.",
 }
 
 

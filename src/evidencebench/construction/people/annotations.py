@@ -1,42 +1,19 @@
-"""What people answered: a folder with one journal an annotator, and one of the decisions of adjudication.
+"""What people answered: a folder with one journal an annotator, and one of the decisions of adjudication."""
 
-Every action is a line, the whole state of one task, and the last line of a task counts. So nothing is lost when a
-server or a browser is killed.
-"""
-
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 
+from evidencebench.construction.people.answer_journals import ADJUDICATED, AnswerJournals
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
-from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError, StaleError, UnreadableError
-from evidencebench.runs.people.drafts import require_no_link
+from evidencebench.errors import PeopleError, UnreadableError
 from evidencebench.runs.people.people_folder import utc_now
 from evidencebench.runs.people.person import Clock
-from evidencebench.runs.people.person_names import checked_name, file_stem
-from evidencebench.storage.journal import open_journal
-from evidencebench.storage.json_lines import is_whole_object, lines_of
-from evidencebench.storage.reading import BROKEN_JSON, read_whole
+from evidencebench.runs.people.person_names import checked_name
 
-ADJUDICATED = "adjudicated.jsonl"
-"""The name of the journal of decisions; no annotator's file is named so."""
-
-_BEGINS = b'{"format":"evidencebench annotations"'
-_VERSION = 1
 _MOST_NOTE = 5_000
-
-
-class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line: whose annotations of which tasks. ``annotator`` is empty in the file of decisions."""
-
-    format: Literal["evidencebench annotations"] = "evidencebench annotations"
-    version: int = _VERSION
-    annotator: str
-    tasks_sha256: str
 
 
 class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -77,78 +54,38 @@ class Annotations:
 
 
 class AnnotationFolder:
-    """A folder of annotations of one file of tasks, made when the first one is appended. Threads may share it.
-
-    Its files are open only while a line is written, so that several servers may use one folder.
-    """
+    """A folder of annotations of one file of tasks; see `AnswerJournals`, which raises what its methods raise."""
 
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
-        self.folder, self.tasks, self._clock = folder, tasks, clock
-        self._lock = threading.Lock()
+        self.folder, self.tasks = folder, tasks
+        self._journals = AnswerJournals(
+            folder, tasks, TaskAnnotation, lambda annotation: check_annotation(tasks, annotation), clock=clock
+        )
 
     def append(self, annotator: str, annotation: TaskAnnotation) -> TaskAnnotation:
-        """Append what an annotator says of a task, and return it with its time; it is on the disk then.
-
-        Its ``revision`` must be one more than that of the last one. Raises `StaleError` where it is not, as when
-        another tab was faster; `PeopleError` for a name or an answer that is not allowed; `RunMismatchError` where the
-        file is of other tasks; `RunError` where it cannot be written.
-        """
-        return self._append(self.path_of(annotator), checked_name(annotator), annotation)
+        """Append what an annotator says of a task, and return it with its time; it is on the disk then."""
+        return self._journals.append(self.path_of(annotator), checked_name(annotator), annotation)
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
-        """Append the decision of a task on which annotators differ; raises as `append`."""
+        """Append the decision of a task on which annotators differ."""
         decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))
-        return self._append(self.folder / ADJUDICATED, "", decided)
+        return self._journals.append(self.folder / ADJUDICATED, "", decided)
 
     def path_of(self, annotator: str) -> Path:
         """Return the path of an annotator's file; raises `PeopleError` for a name that is not allowed."""
-        return self.folder / f"{file_stem(checked_name(annotator))}.jsonl"
+        return self._journals.path_of(annotator)
 
     def annotations_of(self, annotator: str) -> Mapping[str, TaskAnnotation]:
         """Return task id -> the annotation that counts; empty for a new annotator."""
-        path = self.path_of(annotator)
-        return _read_journal(path, self.tasks)[1] if path.exists() else {}
+        return self._journals.read(self.path_of(annotator))[1]
 
     def decisions(self) -> Mapping[str, TaskAnnotation]:
         """Return task id -> the decision that counts."""
-        path = self.folder / ADJUDICATED
-        return _read_journal(path, self.tasks)[1] if path.exists() else {}
+        return self._journals.read(self.folder / ADJUDICATED)[1]
 
     def read(self) -> Annotations:
         """Return all annotations; raises as `read_annotations`, but an empty or missing folder has none."""
-        found = {}
-        for path in sorted(self.folder.glob("*.jsonl")):
-            if path.name != ADJUDICATED:
-                name, annotations = _read_journal(path, self.tasks)
-                if name in found:
-                    raise RunFormatError(f"{path}: a second file of annotator '{name}'; remove one of them")
-                found[name] = annotations
-        return Annotations(by_annotator=found, adjudicated=self.decisions())
-
-    def _append(self, path: Path, annotator: str, annotation: TaskAnnotation) -> TaskAnnotation:
-        check_annotation(self.tasks, annotation)
-        with self._lock:
-            require_no_link(path)
-            try:
-                self.folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise RunError(f"{self.folder}: no folder can be made here: {error.strerror}") from error
-            with open_journal(path, _BEGINS) as journal:
-                if journal.is_empty:
-                    header = AnnotationsHeader(annotator=annotator, tasks_sha256=self.tasks.sha256)
-                    journal.append(msgspec.json.encode(header))
-                last = _read_journal(path, self.tasks)[1].get(annotation.task)
-                if last is not None and msgspec.structs.replace(last, at=annotation.at) == annotation:
-                    return last  # sent again, since the reply to it was lost
-                if annotation.revision != (last.revision if last else 0) + 1:
-                    raise StaleError(
-                        f"task '{annotation.task}' was changed elsewhere, as in another tab; look at it again",
-                        sentences=(last and last.sentences) or (),
-                        revision=last.revision if last else 0,
-                    )
-                timed = msgspec.structs.replace(annotation, at=self._clock().isoformat(timespec="seconds"))
-                journal.append(msgspec.json.encode(timed))
-        return timed
+        return Annotations(by_annotator=self._journals.read_all(), adjudicated=self.decisions())
 
 
 def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
@@ -194,42 +131,3 @@ def check_sentences(task: AnnotationTask, sentences: tuple[int, ...]) -> None:
             raise PeopleError(f"task '{task.id}': sentence {index}: the paper has 0..{len(task.sentences) - 1}")
     if list(sentences) != sorted(set(sentences)):
         raise PeopleError(f"task '{task.id}': expected the sentences ascending, each once, got {sentences}")
-
-
-def _read_journal(path: Path, tasks: TasksFile) -> tuple[str, dict[str, TaskAnnotation]]:
-    """Return an annotator's name, and task id -> the last annotation."""
-    require_no_link(path)
-    try:
-        content = read_whole(path)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    header: AnnotationsHeader | None = None
-    found: dict[str, TaskAnnotation] = {}
-    for number, _, line, is_ended in lines_of(content):
-        if not is_ended and not is_whole_object(line):
-            break  # torn
-        try:
-            if header is None:
-                header = msgspec.json.decode(line, type=AnnotationsHeader)
-                _require_same_tasks(path, header, tasks)
-                continue
-            annotation = msgspec.json.decode(line, type=TaskAnnotation)
-            check_annotation(tasks, annotation)
-        except (*BROKEN_JSON, PeopleError) as error:
-            what = "an annotation" if header else "the header of annotations"
-            raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
-        found[annotation.task] = annotation
-    return (header.annotator if header else ""), found
-
-
-def _require_same_tasks(path: Path, header: AnnotationsHeader, tasks: TasksFile) -> None:
-    if header.version != _VERSION:
-        raise RunFormatError(
-            f"{path}: annotations of version {header.version}, but this version reads {_VERSION}; "
-            "upgrade with 'pip install -U evidencebench'"
-        )
-    if header.tasks_sha256 != tasks.sha256:
-        raise RunMismatchError(
-            f"{path}: annotates tasks with the checksum {header.tasks_sha256[:12]}, but {tasks.path} has "
-            f"{tasks.sha256[:12]}; give the tasks that it was begun with, or choose another folder"
-        )

@@ -1,0 +1,131 @@
+"""``evidencebench audit report``."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
+from evidencebench.construction.audit.misses import read_misses
+from evidencebench.construction.audit.report import AuditReport, audit_report
+from evidencebench.data.dataset import open_dataset
+from evidencebench.scoring.proportions import Proportion
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.tables import Cell, Table
+from evidencebench.wording import counted
+
+
+@click.command(name="report")
+@click.argument("misses", type=click.Path(path_type=Path))
+@click.option(
+    "--folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where 'audit review' wrote the verdicts.",
+)
+@click.option("--run", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run of the misses.")
+@options.data
+@options.resampling
+@options.as_json
+@options.table_format
+def command(
+    *, misses: Path, folder: Path, run: Path, data: str, resampling: Resampling, as_json: bool, table_format: str
+) -> None:
+    """Say by cause what people found, and correct the score.
+
+    MISSES is what 'audit sample' wrote. Shares have exact intervals. The score is
+    corrected twice: aspects whose miss is not the system's fault count as
+    covered, or are taken out. Its intervals join the sampling of misses with the
+    bootstrap over papers. A miss of several auditors is what most of them say; a
+    tie counts as the system's fault.
+
+    \b
+    Example:
+      evidencebench audit report misses.jsonl --folder audit --run bm25.jsonl \\
+        --data dev
+    """
+    found = audit_report(read_misses(misses), folder, run, open_dataset(data), resampling)
+    cautions = _cautions(found)
+    print_cautions(cautions)
+    if as_json:
+        print_json({**asdict(found), "level": resampling.level, "warnings": cautions})
+        return
+    print_table(_causes(found), table_format)
+    if found.pairs:
+        print_table(_pairs(found), table_format)
+    print_table(_scores(found), table_format)
+    if table_format == "text":
+        print_prose(
+            "not its fault: the share of what was lost. covered: aspects whose miss is not the system's fault count as "
+            "covered. taken out: they do not count, as if each paper had its part of them; where they gather in few "
+            "papers, this is too low."
+        )
+
+
+def _cautions(found: AuditReport) -> list[str]:
+    cautions = []
+    n_drawn = sum(stratum.n_drawn for stratum in found.header.strata)
+    if found.n_audited < n_drawn:
+        cautions.append(
+            f"{found.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
+        )
+    if found.tied:
+        cautions.append(
+            f"auditors are even about {counted(len(found.tied), 'miss', 'misses')} ({', '.join(found.tied)}), which "
+            "count as the system's fault; a third auditor would decide"
+        )
+    return cautions
+
+
+def _causes(found: AuditReport) -> Table:
+    rows: list[list[Cell]] = [
+        [one.cause.name, "yes" if one.cause.is_fault else "no", *_share(one.share), 100 * one.points]
+        for one in found.causes
+        if one.share.k
+    ]
+    points = sum(one.points for one in found.causes if not one.cause.is_fault)
+    rows.append(["not its fault", "no", *_share(found.excused), 100 * points])
+    rows += [[f"  {name}", "no", *_share(share), None] for name, share in found.strata.items()]
+    auditors = ", ".join(f"{name} ({n})" for name, n in found.auditors.items())
+    return Table(
+        columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
+        rows=rows,
+        title=f"{found.n_audited} audited misses of {found.header.n_misses:,}, by {auditors}",
+        notes=("points: what these misses, and those that they stand for, take from the score",),
+    )
+
+
+def _share(share: Proportion) -> tuple[Cell, Cell, Cell]:
+    return f"{share.k} of {share.n}", 100 * share.share, f"[{100 * share.low:.1f}, {100 * share.high:.1f}]"
+
+
+def _pairs(found: AuditReport) -> Table:
+    rows = [
+        (
+            f"{pair.first}, {pair.second}",
+            pair.n_both,
+            pair.n_same_cause,
+            pair.n_same_fault,
+            "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}",
+        )
+        for pair in found.pairs
+    ]
+    return Table(columns=("auditors", "both judged", "same cause", "same fault", "kappa of fault"), rows=rows)
+
+
+def _scores(found: AuditReport) -> Table:
+    corrected = found.corrected
+    named = (
+        ("aspect recall as it is", corrected.plain),
+        ("not its fault", corrected.excused),
+        *((f"aspect recall, {reading}", estimate) for reading, estimate in corrected.readings.items()),
+    )
+    rows = [(name, 100 * estimate.mean, _interval(estimate)) for name, estimate in named]
+    title = f"{found.header.system} on {found.header.task}, {counted(found.header.n_instances, 'instance')}"
+    return Table(columns=("", "%", "interval"), rows=rows, title=title)
+
+
+def _interval(estimate: Estimate) -> str:
+    ends = estimate.interval
+    return "one paper: none" if ends is None else f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"

@@ -1,0 +1,52 @@
+"""What auditors said of misses: a folder with a journal for each of them."""
+
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.construction.audit.causes import CAUSES
+from evidencebench.construction.audit.misses import MissesFile
+from evidencebench.construction.people.answer_journals import AnswerJournals
+from evidencebench.errors import PeopleError
+from evidencebench.runs.people.people_folder import utc_now
+from evidencebench.runs.people.person import Clock
+from evidencebench.wording import did_you_mean
+
+MOST_NOTE = 5_000
+"""The most characters of a note."""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cause of a miss, as an auditor says; ``cause`` is empty where it was taken back.
+
+    ``task`` is the id of the miss, ``revision`` counts the auditor's actions on it, from 1, and ``at`` is when.
+    """
+
+    task: str
+    cause: str = ""
+    note: str = ""
+    revision: int = 1
+    at: str = ""
+
+
+def verdict_journals(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerJournals[Verdict]:
+    """Return the journals of the auditors of a file of misses."""
+    return AnswerJournals(folder, misses, Verdict, lambda verdict: check_verdict(misses, verdict), clock=clock)
+
+
+def check_verdict(misses: MissesFile, verdict: Verdict) -> None:
+    """Raise `PeopleError` where a verdict is of no miss, or names no cause, or lacks the note that it needs."""
+    if verdict.task not in misses.by_id:
+        raise PeopleError(f"no miss '{verdict.task}'; the ids look like '{misses.misses[0].id}'")
+    if len(verdict.note) > MOST_NOTE:
+        raise PeopleError(f"the note has {len(verdict.note)} characters; at most {MOST_NOTE}, please")
+    if not verdict.cause:
+        return
+    cause = CAUSES.get(verdict.cause)
+    if cause is None:
+        known = ", ".join(CAUSES)
+        raise PeopleError(
+            f"miss '{verdict.task}': no cause '{verdict.cause}'{did_you_mean(verdict.cause, CAUSES)}; one of {known}"
+        )
+    if cause.needs_note and not verdict.note.strip():
+        raise PeopleError(f"miss '{verdict.task}': cause '{cause.name}' needs a note that says which")
