@@ -2,13 +2,20 @@
 
 import hashlib
 from collections.abc import Iterable
+from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from evidencebench.construction.assembly.settings import AssemblySettings
 from evidencebench.construction.draft import Draft, Judging
 from evidencebench.construction.draft_file import DraftFile, DraftHeader, open_drafts, writing_drafts
 from evidencebench.papers.read import read
+
+DAY = date(2026, 11, 22)
+SETTINGS = AssemblySettings(name="tea", made_on=DAY)
+WHOLE = AssemblySettings(name="tea", made_on=DAY, shares={"test": Fraction(1)})
 
 _WORDS = tuple(
     """

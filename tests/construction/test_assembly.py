@@ -1,5 +1,4 @@
 import json
-from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -18,11 +17,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.errors import ChangedDataError, DataError
 from evidencebench.papers.read import read
-from trial_constructions import judged_draft, make_papers, random_drafts, write_drafts
-
-DAY = date(2026, 11, 22)
-SETTINGS = AssemblySettings(name="tea", made_on=DAY)
-WHOLE = AssemblySettings(name="tea", made_on=DAY, shares={"test": Fraction(1)})
+from trial_constructions import DAY, SETTINGS, WHOLE, judged_draft, make_papers, random_drafts, write_drafts
 
 
 def _assembled(folder: Path, source: DraftFile, settings: AssemblySettings = SETTINGS) -> AssemblyReport:

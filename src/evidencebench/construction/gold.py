@@ -9,8 +9,8 @@ _WINDOW, _OVERLAP = 10, 5
 def gold_draft(instance: Instance, *, paper_file: str, paper_sha256: str) -> Draft:
     """Return the draft from which `assemble` makes the labels of an instance again.
 
-    Its summary is made of the texts of its aspects. ``paper_file`` must be the file that the sentences of the instance
-    were read from, so that their indices agree, and ``paper_sha256`` its checksum.
+    Its summary is the hypothesis with the texts of the aspects behind it. ``paper_file`` must be the file that the
+    sentences of the instance were read from, so that their indices agree, and ``paper_sha256`` its checksum.
     """
     query, labels = instance.query, instance.labels
     texts = tuple(labels.texts.get(aspect, aspect) for aspect in labels.aspects)
@@ -27,7 +27,7 @@ def gold_draft(instance: Instance, *, paper_file: str, paper_sha256: str) -> Dra
         review_id=labels.review_id or "",
         paper_id=query.paper_id,
         paper_file=paper_file,
-        summary=" ".join(texts),
+        summary=" ".join([query.hypothesis, *texts]),
         hypothesis=query.hypothesis,
         aspects=texts,
         judging=judging,

@@ -1,0 +1,118 @@
+"""Make a work folder with known labels out of Evidence Inference, to rehearse a construction on real papers.
+
+::
+
+    python tools/make_rehearsal.py ../shared/data/evidence_inference work
+    evidencebench llm serve-fake sample --construction work/studies.jsonl &
+    evidencebench construct judge work --papers work/papers --model openai/noisy-0.1-0.01,base_url=...
+
+``work/papers`` gets the nxml files of some papers; ``work/gold.json`` their prompts as instances, as `data convert`
+makes them; ``work/studies.jsonl`` what the trial server is to know; and ``work/aspects.jsonl`` the drafts to judge.
+With ``--judged`` it is ``work/results.jsonl`` instead: the drafts as if all had been judged without error.
+"""
+
+import argparse
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft_file import DraftHeader, writing_drafts
+from evidencebench.construction.gold import gold_draft
+from evidencebench.construction.work_folder import output_of
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.evidence_inference.convert import convert_folder
+from evidencebench.data.evidence_inference.folder import find_folder
+from evidencebench.data.evidence_inference.records import read_prompts
+from evidencebench.data.instance import Instance
+from evidencebench.integrations.fake_server.construction_gold import GoldAspect, GoldStudy
+from evidencebench.integrations.fake_server.prompt_content import normalised
+from evidencebench.storage.reading import file_sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeRehearsal:
+    """What the folder has; ``left_out`` are instances with two aspects of one text, which no judge tells."""
+
+    drafts: tuple[Draft, ...]
+    left_out: tuple[str, ...]
+    n_papers: int
+
+
+def make_rehearsal(folder: Path, work: Path, *, n_papers: int = 20, judged: bool = False) -> MadeRehearsal:
+    """Make the work folder from the first ``n_papers``, by name, of a folder of Evidence Inference."""
+    found = find_folder(folder)
+    asked = {f"PMC{prompt.pmcid}" for prompt in read_prompts(found.prompts)}
+    names = sorted(path.stem for path in found.papers["nxml"].glob("*.nxml") if path.stem in asked)[:n_papers]
+    part = work / "evidence_inference"  # a folder of the same layout, with these papers alone
+    for one, papers in found.papers.items():
+        (part / papers.name).mkdir(parents=True, exist_ok=True)
+        for name in names:
+            if (papers / f"{name}.{one}").is_file():
+                shutil.copy(papers / f"{name}.{one}", part / papers.name)
+    for table in (found.prompts, *found.annotations):
+        shutil.copy(table, part)
+    convert_folder(part, work / "gold.json", read_from="nxml")
+    shutil.copytree(part / found.papers["nxml"].name, work / "papers", dirs_exist_ok=True)
+    shutil.rmtree(part)
+    instances = list(open_dataset(work / "gold.json"))
+    left_out = tuple(one.id for one in instances if _has_twins(one))
+    drafts = tuple(_draft(one, work / "papers") for one in instances if one.id not in left_out)
+    if judged:
+        _write(work, "label-results", drafts)
+    else:
+        _write(work, "aspects", [msgspec.structs.replace(one, judging=None, results=None) for one in drafts])
+    studies = b"".join(msgspec.json.encode(_study(one)) + b"\n" for one in drafts)
+    (work / "studies.jsonl").write_bytes(studies)
+    return MadeRehearsal(drafts=drafts, left_out=left_out, n_papers=len(names))
+
+
+def _has_twins(instance: Instance) -> bool:
+    texts = Counter(normalised(text) for text in instance.labels.texts.values())
+    return max(texts.values()) > 1
+
+
+def _draft(instance: Instance, papers: Path) -> Draft:
+    paper_file = f"PMC{instance.query.paper_id.removeprefix('pmc_')}.nxml"
+    draft = gold_draft(instance, paper_file=paper_file, paper_sha256=file_sha256(papers / paper_file))
+    return msgspec.structs.replace(draft, review_id=f"review of {instance.query.paper_id}")
+
+
+def _write(work: Path, step: str, drafts: Sequence[Draft]) -> None:
+    with writing_drafts(output_of(step, work), DraftHeader(step=step), overwrite=True) as writer:
+        for draft in drafts:
+            writer.append(draft)
+        writer.finish()
+
+
+def _study(draft: Draft) -> GoldStudy:
+    sources = () if draft.judging is None else draft.judging.sources
+    results = draft.results or ()
+    aspects = tuple(
+        GoldAspect(aspect=text, sentences=places, is_result=number in results)
+        for number, (text, places) in enumerate(zip(draft.aspects, sources, strict=True))
+    )
+    return GoldStudy(passage=draft.summary, summary=draft.summary, hypothesis=draft.hypothesis, aspects=aspects)
+
+
+def main() -> None:
+    """Make it, and say what it holds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="of Evidence Inference, with nxml")
+    parser.add_argument("work", type=Path, help="the work folder to make")
+    parser.add_argument("--papers", type=int, default=20, help="how many papers")
+    parser.add_argument("--judged", action="store_true", help="as if all had been judged without error")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    made = make_rehearsal(arguments.folder, arguments.work, n_papers=arguments.papers, judged=arguments.judged)
+    n_aspects = sum(len(one.aspects) for one in made.drafts)
+    print(f"{arguments.work}: {len(made.drafts)} drafts of {made.n_papers} papers, {n_aspects} aspects;")
+    print(f"left out, since two of their aspects have one text: {', '.join(made.left_out) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()
