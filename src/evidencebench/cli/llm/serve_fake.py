@@ -8,9 +8,9 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.listening import listening, refuse_exposed
+from evidencebench.construction.gold_studies import read_gold
 from evidencebench.data.dataset import open_dataset
 from evidencebench.extras import require_extra
-from evidencebench.integrations.fake_server.construction_gold import read_gold
 from evidencebench.integrations.fake_server.settings import NAMED_FAULTS, PASSING_FAULTS, Fault, Personality, Settings
 
 # Options for numbers; the second name of each is its field of `Settings`.

@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import compile_path
 from starlette.types import Receive, Scope, Send
 
+from evidencebench.construction.gold_studies import GoldStudy
 from evidencebench.data.dataset import Dataset
 from evidencebench.integrations.fake_server.anthropic_api import ANTHROPIC, VERSION_HEADER, stamp
 from evidencebench.integrations.fake_server.anthropic_batches import AnthropicBatches
@@ -25,7 +26,7 @@ from evidencebench.integrations.fake_server.calls import (
     key_of,
 )
 from evidencebench.integrations.fake_server.client import TOO_LATE, Client, ConnectionLimits, json_response
-from evidencebench.integrations.fake_server.construction_gold import GoldStudies, GoldStudy
+from evidencebench.integrations.fake_server.construction_gold import GoldStudies
 from evidencebench.integrations.fake_server.known_papers import KnownPapers
 from evidencebench.integrations.fake_server.model import FakeModel
 from evidencebench.integrations.fake_server.openai_api import OPENAI
