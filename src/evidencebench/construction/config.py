@@ -1,49 +1,134 @@
 """The configuration of a construction: a TOML file that names everything that decides the data set."""
 
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import Literal
+from fractions import Fraction
+from pathlib import Path
 
 import msgspec
+
+from evidencebench.construction.assembly.settings import AssemblySettings, SplitBy
+from evidencebench.construction.filtering import LEAST_COVERED
+from evidencebench.construction.steps.judge import JudgeSettings
+from evidencebench.errors import FormatError
+from evidencebench.storage.text_file import read_text
 
 
 class JudgeTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[judge]``: the options of ``construct judge``."""
 
-    model: str | None = None  # None: the model of all steps
+    model: str | None = None  # None: the model of the other steps
+    second_model: str | None = None
     window: int = 10
     overlap: int = 5
     at_once: bool = False
     votes: int = 1
     share: float = 1.0
-    second_model: str | None = None
+
+    @property
+    def settings(self) -> JudgeSettings:
+        """How papers are judged."""
+        return JudgeSettings(
+            window=self.window, overlap=self.overlap, at_once=self.at_once, votes=self.votes, share=self.share
+        )
 
 
 class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[filter]``."""
 
-    least_covered: float = 0.7
+    least_covered: float = LEAST_COVERED
 
 
 class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[assemble]``: the options of ``construct assemble``."""
 
     shares: dict[str, float] = {"train": 0.8, "dev": 0.1, "test": 0.1}
-    split_by: Literal["both", "paper"] = "both"
+    split_by: SplitBy = "both"
     seed: int = 0
     against: list[str] = []
-    date: date
+    made_on: date | None = None  # the day that the datasheet names; None: today
+
+    @property
+    def exact_shares(self) -> Mapping[str, Fraction]:
+        """The shares as they are written in decimals."""
+        return {split: Fraction(str(share)) for split, share in self.shares.items()}
 
 
-class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A configuration; paths are relative to its file."""
+class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of the file. ``reviews`` are files or folders of reviews; ``table``, one of summaries instead."""
 
     name: str
-    work: str
     papers: str
     model: str
-    assemble: AssembleTable
+    work: str = "work"
     reviews: list[str] = []
     table: str | None = None
-    licenses: list[str] | None = None
+    licences: list[str] | None = None
     judge: JudgeTable = JudgeTable()
     filter: FilterTable = FilterTable()
+    assemble: AssembleTable = AssembleTable()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """A configuration, and the folder that its paths are relative to."""
+
+    file: ConfigFile
+    folder: Path
+
+    @property
+    def work(self) -> Path:
+        """The work folder."""
+        return self.folder / self.file.work
+
+    @property
+    def papers(self) -> Path:
+        """The folder of the papers."""
+        return self.folder / self.file.papers
+
+    def assembly_settings(self, today: date) -> AssemblySettings:
+        """Return what decides the data set, besides its drafts."""
+        table = self.file.assemble
+        return AssemblySettings(
+            name=self.file.name,
+            made_on=table.made_on or today,
+            shares=table.exact_shares,
+            split_by=table.split_by,
+            seed=table.seed,
+        )
+
+
+def read_config(path: Path) -> Config:
+    """Return the configuration in a file.
+
+    Raises `UnreadableError` where it cannot be read, and `FormatError` where it is no TOML, a key is unknown, missing
+    or of another type, or the values do not fit one another.
+    """
+    try:
+        file = msgspec.convert(tomllib.loads(read_text(path)), ConfigFile)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise FormatError(f"{path}: {error}; docs/construction.md shows a configuration") from error
+    if wrong := _wrong_with(file):
+        raise FormatError(f"{path}: {wrong}")
+    return Config(file=file, folder=path.parent)
+
+
+def _wrong_with(file: ConfigFile) -> str:
+    judge, shares = file.judge, file.assemble.exact_shares
+    checks = {
+        "expected 'reviews' or 'table', and not both": bool(file.reviews) != bool(file.table),
+        f"judge: expected an overlap of 0 to below the window of {judge.window}, got {judge.overlap}": (
+            0 <= judge.overlap < judge.window
+        ),
+        f"judge: expected 1 vote or more, got {judge.votes}": judge.votes >= 1,
+        f"judge: expected a share above 0 and up to 1, got {judge.share:g}": 0 < judge.share <= 1,
+        f"filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}": (
+            0 <= file.filter.least_covered <= 1
+        ),
+        f"assemble: expected shares from 0 that add up to 1, got {file.assemble.shares}": (
+            sum(shares.values()) == 1 and min(shares.values()) >= 0
+        ),
+    }
+    return next((wrong for wrong, is_right in checks.items() if not is_right), "")

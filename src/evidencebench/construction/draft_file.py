@@ -18,7 +18,7 @@ from evidencebench.errors import RunFormatError, RunMismatchError, UnreadableErr
 from evidencebench.provenance import differences
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_in
-from evidencebench.storage.reading import BROKEN_JSON
+from evidencebench.storage.reading import BROKEN_JSON, file_sha256
 
 _BEGINS = b'{"format":"evidencebench drafts"'
 _BLOCK_BYTES = 1 << 20
@@ -32,11 +32,12 @@ class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
     step: str
     settings: dict[str, Any] = {}
     prompts: dict[str, str] = {}  # name -> SHA-256 of its file
-    source_sha256: str = ""  # of the file that the step read; empty for the first step
+    source_sha256: str = ""  # `DraftFile.sha256` of the file that the step read; empty for the first step
 
 
-class _LastLine(msgspec.Struct, frozen=True, kw_only=True):
+class _LastLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_drafts: int
+    read_sha256: str = ""  # of the content of the file that the step read
 
 
 class _LineHead(msgspec.Struct, frozen=True):
@@ -45,6 +46,7 @@ class _LineHead(msgspec.Struct, frozen=True):
     id: str = ""
     dropped: str = ""
     n_drafts: int | None = None
+    read_sha256: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,7 @@ class DraftFile:
     dropped: Mapping[str, int]
     going_on: tuple[str, ...]  # ids of the drafts that were not dropped
     is_finished: bool
+    read_sha256: str = ""  # of the content that the step had read when it came to its end
 
     def __getitem__(self, draft_id: str) -> Draft:
         """Return a draft, read anew; raises `RunFormatError` where its line is no draft."""
@@ -76,20 +79,15 @@ class DraftFile:
         """Yield the drafts that were not dropped, in the order of their ids."""
         return (self[one] for one in sorted(self.going_on))
 
-    @cached_property
+    @property
     def sha256(self) -> str:
-        """The checksum of the file."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        """The checksum of the header, and so of all that decides the drafts: the same while drafts are added."""
+        return hashlib.sha256(msgspec.json.encode(self.header)).hexdigest()
 
-
-def is_draft_file(path: Path) -> bool:
-    """Say whether a file begins as files of drafts do; raises `UnreadableError` if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_BEGINS)) == _BEGINS
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    @cached_property
+    def content_sha256(self) -> str:
+        """The checksum of the file, which tells drafts that were edited by hand."""
+        return file_sha256(self.path)
 
 
 def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
@@ -102,7 +100,7 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
     dropped: dict[str, int] = {}
     going_on: list[str] = []
     header: DraftHeader | None = None
-    is_finished = False
+    is_finished, read_sha256 = False, ""
     try:
         with path.open("rb") as file:
             for line in lines_in(iter(lambda: file.read(_BLOCK_BYTES), b"")):
@@ -113,7 +111,7 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
                     break
                 head = _decoded(path, line.number, line.content)
                 if head.n_drafts is not None:
-                    is_finished = head.n_drafts == len(offsets)
+                    is_finished, read_sha256 = head.n_drafts == len(offsets), head.read_sha256
                     continue
                 if head.id in offsets:
                     raise RunFormatError(f"{path}: line {line.number}: draft '{head.id}' stands more than once")
@@ -137,6 +135,7 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
         dropped=dropped,
         going_on=tuple(going_on),
         is_finished=is_finished,
+        read_sha256=read_sha256,
     )
 
 
@@ -170,12 +169,16 @@ class DraftWriter:
 
 
 @contextmanager
-def writing_drafts(path: Path, header: DraftHeader, *, overwrite: bool = False) -> Iterator[DraftWriter]:
+def writing_drafts(
+    path: Path, header: DraftHeader, *, source: DraftFile | None = None, overwrite: bool = False
+) -> Iterator[DraftWriter]:
     """Open a file of drafts to go on in, made if missing; what is in it stays unless ``overwrite``.
 
-    Raises `RunMismatchError` where it was made with other settings, prompts or from another file, and `RunError` where
-    it cannot be written or another process writes it.
+    ``source`` is the file that the step reads. Raises `RunMismatchError` where the file was made with other settings,
+    prompts or from another file, or that was edited after all of it had been read, and `RunError` where it cannot be
+    written or another process writes it.
     """
+    read_sha256 = "" if source is None else source.content_sha256
     with open_journal(path, _BEGINS, truncate=overwrite) as journal:
         done: dict[str, bool] = {}
         dropped: Mapping[str, int] = {}
@@ -183,6 +186,11 @@ def writing_drafts(path: Path, header: DraftHeader, *, overwrite: bool = False) 
         if not journal.is_empty:
             before = open_drafts(path, must_be_finished=False)
             _require_same(path, before.header, header)
+            if before.is_finished and source is not None and before.read_sha256 not in ("", read_sha256):
+                raise RunMismatchError(
+                    f"{path}: was made from {source.path} before that file was changed; give --overwrite to make it "
+                    "again: replies that are stored cost nothing"
+                )
             going_on = set(before.going_on)
             done = {one: one in going_on for one in before.offsets}
             is_finished, dropped = before.is_finished, before.dropped
@@ -196,7 +204,7 @@ def writing_drafts(path: Path, header: DraftHeader, *, overwrite: bool = False) 
 
         def finish() -> None:
             if not (is_finished and n_drafts == len(done)):
-                journal.append(msgspec.json.encode(_LastLine(n_drafts=n_drafts)))
+                journal.append(msgspec.json.encode(_LastLine(n_drafts=n_drafts, read_sha256=read_sha256)))
 
         yield DraftWriter(done=done, dropped=dropped, append=append, finish=finish)
 

@@ -31,7 +31,7 @@ def filter_drafts(
     if a draft was not judged, and as `writing_drafts` does.
     """
     header = DraftHeader(step="filter", settings={"least_covered": least_covered}, source_sha256=source.sha256)
-    with writing_drafts(path, header, overwrite=overwrite) as writer:
+    with writing_drafts(path, header, source=source, overwrite=overwrite) as writer:
         for n_done, draft in enumerate(source.drafts(), 1):
             if draft.id not in writer.done:
                 writer.append(_filtered(draft, least_covered))

@@ -94,7 +94,7 @@ def run_step(
         step=step.name, settings=settings_of(step, asker), prompts=digests_of(step.prompts), source_sha256=source.sha256
     )
     ids = sorted(source.going_on)[:limit]
-    with writing_drafts(target, header, overwrite=overwrite) as writer:
+    with writing_drafts(target, header, source=source, overwrite=overwrite) as writer:
         todo = [Todo(one, None) for one in ids if one not in writer.done]
         record = _Record(
             writer=writer,
@@ -111,7 +111,8 @@ def run_step(
         )
         record.tell_progress()
         ask_all(_asking(step, source, asker, record.made), todo, record.keep, waiting)
-        if not record.n_left and record.report.is_finished and len(ids) == len(source.going_on):
+        is_all = source.is_finished and len(ids) == len(source.going_on)
+        if is_all and not record.n_left and record.report.is_finished:
             writer.finish()
     if record.n_left:
         raise StopError(

@@ -41,7 +41,7 @@ model = "{model}"
 
 [assemble]
 shares = {{ test = 1.0 }}
-date = "2026-01-01"
+made_on = 2026-01-01
 """
 
 

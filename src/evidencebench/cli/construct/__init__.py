@@ -2,7 +2,7 @@
 
 The commands, in the order of the steps: `harvest`, `summaries`, `hypotheses`, `aspects`, `judge`, `label_results`,
 `filter` and `assemble`; those that ask a model share `stepping`. `run` runs all of them, `estimate` prices them before,
-`status` says where they stand.
+`status` says where they stand, `demo` shows them on a synthetic review.
 `loss_tables` prints what steps dropped.
 """
 
@@ -11,6 +11,9 @@ import click
 from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
+    "demo": "Run all steps on a synthetic review, against a server for trials.",
+    "run": "Run all steps, and make the data set.",
+    "status": "Say where a construction stands.",
     "harvest": "Find the passages of reviews that speak of one paper each.",
     "summaries": "Delimit passages, and keep those that report results.",
     "hypotheses": "Write the hypothesis that each summary is evidence on.",

@@ -1,9 +1,11 @@
-"""Serve the app: on an address for as long as a block runs, or until a signal comes."""
+"""Serve the app: on an address for as long as a block runs, in a thread, or until a signal comes."""
 
 import asyncio
+import queue
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from uvicorn.server import ServerState
 
@@ -62,3 +64,37 @@ def serve_until_signal(app: FakeModelApp, *, host: str, port: int, on_start: Cal
             await over.wait()
 
     asyncio.run(serve())
+
+
+@contextmanager
+def served_in_thread(app: FakeModelApp) -> Iterator[str]:
+    """Serve an app on a free port of this machine, from a thread of its own, while the block runs; yields its address.
+
+    Raises `OSError` if no port can be used.
+    """
+    started: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
+    loop, over = asyncio.new_event_loop(), asyncio.Event()
+
+    async def serve() -> None:
+        async with served(app, "127.0.0.1", 0) as address:
+            started.put(address)
+            await over.wait()
+
+    def run() -> None:
+        try:
+            loop.run_until_complete(serve())
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
+            started.put(error)
+        finally:
+            loop.close()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    address = started.get()
+    if isinstance(address, BaseException):
+        raise address
+    try:
+        yield address
+    finally:
+        loop.call_soon_threadsafe(over.set)
+        thread.join()

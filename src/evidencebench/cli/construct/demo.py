@@ -1,0 +1,92 @@
+"""``evidencebench construct demo``."""
+
+import tempfile
+from datetime import date
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.construct.loss_tables import loss_table
+from evidencebench.cli.output import print_table
+from evidencebench.cli.progress import progress
+from evidencebench.construction.config import read_config
+from evidencebench.construction.gold_studies import read_gold
+from evidencebench.construction.pipeline import Constructed, run_all
+from evidencebench.construction.synthetic_review import expected_instances, write_synthetic_review
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.sample import load_sample
+from evidencebench.errors import EvidenceBenchError
+from evidencebench.execution.asking import Waiting
+from evidencebench.extras import require_extra
+from evidencebench.integrations.fake_server.settings import Settings
+from evidencebench.models.llm.client import make_client
+from evidencebench.wording import counted
+
+_MODEL = "local/any,base_url={address}/v1"
+
+
+@click.command(name="demo")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Keep all files in this folder; default: they are thrown away.",
+)
+@click.option(
+    "--faults", type=options.Finite(0, 0.5), default=0.2, show_default=True, metavar="SHARE", help="Requests that fail."
+)
+@options.progress_style
+@click.pass_context
+def command(ctx: click.Context, *, output: Path | None, faults: float, progress_style: str) -> None:
+    """Run all steps on a synthetic review, against a server for trials.
+
+    A review of five invented papers is written. A server on this machine acts as
+    the language model: it knows the right answers, and fails now and then. The
+    data set that comes out is compared with the one that must. No key, no cost.
+
+    \b
+    Example: evidencebench construct demo -o construction-demo
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = output or Path(scratch) / "demo"
+        folder.mkdir(parents=True, exist_ok=True)
+        made, n_paid = _construct(folder, Path(scratch), faults, progress_style)
+        if made.dataset is None:
+            raise EvidenceBenchError(f"{folder}: {made.n_failures} drafts failed; run again, or with --faults 0")
+        print_table(loss_table(made.dataset.steps))
+        found = list(open_dataset(str(folder / "work" / "dataset" / "test.json")))
+        is_gold = found == expected_instances()
+        click.echo(f"paid requests: {n_paid:,}; of all attempts, {100 * faults:g} % failed and were repeated")
+        click.echo(f"{counted(len(found), 'instance')}: {'as they must be' if is_gold else 'NOT as they must be'}")
+        if output is not None:
+            click.echo(f"{folder}: reviews, papers, construction.toml, work/dataset/datasheet.md")
+    ctx.exit(0 if is_gold else 1)
+
+
+def _construct(folder: Path, scratch: Path, faults: float, progress_style: str) -> tuple[Constructed, int]:
+    """Write the review, run all steps against a server, and return what came of it and how many requests were paid."""
+    require_extra("construct demo", "serve", "starlette", "uvicorn")
+    from evidencebench.integrations.fake_server.app import FakeModelApp  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.fake_server.serving import served_in_thread  # noqa: PLC0415 - an extra
+
+    write_synthetic_review(folder, model=_MODEL.format(address="http://127.0.0.1:1"))
+    app = FakeModelApp(
+        load_sample(), Settings(fault_rate=faults, hang_seconds=0.2), studies=read_gold(folder / "gold.jsonl")
+    )
+    client = make_client(environ={"EVIDENCEBENCH_CACHE": str(scratch / "cache")}, max_attempts=12)
+    with served_in_thread(app) as address, progress("constructing", progress_style) as shown:
+        write_synthetic_review(folder, model=_MODEL.format(address=address))
+        try:
+            made = run_all(
+                read_config(folder / "construction.toml"),
+                client=client,
+                waiting=Waiting(client=client),
+                today=date(2026, 1, 1),
+                overwrite=True,  # the server has another address each time
+                on_progress=shown,
+            )
+        finally:
+            client.close()
+        return made, client.totals.now.requests

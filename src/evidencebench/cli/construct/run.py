@@ -1,0 +1,79 @@
+"""``evidencebench construct run``."""
+
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
+from evidencebench.cli.construct.loss_tables import loss_fields, loss_table
+from evidencebench.cli.output import print_cautions, print_json, print_table
+from evidencebench.construction.config import read_config
+from evidencebench.construction.pipeline import Constructed, run_all
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+_MOST_FAILURES = 5
+
+
+@click.command(name="run")
+@click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="CONFIG.toml")
+@options.number("--limit", help="Only so many drafts in each step that asks a model: a pilot.")
+@click.option("--overwrite", is_flag=True, help="Make all files anew; stored replies cost nothing.")
+@click.option("--drop-failed", is_flag=True, help="Drop drafts whose request failed for good.")
+@asking_options()
+@click.pass_context
+def command(
+    ctx: click.Context, *, path: Path, limit: int | None, overwrite: bool, drop_failed: bool, asking: Asking
+) -> None:
+    """Run all steps of a construction, and make the data set.
+
+    CONFIG.toml names reviews, papers and models; see docs/construction.md. What is
+    done is not done again: after Ctrl-C, a cost limit or a failed server, run it
+    again. Exit code 1: some drafts failed and are to be asked for again.
+
+    \b
+    Example: evidencebench construct run construction.toml --max-cost-usd 20
+    """
+    if asking.estimate:
+        raise click.UsageError("--estimate: ask 'evidencebench construct estimate' instead")
+    config = read_config(path)
+    with opened_client(asking, "constructing", asks=True) as (client, waiting, shown):
+        if client is None:  # never: it asks
+            raise click.UsageError("no client")
+        made = run_all(
+            config,
+            client=client,
+            waiting=waiting,
+            today=date.today(),  # noqa: DTZ011 - the user's day
+            limit=limit,
+            overwrite=overwrite,
+            drops_failed=drop_failed,
+            on_progress=shown,
+        )
+    tell_asked(client)
+    _tell(made, asking, {"asked": client.totals.fields()})
+    ctx.exit(1 if made.n_failures or (made.dataset and made.dataset.unproven) else 0)
+
+
+def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
+    failures = [pair for step in made.steps for pair in step.failures.items()]
+    for draft_id, why in failures[:_MOST_FAILURES]:
+        click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
+    if failures:
+        click.echo(f"{counted(len(failures), 'draft')} failed; run again to ask for them again", err=True)
+    dataset = made.dataset
+    if asking.as_json:
+        fields = None if dataset is None else asdict(dataset) | {"steps": [loss_fields(one) for one in dataset.steps]}
+        print_json({"steps": [step.fields() for step in made.steps], "dataset": fields, **more})
+    elif dataset is not None:
+        print_cautions(dataset.warnings)
+        print_table(loss_table(dataset.steps))
+        splits = ", ".join(f"{name} {one.n_instances:,}" for name, one in dataset.splits.items())
+        click.echo(f"{dataset.folder}: {counted(dataset.n_instances, 'instance')} ({splits})")
+    else:
+        for step in made.steps:
+            click.echo(f"{step.step}: {step.n_kept:,} kept of {counted(step.n_drafts, 'draft')}")

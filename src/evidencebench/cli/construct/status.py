@@ -1,0 +1,39 @@
+"""``evidencebench construct status``."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.output import print_json, print_table
+from evidencebench.construction.standing import standing_of
+from evidencebench.tables import Cell, Table
+
+
+@click.command(name="status")
+@click.argument("work", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK")
+@options.as_json
+def command(*, work: Path, as_json: bool) -> None:
+    """Say where a construction stands.
+
+    WORK is the work folder. It is only read, so that it can be asked about while
+    a step runs.
+
+    \b
+    Example: evidencebench construct status work
+    """
+    found = standing_of(work)
+    if as_json:
+        print_json({**asdict(found), "next_step": found.next_step})
+        return
+    rows: list[list[Cell]] = []
+    for step in found.steps:
+        given = "?" if step.n_drafts is None else f"{step.n_drafts:,}"
+        is_done = "done" if step.is_finished else "not finished"
+        rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, is_done])
+    print_table(Table(columns=["step", "drafts", "dropped", "kept", ""], rows=rows))
+    if found.next_step is None:
+        click.echo(f"{work / 'dataset'}: made")
+    else:
+        click.echo(f"next: {found.next_step}")

@@ -1,0 +1,185 @@
+"""All steps of a construction, one after the other, each gone on with where it was stopped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from pathlib import Path
+
+from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.settings import AssemblyReport
+from evidencebench.construction.config import Config
+from evidencebench.construction.draft_file import DraftFile, open_drafts
+from evidencebench.construction.filtering import filter_drafts
+from evidencebench.construction.harvest.drafts import ALLOWED, HarvestRules
+from evidencebench.construction.harvest.harvest import harvest
+from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.table import harvest_table
+from evidencebench.construction.paper_files import PaperFolder
+from evidencebench.construction.ranking import ranked_by_finder
+from evidencebench.construction.running import StepReport, run_step
+from evidencebench.construction.steps.aspects import ASPECTS
+from evidencebench.construction.steps.hypotheses import HYPOTHESES
+from evidencebench.construction.steps.judge import judge_step
+from evidencebench.construction.steps.label_results import LABEL_RESULTS
+from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.steps.summaries import SUMMARIES
+from evidencebench.construction.work_folder import DATASET_FOLDER, input_of, output_of
+from evidencebench.data.dataset import open_dataset
+from evidencebench.errors import UnreadableError
+from evidencebench.execution.asking import Waiting
+from evidencebench.execution.rewriting import asker_from
+from evidencebench.models.llm.client import ChatClient
+
+MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
+"""The steps that ask a model, in their order."""
+
+Told = Callable[[int, int, str], None]
+"""Called with how many drafts (or files) are done, how many there are, and what is done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constructed:
+    """What a run of all steps came to.
+
+    ``steps`` are the reports of the steps that ask a model. ``dataset`` is None where drafts are left to be asked for
+    again, or only a pilot was run.
+    """
+
+    steps: tuple[StepReport, ...]
+    dataset: AssemblyReport | None = None
+
+    @property
+    def n_failures(self) -> int:
+        """How many drafts are to be asked for again."""
+        return sum(len(step.failures) for step in self.steps)
+
+
+def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
+    """Return a step that asks a model, and the model that it asks."""
+    judge = config.file.judge
+    if name == "judge":
+        step = judge_step(
+            judge.settings,
+            PaperFolder(config.papers),
+            second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
+            rank=ranked_by_finder if judge.share < 1 else None,
+        )
+        return step, judge.model or config.file.model
+    others = {"summaries": SUMMARIES, "hypotheses": HYPOTHESES, "aspects": ASPECTS, "label-results": LABEL_RESULTS}
+    return others[name], config.file.model
+
+
+def run_all(
+    config: Config,
+    *,
+    client: ChatClient,
+    waiting: Waiting,
+    today: date,
+    limit: int | None = None,
+    overwrite: bool = False,
+    drops_failed: bool = False,
+    on_progress: Told = lambda *_: None,
+) -> Constructed:
+    """Run all steps; what is done already is not done again.
+
+    Parameters
+    ----------
+    limit
+        How many drafts each step that asks a model is given, as a pilot; the run then ends before the first step that
+        is not finished by it.
+    overwrite
+        Whether all files are made anew.
+    drops_failed
+        Whether drafts are dropped for which a request failed for good.
+
+    Raises
+    ------
+    RunMismatchError
+        If a file was made with other settings, prompts or input, unless ``overwrite``.
+    StopError
+        If no more requests may be sent, or replies wait for a batch.
+    """
+    _harvest(config, overwrite=overwrite, on_progress=on_progress)
+    reports: list[StepReport] = []
+    first = 1 if config.file.table else 0  # a table holds summaries
+    for name in MODEL_STEPS[first:]:
+        step, model = model_step(config, name, client)
+        source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
+        report = run_step(
+            step,
+            source,
+            output_of(name, config.work),
+            asker=asker_from(model, client=client),
+            waiting=waiting,
+            overwrite=overwrite,
+            limit=limit,
+            drops_failed=drops_failed,
+            on_progress=partial(_tell, on_progress, name),
+        )
+        reports.append(report)
+        if report.failures:
+            return Constructed(steps=tuple(reports))
+    if limit is not None:
+        return Constructed(steps=tuple(reports))
+    filtered = filter_drafts(
+        open_drafts(input_of("filter", config.work)),
+        output_of("filter", config.work),
+        least_covered=config.file.filter.least_covered,
+        overwrite=overwrite,
+        on_progress=partial(_tell, on_progress, "filter"),
+    )
+    return _assembled(config, filtered, tuple(reports), today, on_progress)
+
+
+def _tell(on_progress: Told, doing: str, n_done: int, n_all: int) -> None:
+    on_progress(n_done, n_all, doing)
+
+
+def _harvest(config: Config, *, overwrite: bool, on_progress: Told) -> None:
+    rules = HarvestRules(
+        licences=frozenset(config.file.licences or ALLOWED),
+        papers=papers_in(config.papers, on_paper=partial(_tell, on_progress, "papers")),
+    )
+    if config.file.table:
+        harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
+        return
+    harvest(
+        [one for name in config.file.reviews for one in _files_in(config.folder / name)],
+        config.work,
+        rules=rules,
+        overwrite=overwrite,
+        on_review=partial(_tell, on_progress, "harvest"),
+    )
+
+
+def _files_in(path: Path) -> list[Path]:
+    """Return a file, or the files of a folder in the order of their names."""
+    if path.is_dir():
+        return sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+    if not path.is_file():
+        raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
+    return [path]
+
+
+def _assembled(
+    config: Config, filtered: DraftFile, reports: tuple[StepReport, ...], today: date, on_progress: Told
+) -> Constructed:
+    folder = config.work / DATASET_FOLDER
+    settings = config.assembly_settings(today)
+    report = assemble(
+        filtered,
+        config.papers,
+        folder,
+        settings,
+        against=[open_dataset(_data_path(config, one)) for one in config.file.assemble.against],
+        overwrite=True,
+        on_progress=on_progress,
+    )
+    return Constructed(steps=reports, dataset=report)
+
+
+def _data_path(config: Config, name: str) -> str:
+    """Return a file beside the configuration, or the name of a data set as it is."""
+    path = config.folder / name
+    return str(path) if path.is_file() else name
