@@ -5,11 +5,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench docs results finder-model direction-model screenshots clean
+.PHONY: demo construction-demo test check bench docs results finder-model direction-model screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
 	@echo; echo "The command lies in $(BIN); '. $(BIN)/activate' puts it on the path."
+
+# All steps that make a benchmark, on a synthetic review, against a server for trials on this machine.
+construction-demo: $(VENV)/.core
+	$(PIP) --editable '.[llm,serve]'
+	$(BIN)/evidencebench construct demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal # so that one process has most tests of a file, and its fixtures

@@ -44,7 +44,7 @@ class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[assemble]``: the options of ``construct assemble``."""
 
-    shares: dict[str, float] = {"train": 0.8, "dev": 0.1, "test": 0.1}
+    shares: dict[str, float] = msgspec.field(default_factory=lambda: {"train": 0.8, "dev": 0.1, "test": 0.1})
     split_by: SplitBy = "both"
     seed: int = 0
     against: list[str] = []

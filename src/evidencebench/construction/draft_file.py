@@ -90,6 +90,15 @@ class DraftFile:
         return file_sha256(self.path)
 
 
+def is_draft_file(path: Path) -> bool:
+    """Say whether a file begins as files of drafts do; raises `UnreadableError` if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_BEGINS)) == _BEGINS
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+
+
 def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
     """Return a file of drafts; memory is that of the ids.
 
