@@ -23,13 +23,13 @@ import msgspec
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftHeader, writing_drafts
 from evidencebench.construction.gold import gold_draft
+from evidencebench.construction.gold_studies import GoldAspect, GoldStudy
 from evidencebench.construction.work_folder import output_of
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.evidence_inference.convert import convert_folder
 from evidencebench.data.evidence_inference.folder import find_folder
 from evidencebench.data.evidence_inference.records import read_prompts
 from evidencebench.data.instance import Instance
-from evidencebench.integrations.fake_server.construction_gold import GoldAspect, GoldStudy
 from evidencebench.integrations.fake_server.prompt_content import normalised
 from evidencebench.storage.reading import file_sha256
 
