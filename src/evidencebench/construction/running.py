@@ -9,7 +9,7 @@ from typing import Any
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile, DraftHeader, DraftWriter, writing_drafts
 from evidencebench.construction.prompts import digests_of
-from evidencebench.construction.steps.model_step import NO_REPLY, ModelStep, dropped
+from evidencebench.construction.steps.model_step import NO_REPLY, ModelStep, dropped, settings_of_asker
 from evidencebench.errors import DataError, PendingError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all
 from evidencebench.runs.answer_line import Failure
@@ -56,8 +56,7 @@ class StepReport:
 
 def settings_of(step: ModelStep, asker: Asker) -> dict[str, Any]:
     """Return what decides the outcome of a step, besides its prompts and its input: its settings and the model's."""
-    chat = {name: value for name, value in asdict(asker.chat).items() if name not in ("key_env", "context_tokens")}
-    return {**chat, "repairs": asker.repairs, **step.settings}
+    return {**settings_of_asker(asker), **step.settings}
 
 
 def run_step(

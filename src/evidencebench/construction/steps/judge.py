@@ -14,10 +14,10 @@ from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.prompts import step_prompt
 from evidencebench.construction.steps.asking_objects import FORM_PROMPTS, ask_object
 from evidencebench.construction.steps.aspects import MOST_ASPECTS, numbered_aspects
-from evidencebench.construction.steps.model_step import ModelStep, dropped
+from evidencebench.construction.steps.model_step import ModelStep, dropped, settings_of_asker
 from evidencebench.construction.steps.votes import doubtful, sources_of_votes, unjudged, window_votes
 from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, mask_text, windows_of_paper
-from evidencebench.errors import UnreadableReplyError
+from evidencebench.errors import StopError, SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.reading import ReplyClass, read_selection
 from evidencebench.query import Query
@@ -25,6 +25,9 @@ from evidencebench.systems.strategies.asking_again import ask_until_read
 from evidencebench.systems.strategies.conversation import Asker, error_priority
 from evidencebench.systems.strategies.excerpt import Excerpt, prompt_line
 from evidencebench.systems.strategies.forms import form_text, schema_of, well_formed
+
+_MOST_AT_ONCE = 64
+"""Requests of a draft that are made at once: an open request holds its prompt, and a paper can have very many."""
 
 _USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.OUT_OF_RANGE, ReplyClass.DUPLICATE)
 
@@ -53,13 +56,25 @@ class JudgeSettings:
     votes: int = 1
     share: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Raise where windows would not go forward, or there would be no vote."""
+        if not 0 <= self.overlap < self.window:
+            raise SystemSpecError(
+                f"judge: overlap: expected 0 or more and less than the window of {self.window}, got {self.overlap}"
+            )
+        if self.votes < 1 or not 0 < self.share <= 1:
+            raise SystemSpecError(
+                f"judge: expected at least one vote, and a share above 0 and up to 1, got {self.votes} and {self.share}"
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ShownWindow:
-    """Sentences that are judged together: their indices, and their texts as a prompt shows them."""
+    """Sentences that are judged together: their indices, their texts as a prompt shows them, and its lines."""
 
     sentences: range
     shown: dict[int, str]
+    lines: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +105,15 @@ class _Judge:
 
     async def __call__(self, asker: Asker, draft: Draft) -> Draft:
         """Return a draft with its judging; many requests are made at once."""
+        if not draft.aspects:
+            return dropped(draft, "no aspects")
         if len(draft.aspects) > MOST_ASPECTS:
             return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
         on_disk = await asyncio.to_thread(self.papers.paper_of, draft)
         query = on_disk.paper.query_for(draft.hypothesis, wish="study")
         settings = self.settings
         windows = [
-            _ShownWindow(sentences=one, shown={index: prompt_line(query.sentences[index]) for index in one})
-            for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
+            _shown(query, one) for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
         ]
         asked = await asyncio.to_thread(self._windows_asked, query, windows)
         rounds = [
@@ -124,8 +140,7 @@ class _Judge:
         votes = [votes_of(judging.rounds, aspect) for aspect in range(len(draft.aspects))]
         judging = msgspec.structs.replace(judging, sources=tuple(map(sources_of_votes, votes)))
         made = msgspec.structs.replace(draft, judging=judging)
-        left = sorted({index for one in votes for index in unjudged(one, spans)})
-        if left:
+        if left := sorted(set[int]().union(*(unjudged(one, spans) for one in votes))):
             return dropped(made, "sentences without a readable judgment", ", ".join(map(str, left)))
         return made
 
@@ -145,13 +160,13 @@ class _Judge:
         digits = -(-self.settings.window // 4)
         places = sorted({place for one in asked for place in one})
         if self.settings.at_once:
-            found = await _all_of([_ask_all(asker, draft, windows[place]) for place in places])
+            found = await _all_of(_ask_all(asker, draft, windows[place]) for place in places)
             votes = {(aspect, place): one[aspect] for place, one in zip(places, found, strict=True)
                      for aspect in range(len(draft.aspects))}  # fmt: skip
             keys = [one[0].request_key for one in found]
         else:
             pairs = [(aspect, place) for aspect, one in enumerate(asked) for place in one]
-            said = await _all_of([_ask_one(asker, draft, aspect, windows[place]) for aspect, place in pairs])
+            said = await _all_of(_ask_one(asker, draft, aspect, windows[place]) for aspect, place in pairs)
             votes = dict(zip(pairs, said, strict=True))
             keys = [one.request_key for one in said]
         return JudgingRound(
@@ -164,6 +179,11 @@ class _Judge:
             requests=_requests_text(keys),
             asks_all=self.settings.at_once,
         )
+
+
+def _shown(query: Query, sentences: range) -> _ShownWindow:
+    shown = {index: prompt_line(query.sentences[index]) for index in sentences}
+    return _ShownWindow(sentences=sentences, shown=shown, lines=Excerpt(shown=shown).block)
 
 
 def _mask_of(vote: _Vote | None, window: _ShownWindow, digits: int) -> str:
@@ -203,7 +223,7 @@ async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow
                 rule=step_prompt("judge_rule").render(),
                 summary=prompt_line(draft.summary),
                 aspect=prompt_line(draft.aspects[aspect]),
-                lines=Excerpt(shown=shown).block,
+                lines=window.lines,
                 form=form,
             ),
             schema=schema_of("answer"),
@@ -228,7 +248,7 @@ async def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vo
                 "rule": step_prompt("judge_rule").render(),
                 "summary": prompt_line(draft.summary),
                 "aspects": numbered_aspects(draft.aspects),
-                "lines": Excerpt(shown=window.shown).block,
+                "lines": window.lines,
             },
             example=_AllSources([_AspectSources(aspect=n_aspects + 7, sentences=[max(window.shown) + 7])]),
             stand_in=_AllSources([_AspectSources(aspect=n, sentences=[]) for n in range(1, n_aspects + 1)]),
@@ -249,12 +269,28 @@ def _wrong_with(aspects: Sequence[_AspectSources], n_aspects: int) -> str:
 
 
 async def _all_of(work: Iterable[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
-    """Return what coroutines return, run at once; all of them end before an error is raised, so replies are stored."""
-    ended = await asyncio.gather(*work, return_exceptions=True)
-    errors = [one for one in ended if isinstance(one, BaseException)]
+    """Return what coroutines return, `_MOST_AT_ONCE` of them at a time.
+
+    All of them end before an error is raised, so that replies are stored, and requests queued for a batch; but after a
+    `StopError` no further one is begun.
+    """
+    places = (pair for pair in enumerate(work))  # shared by all that go on in it
+    found: dict[int, Outcome] = {}
+    errors: list[Exception] = []
+
+    async def go_on() -> None:
+        for place, one in places:
+            try:
+                found[place] = await one
+            except Exception as error:  # noqa: BLE001 - raised below
+                errors.append(error)
+                if isinstance(error, StopError):
+                    places.close()
+
+    await asyncio.gather(*(go_on() for _ in range(_MOST_AT_ONCE)))
     if errors:
         raise min(errors, key=error_priority)
-    return [one for one in ended if not isinstance(one, BaseException)]
+    return [found[place] for place in range(len(found))]
 
 
 def judge_step(
@@ -270,8 +306,9 @@ def judge_step(
     hypothesis, best first, where only a share of the windows is asked.
     """
     prompt = "judge_all" if settings.at_once else "judge_one"
-    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes, "share": settings.share,
-           "second_model": None if second is None else second.chat.model}  # fmt: skip
+    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes, "share": settings.share}
+    if second is not None:
+        own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
     return ModelStep(
         name="judge",
         prompts=(prompt, "judge_rule", *FORM_PROMPTS),

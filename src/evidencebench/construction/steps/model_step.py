@@ -1,7 +1,7 @@
 """A step that asks a model: drafts go in, and come out with more, or dropped."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import msgspec
@@ -30,3 +30,9 @@ class ModelStep:
 def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
     """Return a draft that becomes no instance."""
     return msgspec.structs.replace(draft, dropped=reason, detail=detail)
+
+
+def settings_of_asker(asker: Asker) -> dict[str, Any]:
+    """Return what decides the replies of a model, besides the prompts."""
+    chat = {name: value for name, value in asdict(asker.chat).items() if name not in ("key_env", "context_tokens")}
+    return {**chat, "repairs": asker.repairs}

@@ -1,8 +1,10 @@
 """From the votes of windows to the sources of an aspect: positive if any window says so."""
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from evidencebench.construction.draft import JudgingRound
+from evidencebench.construction.draft import Judging, JudgingRound
 from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, masks_in, voted_sentences
 
 
@@ -39,10 +41,10 @@ def sources_of_votes(votes: Sequence[frozenset[int] | None]) -> tuple[int, ...]:
     return tuple(sorted(frozenset[int]().union(*(vote for vote in votes if vote is not None))))
 
 
-def unjudged(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> list[int]:
+def unjudged(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> set[int]:
     """Return the sentences of which no window could be read."""
     read = {index for vote, window in zip(votes, windows, strict=True) if vote is not None for index in window}
-    return [index for window in windows for index in window if index not in read and index >= window.start]
+    return {index for window in windows for index in window} - read
 
 
 def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> list[int]:
@@ -53,11 +55,57 @@ def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -
     """
     doubted = {place for place, vote in enumerate(votes) if vote is None}
     for place, vote in enumerate(votes):
-        for other in range(place + 1, len(votes)):
-            shared = set(windows[place]) & set(windows[other])
-            if not shared:
+        for other, theirs in enumerate(votes[place + 1 :], place + 1):
+            if windows[other].start >= windows[place].stop:
                 break
-            mine, theirs = vote, votes[other]
-            if mine is not None and theirs is not None and (mine ^ theirs) & shared:
+            if vote is not None and theirs is not None and _differ(vote, theirs, windows[place], windows[other]):
                 doubted |= {place, other}
     return sorted(doubted)
+
+
+def _differ(vote: frozenset[int], theirs: frozenset[int], window: range, other: range) -> bool:
+    return any(index in window and index in other for index in vote ^ theirs)
+
+
+@dataclass(slots=True, kw_only=True)
+class WindowAgreement:
+    """How often two windows with the same sentence say the same of it: the reliability of a model, for nothing.
+
+    ``pairs`` has how many sentences, once for each aspect and two windows, that both said to be a source (2), one (1)
+    or none (0).
+    """
+
+    pairs: Counter[int] = field(default_factory=Counter)
+
+    def add(self, judging: Judging, judged: JudgingRound) -> None:
+        """Count the votes of a round."""
+        windows = [range(start, min(start + judging.window, judging.n_sentences)) for start in judging.starts]
+        for aspect in range(len(judged.votes)):
+            masks = list(masks_in(judged.votes[aspect], judging.digits))
+            read = [
+                (window, set(voted_sentences(window, mask)))
+                for window, mask in zip(windows, masks, strict=True)
+                if mask[0] not in (NOT_ASKED, UNREAD)
+            ]
+            for place, (window, said) in enumerate(read):
+                for other, theirs in read[place + 1 :]:
+                    if other.start >= window.stop:
+                        break
+                    n_shared = min(window.stop, other.stop) - other.start
+                    n_both = len(said & theirs)
+                    n_one = sum(index in window and index in other for index in said ^ theirs)
+                    self.pairs.update({2: n_both, 1: n_one, 0: n_shared - n_both - n_one})
+
+    @property
+    def share(self) -> float | None:
+        """The share of sentences on which both windows agree; None where no sentence stands in two."""
+        n = self.pairs.total()
+        return (n - self.pairs[1]) / n if n else None
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa of two windows, neither of which is the first; None where all or none are sources."""
+        n = self.pairs.total()
+        of_sources = (2 * self.pairs[2] + self.pairs[1]) / (2 * n) if n else 0.0
+        by_chance = of_sources**2 + (1 - of_sources) ** 2
+        return None if self.share is None or by_chance == 1 else (self.share - by_chance) / (1 - by_chance)

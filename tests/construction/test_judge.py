@@ -1,0 +1,253 @@
+"""The judge: what it writes is what the windows said, at any size of paper, and nothing is asked twice."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.construction.draft import Draft, Judging
+from evidencebench.construction.draft_file import DraftHeader, open_drafts, writing_drafts
+from evidencebench.construction.paper_files import PaperFolder
+from evidencebench.construction.running import StepReport, run_step
+from evidencebench.construction.steps.judge import JudgeSettings, judge_step, request_beginnings
+from evidencebench.construction.steps.windows import masks_in, voted_sentences
+from evidencebench.errors import DataError, EndpointError, RunMismatchError, StopError, SystemSpecError, UnreadableError
+from evidencebench.models.llm.chat import ChatRequest
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.systems.strategies.conversation import Asker
+from examples import examples
+from judge_models import Bench, Gold, GoldJudge, draft_of, judged_aspects, write_paper
+from scripted_models import CHAT, Answering, ScriptedSender, shown_in
+
+GOLD: Gold = {"Pressure fell by 3 mmHg": frozenset({0, 7}), "It lasted a year": frozenset(), "n": frozenset({22})}
+
+
+def bench(folder: Path, answer: Answering, n_sentences: int = 23, **more: object) -> Bench:
+    return Bench(folder=folder, n_sentences=n_sentences, sender=ScriptedSender(answer), **more)  # type: ignore[arg-type]
+
+
+def judging_of(draft: Draft) -> Judging:
+    assert draft.judging is not None
+    return draft.judging
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@given(data=st.data())
+@examples(40)
+def test_a_model_that_knows_the_answer_is_repeated_exactly(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, *, at_once: bool
+) -> None:
+    n_sentences = data.draw(st.integers(1, 40))
+    window = data.draw(st.integers(1, 14))
+    overlap = data.draw(st.integers(0, window - 1))
+    sources = data.draw(st.lists(st.frozensets(st.integers(0, n_sentences - 1)), min_size=1, max_size=4))
+    gold = {f"Aspect of number {n}": one for n, one in enumerate(sources)}
+    made = bench(tmp_path_factory.mktemp("papers"), GoldJudge(gold), n_sentences)
+    draft = made.judge(draft_of(gold), JudgeSettings(window=window, overlap=overlap, at_once=at_once))
+    judging = judging_of(draft)
+    assert [frozenset(one) for one in judging.sources] == sources
+    n_windows = len(range(0, n_sentences, window - overlap))
+    assert len(made.sender.asked) == n_windows * (1 if at_once else len(gold))
+    for vote, one in zip(judging.rounds[0].votes, sources, strict=True):
+        for start, mask in zip(judging.starts, masks_in(vote, judging.digits), strict=True):
+            shown = range(start, min(start + window, n_sentences))
+            assert voted_sentences(shown, mask) == [index for index in shown if index in one]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_errors_of_a_model_become_wrong_labels_at_the_rate_that_the_arithmetic_says(
+    tmp_path: Path, *, at_once: bool
+) -> None:
+    n, misses, invents = 2_000, 0.3, 0.05
+    gold = {"Pressure fell": frozenset(range(0, n, 2)), "It lasted a year": frozenset(range(1, n, 2))}
+    made = bench(tmp_path, GoldJudge(gold, misses=misses, invents=invents), n)
+    found = [set(one) for one in judging_of(made.judge(draft_of(gold), JudgeSettings(at_once=at_once))).sources]
+    # A sentence is judged twice, and is a source if either window says so: missed twice, or invented at least once.
+    n_missed = sum(len(sources - one) for sources, one in zip(gold.values(), found, strict=True))
+    n_invented = sum(len(one - sources) for sources, one in zip(gold.values(), found, strict=True))
+    assert n_missed / (2 * n / 2) == pytest.approx(misses**2, abs=4 * (misses**2 / n) ** 0.5)
+    assert n_invented / (2 * n / 2) == pytest.approx(1 - (1 - invents) ** 2, abs=4 * (2 * invents / n) ** 0.5)
+
+
+def test_three_votes_are_asked_with_other_seeds_and_the_majority_of_each_window_decides(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> str:
+        shown = shown_in(request)
+        says = {0: [3, 4], 1: [4], 2: [9, 3, 4]}[request.seed]
+        return f"ANSWER: {[index for index in says if index in shown]}"
+
+    made = bench(tmp_path, answer, 10)
+    judging = judging_of(made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(votes=3, overlap=0)))
+    assert ([request.seed for request in made.sender.asked], judging.sources) == ([0, 1, 2], ((3, 4),))
+    assert [one.votes for one in judging.rounds] == [("018",), ("010",), ("218",)]
+
+
+def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> str:
+        shown = list(shown_in(request))
+        if request.model == "local/dear":
+            return f"ANSWER: {[6] if 6 in shown else []}"
+        return f"ANSWER: {[5] if shown[0] == 0 else [21] if 21 in shown else []}"
+
+    made = bench(tmp_path, answer)
+    draft = made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(), second="local/dear")
+    asked = [(request.model, min(shown_in(request))) for request in made.sender.asked]
+    # Windows 0 and 5 disagree on sentence 5; 15 and 20 agree on sentence 21.
+    assert asked[5:] == [("local/dear", 0), ("local/dear", 5)]
+    assert judging_of(draft).sources == ((6, 21),)
+    assert judging_of(draft).rounds[1].votes == ("040002" + "." * 9,)
+
+
+def test_the_requests_that_are_kept_are_the_keys_of_replies_in_the_cache(tmp_path: Path) -> None:
+    cache = ReplyCache(tmp_path / "cache")
+    made = bench(tmp_path, GoldJudge(GOLD), cache=cache)
+    for settings in (JudgeSettings(), JudgeSettings(at_once=True), JudgeSettings(votes=2)):
+        before = len(made.sender.asked)
+        rounds = judging_of(made.judge(draft_of(GOLD), settings)).rounds
+        kept = [beginning for one in rounds for beginning in request_beginnings(one)]
+        with cache.reading() as connection:
+            keys = {row[0].hex() for row in connection.execute("SELECT key FROM reply")}
+        assert all(any(key.startswith(one) for key in keys) for one in kept)
+        assert len(set(kept)) == len(kept) >= len(made.sender.asked) - before
+    # Aspect by aspect, window by window.
+    one = judging_of(made.judge(draft_of(GOLD), JudgeSettings())).rounds[0]
+    asked = {request.key[:32]: (judged_aspects(request)[0], min(shown_in(request))) for request in made.sender.asked}
+    assert [asked[key] for key in request_beginnings(one)] == [(a, start) for a in GOLD for start in range(0, 23, 5)]
+
+
+def test_a_window_that_no_reply_answers_is_marked_and_the_window_beside_it_judges_its_sentences(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> str:
+        return "I would rather not say." if min(shown_in(request)) == 5 else GoldJudge(GOLD)(request)
+
+    draft = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
+    judging = judging_of(draft)
+    assert (draft.dropped, judging.sources) == ("", ((0, 7), (), (22,)))
+    assert judging.rounds[0].votes[1] == "000???000000000"
+    assert request_beginnings(judging.rounds[0])[1] == "0" * 32
+
+
+def test_a_draft_with_sentences_that_no_window_judged_is_dropped(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> str:
+        return "I would rather not say." if min(shown_in(request)) == 0 else "ANSWER: []"
+
+    draft = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
+    assert (draft.dropped, draft.detail) == ("sentences without a readable judgment", "0, 1, 2, 3, 4")
+
+
+@pytest.mark.parametrize(
+    ("aspects", "reason"),
+    [((), "no aspects"), (tuple(f"Aspect {n} is one" for n in range(10_000)), "too many aspects")],
+)
+def test_drafts_with_no_aspects_or_far_too_many_are_dropped_and_nothing_is_asked(
+    tmp_path: Path, aspects: tuple[str, ...], reason: str
+) -> None:
+    made = bench(tmp_path, GoldJudge(GOLD))
+    draft = made.judge(msgspec.structs.replace(draft_of(GOLD), aspects=aspects), JudgeSettings())
+    assert (draft.dropped, made.sender.asked) == (reason, [])
+
+
+@pytest.mark.parametrize(
+    ("paper_file", "error", "message"),
+    [
+        ("../outside.txt", DataError, "expected a file within"),
+        ("/etc/hostname", DataError, "expected a file within"),
+        ("gone.txt", UnreadableError, r"gone\.txt: cannot be read: No such file"),
+        ("", DataError, "expected the file of a paper, got none"),
+    ],
+)
+def test_papers_outside_of_the_folder_or_missing_are_told(
+    tmp_path: Path, paper_file: str, error: type[DataError], message: str
+) -> None:
+    write_paper(tmp_path / "outside.txt", 3)
+    (tmp_path / "papers").mkdir()
+    made = bench(tmp_path / "papers", GoldJudge(GOLD))
+    with pytest.raises(error, match=message):
+        made.judge(draft_of(GOLD, paper_file=paper_file), JudgeSettings())
+
+
+@pytest.mark.parametrize("settings", [{"overlap": 10}, {"overlap": -1}, {"window": 0}, {"votes": 0}])
+def test_windows_that_do_not_go_forward_are_refused(settings: dict[str, int]) -> None:
+    with pytest.raises(SystemSpecError, match="judge"):
+        JudgeSettings(**settings)  # type: ignore[arg-type]
+
+
+def run(made: Bench, work: Path, settings: JudgeSettings = JudgeSettings(), **more: object) -> StepReport:  # noqa: B008
+    """Judge the drafts of a work folder."""
+    source, asker = open_drafts(work / "aspects.jsonl"), made.asker()
+    step = judge_step(settings, PaperFolder(made.folder))
+    try:
+        return run_step(step, source, work / "judgments.jsonl", asker=asker, **more)  # type: ignore[arg-type]
+    finally:
+        asker.client.close()
+
+
+def work_folder(folder: Path, n_drafts: int = 6) -> Path:
+    folder.mkdir(exist_ok=True)
+    with writing_drafts(folder / "aspects.jsonl", DraftHeader(step="aspects")) as writer:
+        for n in range(n_drafts):
+            writer.append(draft_of(GOLD, draft_id=f"d{n}"))
+        writer.finish()
+    return folder
+
+
+def lines_of(path: Path) -> list[bytes]:
+    header, *lines, last = path.read_bytes().splitlines()
+    return [header, *sorted(lines), last]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_judge_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path, *, at_once: bool) -> None:
+    settings = JudgeSettings(at_once=at_once)
+    whole, stopped = work_folder(tmp_path / "whole"), work_folder(tmp_path / "stopped")
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    run(bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c1")), whole, settings)
+
+    n_before_stop = 7
+    made = bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c2"))
+    answering = made.sender.answer
+
+    def stopping(request: ChatRequest) -> str | StopError:
+        if len(made.sender.asked) > n_before_stop:
+            made.sender.asked.pop()
+            return StopError("enough for today")
+        return answering(request)  # type: ignore[return-value]
+
+    made.sender.answer = stopping
+    with pytest.raises(StopError, match="enough for today"):
+        run(made, stopped, settings)
+    made.sender.answer = answering
+    run(made, stopped, settings)
+    assert lines_of(stopped / "judgments.jsonl") == lines_of(whole / "judgments.jsonl")
+    keys = [request.key for request in made.sender.asked]
+    assert len(set(keys)) == len(keys) == 6 * 5 * (1 if at_once else len(GOLD))
+
+
+def test_a_failed_request_leaves_its_draft_to_the_next_run(tmp_path: Path) -> None:
+    work = work_folder(tmp_path, 2)
+    made = bench(tmp_path, lambda request: EndpointError("the server fell") if "d1" in request.messages[0].text
+                 else GoldJudge(GOLD)(request))  # fmt: skip
+    report = run(made, work)
+    assert (report.n_kept, report.failures, report.is_finished) == (1, {"d1": "the server fell"}, False)
+    made.sender.answer = GoldJudge(GOLD)
+    assert run(made, work).is_finished
+
+
+def test_judgments_made_otherwise_are_not_gone_on_with(tmp_path: Path) -> None:
+    work = work_folder(tmp_path, 1)
+    made = bench(tmp_path, GoldJudge(GOLD))
+    run(made, work)
+    with pytest.raises(RunMismatchError, match="overlap was 5, now 4"):
+        run(made, work, JudgeSettings(overlap=4))
+    source, asker = open_drafts(work / "aspects.jsonl"), made.asker()
+
+    def judge_with(temperature: float | None) -> None:
+        second = Asker(client=asker.client, chat=replace(CHAT, temperature=temperature), repairs=0)
+        step = judge_step(JudgeSettings(), PaperFolder(tmp_path), second=second)
+        run_step(step, source, work / "second.jsonl", asker=asker)
+
+    judge_with(None)
+    with pytest.raises(RunMismatchError, match="second temperature"):
+        judge_with(0.5)

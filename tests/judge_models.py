@@ -1,0 +1,95 @@
+"""A model of the tests' own that judges: it knows which sentences hold which aspects, and errs at known rates."""
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.paper_files import PaperFolder
+from evidencebench.construction.steps.judge import JudgeSettings, judge_step
+from evidencebench.models.llm.chat import ChatModel, ChatRequest
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.systems.strategies.conversation import Asker
+from scripted_models import CHAT, ScriptedSender, shown_in
+
+Gold = Mapping[str, frozenset[int]]
+"""Aspect -> the sentences that hold it."""
+
+
+def judged_aspects(request: ChatRequest) -> list[str]:
+    """Return the aspects that a prompt asks about, one or all of a summary."""
+    text = request.messages[0].text
+    one = re.search(r"^Aspect: (.*)$", text, re.MULTILINE)
+    if one is not None:
+        return [one[1]]
+    listed = text.partition("\nAspects:\n")[2].partition("\n\n")[0]
+    return [line.partition(". ")[2] for line in listed.splitlines()]
+
+
+@dataclass(frozen=True)
+class GoldJudge:
+    """Answers as the gold says, but that it misses and invents sources, each draw by itself."""
+
+    gold: Gold
+    misses: float = 0.0
+    invents: float = 0.0
+
+    def __call__(self, request: ChatRequest) -> str:
+        shown = shown_in(request)
+        found = [self._found(request, aspect, list(shown)) for aspect in judged_aspects(request)]
+        if "judge all aspects" in request.messages[0].text:
+            return json.dumps({"aspects": [{"aspect": n, "sentences": one} for n, one in enumerate(found, 1)]})
+        return f"Let me compare.\n\nANSWER: {found[0]}"
+
+    def _found(self, request: ChatRequest, aspect: str, shown: Sequence[int]) -> list[int]:
+        drawn = random.Random(f"{request.model} {request.seed} {aspect} {shown}")
+        return [
+            index
+            for index in shown
+            if (drawn.random() >= self.misses if index in self.gold[aspect] else drawn.random() < self.invents)
+        ]
+
+
+@dataclass
+class Bench:
+    """A folder with one paper of so many sentences, and who is asked about it."""
+
+    folder: Path
+    n_sentences: int
+    sender: ScriptedSender
+    cache: ReplyCache | None = None
+
+    def __post_init__(self) -> None:
+        write_paper(self.folder / "paper.txt", self.n_sentences)
+
+    def asker(self) -> Asker:
+        client = ChatClient(sender=self.sender, cache=self.cache, prices=PriceTable(as_of="2026-01-01", models={}))
+        return Asker(client=client, chat=CHAT, repairs=0)
+
+    def judge(self, draft: Draft, settings: JudgeSettings, *, second: str | None = None) -> Draft:
+        """Return a draft as the step makes it."""
+        asker = self.asker()
+        other = None if second is None else Asker(client=asker.client, chat=ChatModel(model=second), repairs=0)
+        step = judge_step(settings, PaperFolder(self.folder), second=other)
+        return asker.client.run(step.work(asker, draft))
+
+
+def write_paper(path: Path, n_sentences: int) -> None:
+    path.write_text("".join(f"Sentence number {n} says a little.\n" for n in range(n_sentences)), encoding="utf-8")
+
+
+def draft_of(gold: Gold, *, draft_id: str = "d", paper_file: str = "paper.txt") -> Draft:
+    return Draft(
+        id=draft_id,
+        review_id="r",
+        paper_id="p",
+        paper_file=paper_file,
+        summary=f"The trial of {draft_id} says this and that.",
+        hypothesis="Tea lowers blood pressure.",
+        aspects=tuple(gold),
+    )
