@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from evidencebench.construction.gold_studies import GoldStudy
 from evidencebench.data.dataset import Dataset
 from evidencebench.integrations.fake_server.app import FakeModelApp
 from evidencebench.integrations.fake_server.client import ConnectionLimits
@@ -63,12 +64,13 @@ def fake_model_app(
     fault_kinds: Iterable[Fault | str] = PASSING_FAULTS,
     limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - frozen
     clock: Callable[[], float] = time.time,
+    studies: Iterable[GoldStudy] = (),
     **settings: Any,
 ) -> tuple[FakeModelApp, list[LogEntry]]:
     """Return the app that the server serves, with the list that its log fills."""
     entries: list[LogEntry] = []
     chosen = Settings(personality=Personality(personality), fault_kinds=tuple(map(Fault, fault_kinds)), **settings)
-    return FakeModelApp(dataset, chosen, limits=limits, clock=clock, entries=entries), entries
+    return FakeModelApp(dataset, chosen, limits=limits, clock=clock, entries=entries, studies=studies), entries
 
 
 @contextmanager

@@ -1,0 +1,104 @@
+"""All steps of a construction, over real HTTP, against the trial server that knows what is right."""
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command_line import Command
+from evidencebench import open_dataset
+from evidencebench.construction.gold_studies import read_gold
+from evidencebench.construction.synthetic_review import expected_instances, write_synthetic_review
+from evidencebench.data.sample import load_sample
+from evidencebench.models.llm.inventory import kept_replies
+from evidencebench.models.llm.reply_cache import ReplyCache
+from fake_models import RunningServer, running_fake_server
+
+_AT_ONCE = "[judge]\nat_once = true\n"
+
+
+@contextmanager
+def _construction(folder: Path, *, at_once: bool = True, **settings: Any) -> Iterator[RunningServer]:
+    """Write the synthetic review into a folder, and serve what its configuration asks."""
+    write_synthetic_review(folder, model="local/any")
+    with running_fake_server(load_sample(), studies=read_gold(folder / "gold.jsonl"), **settings) as server:
+        write_synthetic_review(folder, model=f"local/any,base_url={server.base_url}")
+        if at_once:
+            config = folder / "construction.toml"
+            config.write_text(config.read_text() + _AT_ONCE)
+        yield server
+
+
+def _dataset_files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "work" / "dataset").iterdir())}
+
+
+def _n_paid(server: RunningServer) -> Counter[str]:
+    return Counter(entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid")
+
+
+def test_the_demo_makes_exactly_the_data_set_that_it_must(command: Command) -> None:
+    found = command("construct demo --faults 0.05")
+    assert (found.code, "5 instances: as they must be" in found.out) == (0, True), found.err
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_the_data_set_is_the_gold_one_and_validates(tmp_path: Path, command: Command, *, at_once: bool) -> None:
+    with _construction(tmp_path, at_once=at_once):
+        made = command(f"construct run {tmp_path / 'construction.toml'}")
+        assert made.code == 0, made.err
+    path = tmp_path / "work" / "dataset" / "test.json"
+    assert list(open_dataset(str(path))) == expected_instances()
+    assert command(f"data validate {path} --optima").code == 0
+
+
+def _n_stored(folder: Path) -> int:
+    cache = ReplyCache(folder)
+    try:
+        return len(list(kept_replies(cache)))
+    finally:
+        cache.close()
+
+
+def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is_paid_again(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, killed, cache = tmp_path / "whole", tmp_path / "killed", tmp_path / "another cache"
+    for folder in (whole, killed):
+        folder.mkdir()
+    with _construction(whole):
+        assert command(f"construct run {whole / 'construction.toml'}").code == 0
+    monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(cache))
+    with _construction(killed, fault_rate=0.2, hang_seconds=0.2, latency_seconds=0.1) as server:
+        words = ["construct", "run", str(killed / "construction.toml"), "--max-connections", "4"]
+        n_stored, paid = [0], [0]
+        for n_paid in (15, 60):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "evidencebench", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            )
+            ends_at = time.monotonic() + 60
+            while _n_paid(server).total() < n_paid and time.monotonic() < ends_at and process.poll() is None:
+                time.sleep(0.005)
+            process.kill()
+            process.communicate(timeout=60)
+            assert process.returncode == -9
+            n_stored.append(_n_stored(cache))
+            paid.append(_n_paid(server).total())
+        assert not (killed / "work" / "dataset").exists()
+        final = command(" ".join(words))
+        assert final.code == 0, final.err
+        n_requests, n_paid = len(_n_paid(server)), _n_paid(server).total()
+    # What was stored is never asked again; a reply that comes while its process dies cannot be stored.
+    assert n_paid - paid[2] == n_requests - n_stored[2]
+    assert n_paid - n_requests <= 2 * 4
+    before, after = _dataset_files(whole), _dataset_files(killed)
+    for files in (before, after):  # the models are named with their addresses
+        files.pop("datasheet.md", None)
+        del files["manifest.json"]
+    assert after == before
