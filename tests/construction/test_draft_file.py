@@ -1,0 +1,116 @@
+"""Files of drafts: what is in them survives a kill, and a file that was made otherwise is not gone on with."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft_file import DraftHeader, is_draft_file, open_drafts, writing_drafts
+from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
+from examples import examples
+
+HEADER = DraftHeader(step="harvest", settings={"reviews": "abc"})
+
+
+def drafts(n: int) -> list[Draft]:
+    return [Draft(id=f"d{k}", review_id="r", paper_id="p", dropped="no words" if k % 3 == 2 else "") for k in range(n)]
+
+
+def write(path: Path, made: list[Draft], header: DraftHeader = HEADER, *, finished: bool = True) -> None:
+    with writing_drafts(path, header) as writer:
+        for one in made:
+            if one.id not in writer.done:
+                writer.append(one)
+        if finished:
+            writer.finish()
+
+
+def test_what_was_written_is_read_and_what_was_dropped_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, drafts(7))
+    found = open_drafts(path)
+    assert [found[one] for one in found.offsets] == drafts(7)
+    assert [one.id for one in found.drafts()] == ["d0", "d1", "d3", "d4", "d6"]
+    assert (found.dropped, found.is_finished, is_draft_file(path)) == ({"no words": 2}, True, True)
+
+
+@given(cut=st.integers(0, 10_000))
+@examples(60)
+def test_cut_at_any_byte_it_goes_on_and_ends_with_the_same_drafts(
+    tmp_path_factory: pytest.TempPathFactory, cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("drafts") / "a.jsonl"
+    write(path, drafts(9))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: cut % len(whole)])
+    write(path, drafts(9))
+    assert sorted(path.read_bytes().splitlines()) == sorted(whole.splitlines())
+
+
+def test_the_next_step_refuses_a_file_whose_step_was_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, drafts(3), finished=False)
+    with pytest.raises(RunMismatchError, match="'harvest' that writes it has not come to its end; run that step again"):
+        open_drafts(path)
+    assert not open_drafts(path, must_be_finished=False).is_finished
+
+
+def test_other_settings_are_told_and_overwrite_makes_it_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, drafts(3))
+    other = DraftHeader(step="harvest", settings={"reviews": "xyz"})
+    with pytest.raises(RunMismatchError, match="reviews was 'abc', now 'xyz'; give --overwrite"):
+        write(path, drafts(3), other)
+    with writing_drafts(path, other, overwrite=True) as writer:
+        writer.finish()
+    assert open_drafts(path).header == other
+
+
+def test_an_input_that_was_edited_by_hand_is_not_passed_over(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write(source, drafts(2))
+    header = DraftHeader(step="summaries", source_sha256=open_drafts(source).sha256)
+    with writing_drafts(target, header, source=open_drafts(source)) as writer:
+        writer.finish()
+    source.write_bytes(source.read_bytes().replace(b'"paper_id":"p"', b'"paper_id":"q"'))
+    with pytest.raises(RunMismatchError, match="before that file was changed; give --overwrite"):  # noqa: SIM117
+        with writing_drafts(target, header, source=open_drafts(source)):
+            pass
+
+
+def test_while_a_file_grows_the_steps_behind_it_may_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write(path, drafts(2), finished=False)
+    before = open_drafts(path, must_be_finished=False).sha256
+    write(path, drafts(5))
+    assert open_drafts(path).sha256 == before
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "expected a file of drafts, got an empty one"),
+        (b'{"id":"a"}\n', "line 1: expected the header of a file of drafts"),
+        (msgspec.json.encode(HEADER) + b"\n{}\n", "line 2: expected a draft, got an object without an id"),
+        (msgspec.json.encode(HEADER) + b"\nno\n", "line 2: Input data was truncated"),
+        (msgspec.json.encode(HEADER) + b'\n{"id":"a"}\n{"id":"a"}\n', "line 3: draft 'a' stands more than once"),
+    ],
+)
+def test_another_file_is_refused_with_its_line(tmp_path: Path, content: bytes, why: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(RunFormatError, match=why):
+        open_drafts(path)
+
+
+def test_a_file_that_is_not_there_or_holds_something_else_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="cannot be read"):
+        open_drafts(tmp_path / "none.jsonl")
+    path = tmp_path / "notes.jsonl"
+    path.write_text("my notes")
+    with pytest.raises(RunError, match="holds something else, which would be lost"):
+        write(path, [])
+    assert path.read_text() == "my notes"
