@@ -101,7 +101,7 @@ def test_a_summary_of_a_table_is_not_delimited(tmp_path: Path) -> None:
         (SUMMARIES, draft(), {"keep summaries of results": {"reports_results": False}}, "reports no results"),
         (SUMMARIES, draft(), {"keep summaries of results": "I cannot say."}, "no usable reply"),
         (SUMMARIES, draft(), {"delimit the passage": {"sentences": [1, 9]}}, "no usable reply"),
-        (HYPOTHESES, draft(), {"hypothesis": {"hypothesis": "Tee senkt den Blutdruck von Menschen"}}, "no usable reply"),
+        (HYPOTHESES, draft(), {"hypothesis": {"hypothesis": "Tee senkt Blutdruck von Menschen"}}, "no usable reply"),
         (HYPOTHESES, draft(), {"purpose of the evidence": {"purpose": "..."}}, "no usable reply"),
         (ASPECTS, draft(hypothesis="h"), {"aspects": {"aspects": ["Tea"] * 2}}, "no usable reply"),
         (ASPECTS, draft(hypothesis="h"), {"aspects": {"aspects": MANY}}, "no usable reply"),
