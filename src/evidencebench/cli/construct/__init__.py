@@ -3,7 +3,6 @@
 The commands, in the order of the steps: `harvest`, `summaries`, `hypotheses`, `aspects`, `judge`, `label_results`,
 `filter` and `assemble`; those that ask a model share `stepping`. `run` runs all of them, `estimate` prices them before,
 `status` says where they stand, `demo` shows them on a synthetic review.
-`loss_tables` prints what steps dropped.
 """
 
 import click

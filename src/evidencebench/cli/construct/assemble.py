@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.loss_tables import loss_fields, loss_table
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.assembly.dataset_folder import require_replaceable
+from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.work_folder import DATASET_FOLDER, output_of
@@ -144,7 +144,7 @@ def command(
             on_progress=on_progress,
         )
     if as_json:
-        print_json({**asdict(report), "steps": [loss_fields(step) for step in report.steps]})
+        print_json({**asdict(report), "steps": [step.fields() for step in report.steps]})
     else:
         _print_report(report)
     ctx.exit(1 if report.unproven else 0)

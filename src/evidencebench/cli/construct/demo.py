@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.loss_tables import loss_table
 from evidencebench.cli.output import print_table
 from evidencebench.cli.progress import progress
+from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
 from evidencebench.construction.gold_studies import read_gold
 from evidencebench.construction.pipeline import Constructed, run_all

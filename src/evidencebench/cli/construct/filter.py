@@ -5,10 +5,9 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.loss_tables import loss_fields, loss_table
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
-from evidencebench.construction.assembly.losses import losses_of
+from evidencebench.construction.assembly.losses import loss_table, losses_of
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.filtering import LEAST_COVERED, filter_drafts
 from evidencebench.construction.work_folder import input_of, output_of
@@ -47,7 +46,7 @@ def command(*, folder: Path, least_covered: float, overwrite: bool, as_json: boo
         )
     losses = losses_of(made)
     if as_json:
-        print_json({"output": str(path), **loss_fields(losses)})
+        print_json({"output": str(path), **losses.fields()})
     else:
         print_table(loss_table([losses]))
         click.echo(f"{path}")

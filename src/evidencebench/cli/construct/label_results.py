@@ -16,7 +16,7 @@ def command(ctx: click.Context, *, stepping: Stepping, asking: Asking) -> None:
     Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
 
     \b
-    Example: evidencebench construct label-results work --model openai/gpt-4o-mini \\
-               --max-cost-usd 1
+    Example: evidencebench construct label-results work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
     """
     ctx.exit(run_model_step("label-results", lambda _: LABEL_RESULTS, stepping, asking))

@@ -9,8 +9,8 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
-from evidencebench.cli.construct.loss_tables import loss_fields, loss_table
 from evidencebench.cli.output import print_cautions, print_json, print_table
+from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
 from evidencebench.construction.pipeline import Constructed, run_all
 from evidencebench.tables import printable
@@ -67,7 +67,7 @@ def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
         click.echo(f"{counted(len(failures), 'draft')} failed; run again to ask for them again", err=True)
     dataset = made.dataset
     if asking.as_json:
-        fields = None if dataset is None else asdict(dataset) | {"steps": [loss_fields(one) for one in dataset.steps]}
+        fields = None if dataset is None else asdict(dataset) | {"steps": [one.fields() for one in dataset.steps]}
         print_json({"steps": [step.fields() for step in made.steps], "dataset": fields, **more})
     elif dataset is not None:
         print_cautions(dataset.warnings)

@@ -15,6 +15,7 @@ from evidencebench.construction.assembly.candidates import (
 )
 from evidencebench.construction.assembly.chosen_splits import choose_splits
 from evidencebench.construction.assembly.dataset_folder import MANIFEST, dataset_folder
+from evidencebench.construction.assembly.datasheet import DatasheetFacts, datasheet
 from evidencebench.construction.assembly.decontamination import met_elsewhere
 from evidencebench.construction.assembly.instances import instance_of
 from evidencebench.construction.assembly.losses import (
@@ -25,12 +26,14 @@ from evidencebench.construction.assembly.losses import (
     steps_before,
 )
 from evidencebench.construction.assembly.paper_texts import PaperStore, store_papers
+from evidencebench.construction.assembly.provenance import licences_in, setting_lines, sources_of_drafts
 from evidencebench.construction.assembly.same_text import TextIndex
 from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings
 from evidencebench.construction.draft_file import DraftFile
-from evidencebench.data.dataset import Dataset, write_dataset
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optima import derive_optima, with_optima
+from evidencebench.data.statistics import describe
 from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
@@ -120,6 +123,25 @@ def assemble(
             warnings=chosen.warnings,
             unproven=unproven,
         )
+        facts = DatasheetFacts(
+            settings=settings,
+            steps=report.steps,
+            starts_late=bool(before[0].header.source_sha256),
+            splits=report.splits,
+            descriptions={
+                split: describe(open_dataset(made / f"{split}.json"), _telling(on_progress, "describing"))
+                for split, names in named.items()
+                if names
+            },
+            n_papers=len({paper_of[one] for one in kept}),
+            n_reviews=len({candidates[one].draft.review_id for one in kept}),
+            n_unproven=len(unproven),
+            sources=sources_of_drafts(source[candidates[one].draft.id] for one in kept),
+            setting_lines=setting_lines(before),
+            against=[(one.name, one.sha256) for one in against],
+            licences=licences_in(papers, {candidates[one].draft.paper_file for one in kept}),
+        )
+        write_whole(made / "datasheet.md", datasheet(facts))
         write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
     return report
 

@@ -22,7 +22,7 @@ DUPLICATE = "same paper and summary as another draft"
 class Candidate:
     """What of a draft is held in memory; ``names`` are those of its paper, ``text`` is its position in the index."""
 
-    draft: Draft  # its ids and hypothesis alone
+    draft: Draft  # its ids, paper's file and hypothesis alone
     names: frozenset[str]
     text: int
     summary: bytes  # digest
@@ -52,7 +52,13 @@ def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidat
             raise RunFormatError(f"draft '{draft.id}': expected a hypothesis, got none")
         if not draft.aspects:
             raise RunFormatError(f"draft '{draft.id}': expected aspects, got none; run 'construct filter' first")
-        kept = Draft(id=draft.id, review_id=draft.review_id, paper_id=draft.paper_id, hypothesis=draft.hypothesis)
+        kept = Draft(
+            id=draft.id,
+            review_id=draft.review_id,
+            paper_id=draft.paper_id,
+            paper_file=draft.paper_file,
+            hypothesis=draft.hypothesis,
+        )
         names = paper_names(draft.paper_id, draft.paper_ids) | paper_names("", paper.ids)
         said = normalised(draft.summary) or normalised(draft.hypothesis)
         summary = hashlib.sha256(said.encode(errors="surrogatepass")).digest()

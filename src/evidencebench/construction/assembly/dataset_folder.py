@@ -43,6 +43,8 @@ def dataset_folder(folder: Path, *, overwrite: bool) -> Iterator[tuple[Path, Pat
         if not try_lock(descriptor):
             raise DataError(f"{part}: another process makes this data set; wait for it, or choose another name")
         made, scratch, old = part / "made", part / "scratch", part / "old"
+        if old.exists() and not folder.exists():  # killed between the two renames below
+            put_in_place(old, folder)
         for left in (made, scratch, old):
             shutil.rmtree(left, ignore_errors=True)
         made.mkdir()

@@ -4,10 +4,11 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile, is_draft_file, open_drafts
-from evidencebench.tables import printable
+from evidencebench.tables import Cell, Table, printable
 
 COLUMNS = ("draft", "review", "paper", "step", "reason", "detail")
 """The columns of ``dropped.csv``."""
@@ -23,8 +24,12 @@ class StepLosses:
 
     @property
     def n_kept(self) -> int:
-        """The drafts that went on."""
+        """How many drafts went on."""
         return self.n_drafts - sum(self.dropped.values())
+
+    def fields(self) -> dict[str, Any]:
+        """Return the losses as plain values."""
+        return {"step": self.step, "n_drafts": self.n_drafts, "n_kept": self.n_kept, "dropped": dict(self.dropped)}
 
 
 def steps_before(last: DraftFile) -> list[DraftFile]:
@@ -59,10 +64,22 @@ def dropped_csv(dropped: Iterable[tuple[str, Draft]]) -> Iterator[bytes]:
     """Yield the lines of ``dropped.csv``, given the steps and the drafts that they dropped."""
     yield _csv_line(COLUMNS)
     for step, draft in dropped:
-        yield _csv_line((draft.id, draft.review_id, draft.paper_id, step, draft.dropped, draft.detail))
+        # What models said is in the detail: it must be no formula in a spreadsheet.
+        detail = draft.detail.lstrip("=+-@ \t\r\n")
+        yield _csv_line((draft.id, draft.review_id, draft.paper_id, step, draft.dropped, detail))
 
 
 def _csv_line(cells: Iterable[str]) -> bytes:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow([printable(cell) for cell in cells])
     return line.getvalue().encode(errors="replace")
+
+
+def loss_table(steps: Iterable[StepLosses]) -> Table:
+    """Return a table with a row a step, and below it a row a reason for which it dropped drafts."""
+    rows: list[list[Cell]] = []
+    for step in steps:
+        rows.append([step.step, step.n_drafts, step.n_drafts - step.n_kept, step.n_kept])
+        by_number = sorted(step.dropped.items(), key=lambda item: (-item[1], item[0]))
+        rows += [[f"  {reason}", None, n, None] for reason, n in by_number]
+    return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
+from evidencebench.construction.harvest.paper_names import id_of_type
 from evidencebench.errors import DataError
-from evidencebench.papers.paper_ids import ids_of_pairs, public_id
+from evidencebench.papers.paper_ids import public_id
 
 
 def paper_names(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]:
@@ -12,7 +13,8 @@ def paper_names(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]
     >>> sorted(paper_names("pmc_1280405", {"doi": "10.1186/TEA-5"}))
     ['10.1186/tea-5', 'PMC1280405']
     """
-    return {_normal_spelling(one) for one in [paper_id, *ids_of_pairs((ids or {}).items()).values()] if one.strip()}
+    others = {str(found) for pair in (ids or {}).items() if (found := id_of_type(*pair)) is not None}
+    return others | ({_normal_spelling(paper_id)} if paper_id.strip() else set())
 
 
 def _normal_spelling(name: str) -> str:

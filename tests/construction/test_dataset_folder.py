@@ -1,0 +1,220 @@
+"""The folder of a data set: what is in it adds up, and a kill at any moment leaves it whole or not there."""
+
+import csv
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.draft import Draft, JudgingRound, ReplySource
+from evidencebench.construction.draft_file import DraftFile, DraftHeader, open_drafts, writing_drafts
+from evidencebench.construction.filtering import filter_drafts
+from evidencebench.errors import DataError
+from examples import IS_THOROUGH
+from trial_constructions import SETTINGS, WHOLE, random_drafts, write_drafts
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _step(folder: Path, step: str, drafts: Iterable[Draft], before: DraftFile | None, every: int) -> DraftFile:
+    """Write the file of a step that drops every so manyth draft."""
+    path = folder / f"{step}.jsonl"
+    header = DraftHeader(
+        step=step,
+        settings={"model": f"maker/{step}", "base_url": "http://secret.example"},
+        source_sha256=before.sha256 if before else "",
+    )
+    with writing_drafts(path, header) as writer:
+        for number, draft in enumerate(drafts):
+            reason = f"{step} finds nothing" if number % every == 0 else ""
+            writer.append(msgspec.structs.replace(draft, dropped=reason, detail="=1+1" if reason else ""))
+        writer.finish()
+    return open_drafts(path)
+
+
+def _judged(draft: Draft) -> Draft:
+    """Return a draft with the sources of its parts, and two rounds of judging."""
+    assert draft.judging is not None
+    rounds = (
+        JudgingRound(model="maker/cheap", prompt="a" * 64, votes=(), requests="", asks_all=True),
+        JudgingRound(model="maker/dear", prompt="b" * 64, votes=(), requests="", decides=True),
+    )
+    return msgspec.structs.replace(
+        draft,
+        sources_of={"hypotheses": ReplySource(prompt="c" * 64, model="maker/wordy", request="r")},
+        judging=msgspec.structs.replace(draft.judging, rounds=rounds),
+    )
+
+
+def _work_folder(folder: Path) -> DraftFile:
+    """Make three steps before `filter`, and a file of another construction beside them; return what filter leaves."""
+    drafts = [_judged(draft) for draft in random_drafts(folder / "papers", Random(0), n_papers=12)]
+    first = _step(folder, "harvest", drafts, None, 4)
+    second = _step(folder, "summaries", first.drafts(), first, 5)
+    third = _step(folder, "label-results", second.drafts(), second, 7)
+    write_drafts(folder / "other.jsonl", random_drafts(folder / "papers", Random(0)))
+    return filter_drafts(third, folder / "filtered.jsonl")
+
+
+def test_losses_add_up_from_passages_to_instances(tmp_path: Path) -> None:
+    source = _work_folder(tmp_path)
+
+    report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
+
+    assert [one.step for one in report.steps] == ["harvest", "summaries", "label-results", "filter", "assemble"]
+    for before, after in zip(report.steps, report.steps[1:], strict=False):
+        assert before.n_kept == after.n_drafts
+    assert report.steps[-1].n_kept == report.n_instances == sum(one.n_instances for one in report.splits.values())
+    with (tmp_path / "dataset" / "dropped.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = Counter((row["step"], row["reason"]) for row in rows)
+    assert found == {(one.step, reason): n for one in report.steps for reason, n in one.dropped.items()}
+    assert len({row["draft"] for row in rows}) == len(rows) == report.steps[0].n_drafts - report.n_instances
+    assert {row["detail"] for row in rows if row["step"] == "harvest"} == {"1+1"}  # no formula in a spreadsheet
+
+
+def test_the_datasheet_tells_what_is_known_and_marks_what_is_not(tmp_path: Path) -> None:
+    source = _work_folder(tmp_path)
+
+    report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
+
+    text = (tmp_path / "dataset" / "datasheet.md").read_text()
+    assert text.startswith("# Datasheet of tea\n\nMade on 2026-11-22 with evidencebench ")
+    for one in report.steps:
+        assert f"| {one.step} | {one.n_drafts} | {one.n_drafts - one.n_kept} | {one.n_kept} |" in text
+    for split, counts in report.splits.items():
+        if counts.n_instances:
+            assert f"| {split} | {counts.n_instances} | {counts.n_papers} | {counts.n_reviews} |" in text
+    n = report.n_instances
+    assert f"| hypotheses | maker/wordy | cccccccccccc | {n} |" in text
+    assert f"| judge, round 1, all aspects at once | maker/cheap | aaaaaaaaaaaa | {n} |" in text
+    assert f"| judge, round 2, where windows disagreed | maker/dear | bbbbbbbbbbbb | {n} |" in text
+    assert "* summaries: model maker/summaries\n" in text
+    assert "secret.example" not in text
+    assert "was not compared with others" in text
+    assert text.count("**TO FILL IN**") >= 8
+    assert "$" not in text
+    assert max(len(line) for line in text.splitlines() if not line.startswith(("|", "*"))) <= 120
+
+
+def test_a_construction_whose_first_files_are_missing_says_so(tmp_path: Path) -> None:
+    source = _work_folder(tmp_path)
+    (tmp_path / "harvest.jsonl").unlink()
+
+    report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
+
+    assert report.steps[0].step == "summaries"
+    assert (
+        "The files of the steps before 'summaries' were not at hand" in (tmp_path / "dataset/datasheet.md").read_text()
+    )
+
+
+def test_the_manifest_has_the_checksum_of_every_other_file(tmp_path: Path) -> None:
+    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
+
+    assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
+
+    found = _files(tmp_path / "dataset")
+    manifest = json.loads(found.pop("manifest.json"))
+    assert list(found) == ["datasheet.md", "dropped.csv", "test.json"]
+    assert {name: one["sha256"] for name, one in manifest["files"].items()} == {
+        name: hashlib.sha256(content).hexdigest() for name, content in found.items()
+    }
+    assert manifest["settings"] == {"shares": {"test": "1"}, "split_by": "both", "seed": 0}
+
+
+def test_only_a_data_set_is_replaced_and_only_if_asked(tmp_path: Path) -> None:
+    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
+    output = tmp_path / "dataset"
+    assemble(source, tmp_path / "papers", output, WHOLE)
+
+    with pytest.raises(DataError, match=r"dataset: exists; choose another name, or replace it with --overwrite"):
+        assemble(source, tmp_path / "papers", output, WHOLE)
+    assemble(source, tmp_path / "papers", output, replace(WHOLE, name="coffee"), overwrite=True)
+    assert "# Datasheet of coffee" in (output / "datasheet.md").read_text()
+    with pytest.raises(DataError, match="papers: holds something else than a data set, which would be lost"):
+        assemble(source, tmp_path / "papers", tmp_path / "papers", WHOLE, overwrite=True)
+    with pytest.raises(DataError, match="there is no folder"):
+        assemble(source, tmp_path / "papers", tmp_path / "none" / "dataset", WHOLE)
+
+
+_KILLED = """
+import os, signal, sys
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.settings import AssemblySettings
+from evidencebench.construction.draft_file import open_drafts
+
+folder, n_left = Path(sys.argv[1]), int(sys.argv[2])
+
+def on_progress(*_):
+    global n_left
+    n_left -= 1
+    if not n_left:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+settings = AssemblySettings(name=sys.argv[3], made_on=date(2026, 11, 22), shares={"test": Fraction(1)})
+source = open_drafts(folder / "filtered.jsonl")
+assemble(source, folder / "papers", folder / "dataset", settings, overwrite=True, on_progress=on_progress)
+"""
+
+
+def test_a_kill_at_any_moment_leaves_the_data_set_that_was_there_or_none(tmp_path: Path) -> None:
+    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0), n_papers=3))
+    told: list[tuple[object, ...]] = []
+    assemble(source, tmp_path / "papers", tmp_path / "whole", WHOLE, on_progress=lambda *one: told.append(one))
+    whole = _files(tmp_path / "whole")
+    moments = range(1, len(told) + 1) if IS_THOROUGH else (1, len(told) // 2, len(told))
+
+    def killed(moment: int, name: str) -> None:
+        ended = subprocess.run([sys.executable, "-c", _KILLED, tmp_path, str(moment), name], check=False)
+        assert ended.returncode == -signal.SIGKILL
+
+    for moment in moments:
+        killed(moment, "tea")
+        assert not (tmp_path / "dataset").exists()
+    assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
+    assert not (tmp_path / "dataset.part").exists()
+    for moment in moments:
+        killed(moment, "coffee")
+        assert _files(tmp_path / "dataset") == whole
+
+
+def test_a_data_set_set_aside_by_a_killed_process_comes_back(tmp_path: Path) -> None:
+    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
+    assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
+    before = _files(tmp_path / "dataset")
+    (tmp_path / "dataset.part").mkdir()
+    (tmp_path / "dataset").rename(tmp_path / "dataset.part" / "old")
+    (tmp_path / "papers" / "paper0.txt").write_text("Changed.")
+
+    with pytest.raises(DataError, match="has changed since it was judged"):
+        assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE, overwrite=True)
+
+    assert _files(tmp_path / "dataset") == before
+    assert not (tmp_path / "dataset.part").exists()
+
+
+def test_processes_make_the_same_bytes(tmp_path: Path) -> None:
+    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
+    settings = replace(SETTINGS, shares={"train": Fraction(1, 2), "test": Fraction(1, 2)})
+
+    for name, jobs in (("one", 1), ("two", 2)):
+        assemble(source, tmp_path / "papers", tmp_path / name, settings, jobs=jobs)
+
+    assert _files(tmp_path / "one") == _files(tmp_path / "two")
