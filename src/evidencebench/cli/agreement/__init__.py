@@ -1,10 +1,16 @@
-"""``evidencebench agreement``: check the labels of a data set with people, one command a file."""
+"""``evidencebench agreement``: check the labels of a data set with people, one command a file.
+
+The commands: `sample` and `report`, which prints with `printing`.
+"""
 
 import click
 
 from evidencebench.cli.groups import LazyGroup
 
-_COMMANDS: dict[str, str] = {}
+_COMMANDS = {
+    "sample": "Draw what people are asked, blind, also for other tools.",
+    "report": "Report how people agree with each other and with the model.",
+}
 
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)

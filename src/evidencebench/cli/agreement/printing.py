@@ -1,0 +1,188 @@
+"""The tables that ``evidencebench agreement report`` prints."""
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from evidencebench.cli.output import print_prose, print_table
+from evidencebench.construction.people.agreement.comparison import Agreement, Comparison, Contrast
+from evidencebench.construction.people.agreement.mark_report import MarkReport
+from evidencebench.construction.people.agreement.pair_measures import LABELS
+from evidencebench.construction.people.agreement.plain_bootstraps import PlainInterval
+from evidencebench.construction.people.agreement.power import FEWEST_PAPERS, MOST_PAPERS, WANTED_POWER, Power
+from evidencebench.construction.people.agreement.ratings import RatingsReport
+from evidencebench.construction.people.tasks import Criterion
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.tables import Cell, Table, printable
+from evidencebench.wording import counted
+
+_MOST_SHOWN = 5
+_NONE = "none"
+
+
+def print_mark_report(
+    report: MarkReport, resampling: Resampling, table_format: str, *, is_default_margin: bool
+) -> None:
+    """Print the report where sentences were marked."""
+    for table in _tables(report, resampling):
+        print_table(table, table_format)
+    if report.everything.contrasts:
+        chosen = "the default; choose your own before you look" if is_default_margin else "as given"
+        print_prose(f"The margin of equivalence is {100 * report.margin:g} points ({chosen}).")
+    print_prose(
+        "undefined: the formula divides by 0, as where nobody marked anything. no interval: too few papers with marks, "
+        "or no spread between papers."
+    )
+    _print_disagreements(report)
+
+
+def print_ratings(report: RatingsReport, criteria: Sequence[Criterion], table_format: str) -> None:
+    """Print the report where criteria were rated."""
+    rows: list[list[Cell]] = [
+        [
+            one.criterion,
+            one.rater,
+            f"{one.n_yes} of {one.n}",
+            f"{100 * one.n_yes / one.n:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]",
+        ]
+        for one in report.shares
+    ]
+    notes = [f"{criterion.name}: {criterion.question}" for criterion in criteria]
+    if report.n_shared:
+        notes += [
+            f"{name}: all say the same of {n} of the {report.n_shared} tasks that several people rated"
+            for name, n in report.n_unanimous.items()
+        ]
+    title = f"{counted(report.n_tasks, 'task')}; exact intervals; a tie of the majority is a no"
+    columns = ["criterion", "rater", "yes", "% [interval]"]
+    print_table(Table(title=title, columns=columns, rows=rows, notes=notes), table_format)
+
+
+def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
+    counts: list[list[Cell]] = [
+        [one.rater, one.n_tasks, one.n_sentences, one.n_marked, 100 * one.n_marked / max(1, one.n_sentences)]
+        for one in report.raters
+    ]
+    yield Table(
+        title=f"{counted(report.n_tasks, 'task')} of {counted(report.n_papers, 'paper')}",
+        columns=["rater", "done", "sentences", "marked", "% marked"],
+        rows=counts,
+    )
+    level = f"{100 * resampling.level:g} %"
+    yield _pairs_table(report.everything, f"Agreement in %, with {level} intervals over papers")
+    contrasts = report.everything.contrasts
+    if not contrasts:
+        return
+    rows: list[list[Cell]] = [
+        [LABELS[one.measure], *map(_cell, (one.human_human, one.human_model, one.difference)), _p(one.p_value)]
+        for one in contrasts
+    ]
+    yield Table(
+        title="People with each other, people with the model, and the difference in points",
+        columns=["measure", "human-human", "human-model", "difference", "p"],
+        rows=rows,
+    )
+    yield _equivalence_table(contrasts)
+    rows = [[LABELS[one.measure], _plain(one.over_pairs), _plain(one.hierarchical)] for one in contrasts]
+    yield Table(
+        title="The difference by two other bootstraps (percentiles), as published",
+        columns=["measure", "over sentences", "over papers, then sentences"],
+        rows=rows,
+        notes=["The first is too narrow and the second too wide: docs/construction.md, Agreement."],
+    )
+    yield _power_table(report.power, report.margin)
+    yield _kinds_table(report)
+
+
+def _pairs_table(found: Comparison, title: str) -> Table:
+    rows: list[list[Cell]] = [
+        [f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS)]
+        for pair in found.pairs
+    ]
+    notes = [f"Krippendorff's alpha of all people: {_cell(found.alpha_people)}"]
+    if found.contrasts:
+        notes.append(f"... and the model: {_cell(found.alpha_all)}")
+    return Table(title=title, columns=["pair", "tasks", *LABELS.values()], rows=rows, notes=notes)
+
+
+def _equivalence_table(contrasts: Sequence[Contrast]) -> Table:
+    rows: list[list[Cell]] = []
+    for one in contrasts:
+        found = one.equivalence
+        if found is None:
+            continue
+        interval = _NONE if found.low is None or found.high is None else _interval(found.low, found.high)
+        verdict = "undefined" if found.p_value is None else "shown" if found.is_shown else "not shown"
+        rows.append([LABELS[one.measure], interval, _p(found.p_value), verdict])
+    margin = next(one.equivalence.margin for one in contrasts if one.equivalence)
+    return Table(
+        title=f"Equivalence within {100 * margin:g} points: two one-sided tests at the 5 % level",
+        columns=["measure", "90 % interval", "p", "equivalence"],
+        rows=rows,
+        notes=["Not shown does not mean different. Accuracy is not tested: marks are rare, so all agree on most."],
+    )
+
+
+def _power_table(found: Sequence[Power], margin: float) -> Table:
+    def papers(n: int | None) -> str:
+        return f"over {MOST_PAPERS:,}" if n is None else f"{n:,}" if n > FEWEST_PAPERS else f"at most {n}"
+
+    rows: list[list[Cell]] = []
+    for one in found:
+        if not one.is_defined or one.now is None:
+            rows.append([LABELS[one.measure], one.n_papers, "undefined", "undefined", "undefined"])
+            continue
+        as_observed = "never" if one.is_observed_beyond else papers(one.needed_as_observed)
+        rows.append([LABELS[one.measure], one.n_papers, f"{100 * one.now:.0f} %", papers(one.needed), as_observed])
+    return Table(
+        title=f"Power: papers for a chance of {100 * WANTED_POWER:g} % to show equivalence ({100 * margin:g} points)",
+        columns=["measure", "papers now", "chance now", "needed", "needed if as observed"],
+        rows=rows,
+        notes=["Chance now and needed suppose no true difference; the last column, the observed one."],
+    )
+
+
+def _kinds_table(report: MarkReport) -> Table:
+    rows: list[list[Cell]] = [
+        [f"{kind}, {LABELS[one.measure]}", *map(_cell, (one.human_human, one.human_model, one.difference))]
+        for kind, found in report.by_kind.items()
+        for one in found.contrasts
+        if one.measure in {"f1", "kappa"}
+    ]
+    columns = ["kind of sentence", "human-human", "human-model", "difference"]
+    return Table(title="By kind of sentence", columns=columns, rows=rows)
+
+
+def _print_disagreements(report: MarkReport) -> None:
+    found = report.disagreements
+    click.echo(f"\n{counted(len(found), 'sentence')} on which raters differ")
+    for one in found[:_MOST_SHOWN]:
+        click.echo()
+        print_prose(f"{one.task}, sentence {one.number} ({one.kind}): {printable(one.sentence)}")
+        print_prose(f"  aspect: {printable(one.aspect)}")
+        print_prose(
+            f"  marked by {printable(', '.join(one.marked_by))}; not by {printable(', '.join(one.not_marked_by))}"
+        )
+    if len(found) > _MOST_SHOWN:
+        click.echo(f"\n... {len(found) - _MOST_SHOWN:,} more; --disagreements FILE writes all")
+
+
+def _cell(found: Agreement) -> str:
+    if found.value is None:
+        return "undefined"
+    value = f"{100 * found.value:.1f}"
+    if found.low is None or found.high is None:
+        return f"{value} (no interval)"
+    return f"{value} {_interval(found.low, found.high)}"
+
+
+def _interval(low: float, high: float) -> str:
+    return f"[{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def _plain(found: PlainInterval | None) -> str:
+    return "no interval" if found is None else f"{_interval(found.low, found.high)}, p {found.p_value:.4f}"
+
+
+def _p(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.4f}"

@@ -1,0 +1,138 @@
+"""``evidencebench agreement report``."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.agreement.printing import print_mark_report, print_ratings
+from evidencebench.cli.output import OutputFile, print_json, refuse_existing
+from evidencebench.cli.progress import progress
+from evidencebench.construction.people.agreement.disagreements import disagreement_table
+from evidencebench.construction.people.agreement.mark_report import report_marks
+from evidencebench.construction.people.agreement.marks import collect_marks
+from evidencebench.construction.people.agreement.ratings import report_ratings
+from evidencebench.construction.people.exchange.answers import collect_annotations
+from evidencebench.construction.people.tasks import read_tasks
+from evidencebench.data.dataset import open_dataset
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.storage.whole_file import write_whole
+from evidencebench.tables import as_csv, printable
+
+DEFAULT_MARGIN = 0.05
+
+
+class _Team(click.ParamType[tuple[str, tuple[str, ...]]]):
+    name = "team"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        team, _, members = value.partition("=")
+        names = tuple(name.strip() for name in members.split(",") if name.strip())
+        if not team.strip() or not names:
+            self.fail(f"expected NAME=MEMBER,MEMBER, got {value!r}", param, ctx)
+        return team.strip(), names
+
+
+@click.command(name="report")
+@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
+@click.option(
+    "--tasks", "tasks_file", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The tasks."
+)
+@click.option(
+    "-d",
+    "--data",
+    metavar="D",
+    shell_complete=options.complete_data,
+    help="The data set with the model's labels; without it, only people are compared.",
+)
+@click.option("--model-name", default="model", show_default=True, metavar="NAME", help="What to call the labels.")
+@click.option(
+    "--team", "teams", multiple=True, type=_Team(), metavar="T=A,B", help="Annotators who stand as one; repeatable."
+)
+@click.option(
+    "--margin",
+    type=options.Finite(0, 1, min_open=True, max_open=True),
+    default=DEFAULT_MARGIN,
+    show_default=True,
+    metavar="SHARE",
+    help="Differences up to it count as equivalent: 0.05 is 5 points.",
+)
+@click.option("--disagreements", type=OutputFile(), metavar="FILE", help="Write all disagreements as CSV.")
+@click.option("--overwrite", is_flag=True, help="Replace the file of disagreements.")
+@options.resampling
+@options.as_json
+@options.output_format("text", "markdown", "latex")
+@options.progress_style
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    sources: tuple[Path, ...],
+    tasks_file: Path,
+    data: str | None,
+    model_name: str,
+    teams: tuple[tuple[str, tuple[str, ...]], ...],
+    margin: float,
+    disagreements: Path | None,
+    overwrite: bool,
+    resampling: Resampling,
+    as_json: bool,
+    table_format: str,
+    progress_style: str,
+) -> None:
+    """Report how people agree with each other and with the model.
+
+    SOURCE is a folder of 'agreement annotate', or what people filled in elsewhere:
+    the JSON export of Label Studio, the JSONL of doccano (a file an annotator), a
+    CSV (its name is the annotator's, unless the column annotator is filled).
+
+    Intervals are studentised bootstraps over papers. Equivalence is shown where
+    both one-sided tests reject a difference beyond the margin at the 5 % level;
+    choose the margin before you look. A team marks what at least half of its
+    members mark.
+
+    \b
+    Examples:
+      evidencebench agreement report people/ --tasks tasks.jsonl --data D
+      evidencebench agreement report ada.csv bo.csv --tasks tasks.jsonl \\
+        --data D --margin 0.1 --disagreements differ.csv
+    """
+    tasks = read_tasks(tasks_file)
+    if disagreements:
+        refuse_existing(disagreements, overwrite=overwrite)
+    collected = collect_annotations(sources, tasks)
+    for problem in collected.problems:
+        click.echo(f"warning: {printable(problem)}", err=True)
+    if tasks.header.sort != "sentences":
+        if disagreements or teams or data:
+            raise click.UsageError("--data, --team, --disagreements: expected tasks of the sort 'sentences'")
+        rated = report_ratings(tasks, collected.annotations, resampling.level)
+        if as_json:
+            print_json({**asdict(rated), "warnings": collected.problems})
+        else:
+            print_ratings(rated, tasks.header.criteria, table_format)
+        return
+    with progress("comparing", progress_style):
+        dataset = None if data is None else open_dataset(data)
+        marks = collect_marks(
+            tasks, collected.annotations, dataset=dataset, model_name=model_name, teams=_by_name(ctx, teams)
+        )
+        report = report_marks(marks, resampling=resampling, margin=margin)
+    if disagreements:
+        write_whole(disagreements, f"{as_csv(disagreement_table(report.disagreements, marks.raters))}\n")
+    if as_json:
+        print_json({**asdict(report), "warnings": collected.problems})
+    else:
+        print_mark_report(report, resampling, table_format, is_default_margin=margin == DEFAULT_MARGIN)
+
+
+def _by_name(ctx: click.Context, teams: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[str, ...]]:
+    found = dict(teams)
+    if len(found) < len(teams):
+        raise click.UsageError("--team: expected each team once", ctx)
+    return found

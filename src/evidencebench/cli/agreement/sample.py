@@ -1,0 +1,101 @@
+"""``evidencebench agreement sample``."""
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
+from evidencebench.cli.progress import progress
+from evidencebench.construction.people.exchange.tool_files import TOOLS, tool_paths
+from evidencebench.construction.people.sampling import DrawnTasks, draw_tasks, summaries_in
+from evidencebench.construction.people.tasks import TaskSort, read_tasks, write_tasks
+from evidencebench.data.dataset import open_dataset
+from evidencebench.storage.whole_file import write_whole
+from evidencebench.wording import counted
+
+
+@click.command(name="sample")
+@options.data
+@options.number("--papers", "n_papers", default=50, help="How many papers; one task each.")
+@options.choice("--sort", choices=get_args(TaskSort), help="Mark the sentences of an aspect, or rate.")
+@click.option(
+    "--drafts",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The drafts that D was assembled from; people then see the summaries.",
+)
+@click.option(
+    "--for", "tools", multiple=True, type=click.Choice(list(TOOLS)), help="Also write files for this tool; repeatable."
+)
+@options.seed
+@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="The tasks, as .jsonl.")
+@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+@options.as_json
+@options.progress_style
+def command(
+    *,
+    data: str,
+    n_papers: int,
+    sort: TaskSort,
+    drafts: Path | None,
+    tools: tuple[str, ...],
+    seed: int,
+    output: Path,
+    overwrite: bool,
+    as_json: bool,
+    progress_style: str,
+) -> None:
+    """Draw what people are asked, blind, also for other tools.
+
+    Of each paper one aspect is drawn (all of a paper are equally likely), and all
+    of the paper's sentences are to be judged. With --sort hypotheses or aspects,
+    people say yes or no to criteria instead. The files never tell what the model
+    said. The same data, seed and number give the same tasks.
+
+    Files for other tools lie beside FILE: tasks.label-studio.json and .xml,
+    tasks.doccano.jsonl and .labels.json, tasks.csv.
+
+    \b
+    Examples:
+      evidencebench agreement sample --data sample --papers 5 -o tasks.jsonl
+      evidencebench agreement sample --data sample --papers 5 -o tasks.jsonl \\
+        --for csv --for label-studio --overwrite
+    """
+    require_file(output, "cannot be read again by 'agreement report'")
+    others = {tool: tool_paths(output, tool) for tool in tools}
+    for path in (output, *(path for paths in others.values() for path in paths)):
+        refuse_existing(path, overwrite=overwrite)
+    with progress("drawing", progress_style):
+        summaries = summaries_in(drafts) if drafts else None
+        drawn = draw_tasks(open_dataset(data), sort=sort, n_papers=n_papers, seed=seed, summaries=summaries)
+    write_tasks(output, drawn.header, drawn.tasks)
+    tasks = read_tasks(output)
+    for tool, paths in others.items():
+        for path, make in zip(paths, TOOLS[tool].values(), strict=True):
+            write_whole(path, make(tasks))
+    written = [output, *(path for paths in others.values() for path in paths)]
+    if as_json:
+        print_json({"files": [str(path) for path in written], "seed": seed, "sort": sort, **_counts(drawn)})
+        return
+    for line in (*map(str, written), *_lines(drawn)):
+        click.echo(line)
+
+
+def _counts(drawn: DrawnTasks) -> dict[str, int | None]:
+    return {
+        "n_tasks": len(drawn.tasks),
+        "n_papers_to_draw_from": drawn.n_papers,
+        "n_sentences": drawn.n_pairs,
+        "n_positives": drawn.n_positives,
+    }
+
+
+def _lines(drawn: DrawnTasks) -> list[str]:
+    lines = [f"{counted(len(drawn.tasks), 'task')}, a paper each, from {counted(drawn.n_papers, 'paper')}"]
+    if drawn.n_positives is not None:
+        lines.append(f"{counted(drawn.n_pairs, 'sentence')} to judge; the labels mark {drawn.n_positives:,} of them")
+        lines.append("(not in the files: do not tell the annotators)")
+    lines += [f"{criterion.name}: {criterion.question}" for criterion in drawn.header.criteria]
+    return lines

@@ -1,0 +1,234 @@
+"""People with each other against people with the model: each pair's agreement, the difference, and equivalence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evidencebench.construction.people.agreement.marks import Marks, PairSort
+from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASURES, alpha_of_counts
+from evidencebench.construction.people.agreement.plain_bootstraps import (
+    PlainInterval,
+    draw_hierarchically,
+    draw_over_pairs,
+    patterns_of,
+    percentile,
+)
+from evidencebench.construction.people.agreement.studentised import StudentisedDraws, studentised
+from evidencebench.scoring.resampling import Floats, Resampling
+
+EQUIVALENCE_ALPHA = 0.05
+"""Equivalence is claimed where both one-sided p-values are below it."""
+
+NOT_TESTED = "accuracy"
+"""No equivalence is tested for it: marks are rare, so that raters who share none of them still agree on most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """A measure's value, None where it is undefined, and its interval, None where there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterPair:
+    """How two raters agree: over how many tasks and sentences, what each marked, and the measures by name."""
+
+    sort: PairSort
+    first: str
+    second: str
+    n_tasks: int
+    n_sentences: int
+    n_marked_first: int
+    n_marked_second: int
+    measures: dict[str, Agreement]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equivalence:
+    """Two one-sided tests of whether the true difference is within -margin..margin.
+
+    ``p_value`` is the larger of the two, and ``low`` and ``high`` are the interval at 1 - 2 alpha that goes with them;
+    all None where there is no interval.
+    """
+
+    margin: float
+    p_value: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the test shows that the difference is within the margin."""
+        return self.p_value is not None and self.p_value < EQUIVALENCE_ALPHA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """The mean agreement of people with each other, of people with the model, and the second less the first."""
+
+    measure: str
+    human_human: Agreement
+    human_model: Agreement
+    difference: Agreement
+    p_value: float | None  # two-sided, of no difference
+    over_pairs: PlainInterval | None
+    hierarchical: PlainInterval | None
+    equivalence: Equivalence | None  # None for the measure that is not tested
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """All pairs; Krippendorff's alpha of all people, and with the model; and the contrasts, none without a model."""
+
+    pairs: tuple[RaterPair, ...]
+    alpha_people: Agreement
+    alpha_all: Agreement
+    contrasts: tuple[Contrast, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairStatistic:
+    """Turns totals (... x columns: the pairs' tables, then counts for alpha) into values.
+
+    The values are measure by measure: each pair, then the mean human-human, the mean human-model and the difference;
+    behind these each alpha of many raters.
+    """
+
+    pairs: Sequence[tuple[PairSort, int, int]]
+    measures: Sequence[str] = tuple(PAIR_MEASURES)
+    n_alphas: int = 0
+
+    @property
+    def n_of_measure(self) -> int:
+        """How many values each measure has."""
+        return len(self.pairs) + 3
+
+    def place(self, measure: str, which: int) -> int:
+        """Return where a measure's value stands; -3, -2 and -1 are the means and the difference."""
+        return self.measures.index(measure) * self.n_of_measure + which % self.n_of_measure
+
+    def __call__(self, totals: Floats) -> Floats:
+        """Return the values (... x values)."""
+        n_cells = 4 * len(self.pairs)
+        tables = totals[..., :n_cells].reshape(*totals.shape[:-1], len(self.pairs), 4)
+        people = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-human"]
+        model = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-model"]
+        found = []
+        for measure in self.measures:
+            values = PAIR_MEASURES[measure](tables)
+            means = [_mean(values[..., people]), _mean(values[..., model])]
+            found += [values, *(mean[..., None] for mean in (*means, means[1] - means[0]))]
+        alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], self.n_alphas, 3))
+        return np.concatenate([*found, alphas], axis=-1)
+
+
+def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Comparison:
+    """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
+    sums, statistic = sums_of(marks)
+    drawn = studentised(sums, statistic, resampling)
+    n_people = len(marks.people)
+    pairs = [_rater_pair(marks, statistic, drawn, number, resampling.level) for number in range(len(statistic.pairs))]
+    n_values = len(PAIR_MEASURES) * statistic.n_of_measure
+    alphas = [agreement_at(drawn, n_values + number, resampling.level) for number in range(statistic.n_alphas)]
+    has_contrast = n_people > 1 and marks.model is not None
+    return Comparison(
+        pairs=tuple(pairs),
+        alpha_people=alphas[0],
+        alpha_all=alphas[1],
+        contrasts=_contrasts(marks, statistic, drawn, resampling, margin) if has_contrast else (),
+    )
+
+
+def sums_of(marks: Marks) -> tuple[Floats, PairStatistic]:
+    """Return each paper's counts (papers x columns), and the statistic of their totals."""
+    pairs = marks.pairs
+    people = range(len(marks.people))
+    everybody = [*people, *([len(marks.raters) - 1] if marks.model is not None else [])]
+    tables = [marks.tables(first, second) for _, first, second in pairs]
+    sums = np.concatenate([*tables, marks.alpha_counts(people), marks.alpha_counts(everybody)], axis=1)
+    return sums, PairStatistic(pairs=pairs, n_alphas=2)
+
+
+def agreement_at(drawn: StudentisedDraws, which: int, level: float) -> Agreement:
+    """Return a value with its interval; none where it is undefined."""
+    value = float(drawn.values[which])
+    if np.isnan(value):
+        return Agreement(value=None)
+    low, high = drawn.interval(which, level) or (None, None)
+    return Agreement(value=value, low=low, high=high)
+
+
+def _rater_pair(
+    marks: Marks, statistic: PairStatistic, drawn: StudentisedDraws, number: int, level: float
+) -> RaterPair:
+    sort, first, second = statistic.pairs[number]
+    judged = (marks.values[first] >= 0) & (marks.values[second] >= 0)
+    return RaterPair(
+        sort=sort,
+        first=marks.raters[first],
+        second=marks.raters[second],
+        n_tasks=len(set(marks.task_of[judged].tolist())),
+        n_sentences=int(judged.sum()),
+        n_marked_first=int((marks.values[first][judged] == 1).sum()),
+        n_marked_second=int((marks.values[second][judged] == 1).sum()),
+        measures={name: agreement_at(drawn, statistic.place(name, number), level) for name in PAIR_MEASURES},
+    )
+
+
+def _contrasts(
+    marks: Marks, statistic: PairStatistic, drawn: StudentisedDraws, resampling: Resampling, margin: float
+) -> tuple[Contrast, ...]:
+    patterns = patterns_of(marks, [(first, second) for _, first, second in statistic.pairs])
+    plain = PairStatistic(pairs=statistic.pairs)
+    draws = [draw(patterns, plain, resampling) for draw in (draw_over_pairs, draw_hierarchically)]
+    found = []
+    for measure in PAIR_MEASURES:
+        place = statistic.place(measure, -1)
+        over_pairs, hierarchical = (percentile(one[:, place], resampling.level) for one in draws)
+        means: dict[str, Any] = {
+            name: agreement_at(drawn, statistic.place(measure, which), resampling.level)
+            for name, which in (("human_human", -3), ("human_model", -2), ("difference", -1))
+        }
+        found.append(
+            Contrast(
+                measure=measure,
+                **means,
+                p_value=_two_sided(drawn, place),
+                over_pairs=over_pairs,
+                hierarchical=hierarchical,
+                equivalence=None if measure == NOT_TESTED else equivalence_at(drawn, place, margin),
+            )
+        )
+    return tuple(found)
+
+
+def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
+    """Return the equivalence test of a value that is a difference [1]_.
+
+    References
+    ----------
+    .. [1] Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", Journal of
+       Pharmacokinetics and Biopharmaceutics 15 (1987).
+    """
+    above, below = drawn.p_above(which, -margin), drawn.p_below(which, margin)
+    low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
+    p_value = None if above is None or below is None else max(above, below)
+    return Equivalence(margin=margin, p_value=p_value, low=low, high=high)
+
+
+def _two_sided(drawn: StudentisedDraws, which: int) -> float | None:
+    above, below = drawn.p_above(which, 0), drawn.p_below(which, 0)
+    return None if above is None or below is None else min(1.0, 2 * min(above, below))
+
+
+def _mean(values: Floats) -> Floats:
+    """Return the mean over the last axis; NaN where it has no values, or one of them is undefined."""
+    if not values.shape[-1]:
+        return np.full(values.shape[:-1], np.nan)
+    found: Floats = values.mean(-1)
+    return found

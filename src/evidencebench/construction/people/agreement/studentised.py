@@ -1,0 +1,112 @@
+"""Intervals by the studentised bootstrap over whole papers, with the jackknife's standard error in every draw.
+
+Of the intervals that were tried it alone keeps its level for rare marks whose rate of errors differs between papers:
+see ``docs/construction.md``, section Agreement, and ``tools/make_agreement_table.py``.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidencebench.scoring.resampling import Floats, Resampling
+
+Statistic = Callable[[Floats], Floats]
+"""Totals over papers (... x columns) -> values (... x values)."""
+
+LEAST_DEFINED = 0.99
+"""An interval is given where at least this share of the draws has a value and a standard error."""
+
+_BLOCK_NUMBERS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudentisedDraws:
+    """Values, their standard errors, and how far the draws lay from them, in standard errors.
+
+    ``deviations`` holds the draws of each value, ascending (values x draws); NaN in all of a value that has none.
+    """
+
+    values: Floats
+    errors: Floats
+    deviations: Floats
+
+    def interval(self, which: int, level: float) -> tuple[float, float] | None:
+        """Return the interval of a value at a level, or None where it has none."""
+        drawn = self.deviations[which]
+        if np.isnan(drawn[0]):
+            return None
+        high, low = np.quantile(drawn, [(1 + level) / 2, (1 - level) / 2])
+        ends = self.values[which] - np.array([high, low]) * self.errors[which]
+        return (float(ends[0]), float(ends[1])) if np.isfinite(ends).all() else None
+
+    def p_above(self, which: int, bound: float) -> float | None:
+        """Return the one-sided p-value of a true value of at most ``bound``; small where it is clearly above."""
+        return self._p(which, bound, 1)
+
+    def p_below(self, which: int, bound: float) -> float | None:
+        """Return the one-sided p-value of a true value of at least ``bound``; small where it is clearly below."""
+        return self._p(which, bound, -1)
+
+    def _p(self, which: int, bound: float, sign: int) -> float | None:
+        drawn = self.deviations[which]
+        if np.isnan(drawn[0]):
+            return None
+        seen = sign * (self.values[which] - bound) / self.errors[which]
+        return float((1 + (sign * drawn >= seen).sum()) / (1 + len(drawn)))
+
+
+def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> StudentisedDraws:
+    """Return the values of a statistic of the papers' sums (papers x columns), and what their intervals are made of.
+
+    References
+    ----------
+    .. [1] Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 5.2.
+    """
+    n_papers = len(sums)
+    values, errors = (found[0] for found in jackknife(sums, np.ones((1, n_papers)), statistic))
+    generator = resampling.generator()
+    deviations = np.empty((resampling.n_draws, len(values)))
+    start = 0
+    for n_rows in _blocks(resampling.n_draws, sums.size):
+        weights = generator.multinomial(n_papers, np.full(n_papers, 1 / n_papers), size=n_rows).astype(np.float64)
+        drawn, drawn_errors = jackknife(sums, weights, statistic)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            deviations[start : start + n_rows] = (drawn - values) / drawn_errors
+        start += n_rows
+    has_interval = (np.isfinite(deviations).mean(0) >= LEAST_DEFINED) & (errors > 0)
+    deviations[~np.isfinite(deviations)] = np.nan
+    deviations[:, ~has_interval] = np.nan
+    # A draw without a standard error counts as far away on both sides in turn, which widens the interval.
+    lost = np.isnan(deviations)
+    sides = np.where(np.arange(len(deviations)) % 2, np.inf, -np.inf)[:, None]
+    filled = np.where(lost & has_interval, np.broadcast_to(sides, deviations.shape), deviations)
+    return StudentisedDraws(values=values, errors=errors, deviations=np.sort(filled.T, axis=1))
+
+
+def jackknife(sums: Floats, weights: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
+    """Return the values and the standard errors (draws x values) of draws that hold each paper so often.
+
+    One copy of one paper is left out at a time.
+
+    References
+    ----------
+    .. [1] Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 11.
+    """
+    totals = weights @ sums
+    values = statistic(totals)
+    without = statistic(totals[:, None, :] - sums[None, :, :])
+    is_in = weights[:, :, None] > 0
+    counted = np.where(is_in, weights[:, :, None], 0)
+    n_drawn = weights.sum(1)[:, None]
+    left = np.where(is_in, without, 0.0)
+    means = (counted * left).sum(1) / n_drawn
+    squares = (counted * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
+    return values, np.sqrt((n_drawn - 1) / n_drawn * squares)
+
+
+def _blocks(n_rows: int, n_numbers: int) -> Iterator[int]:
+    size = max(1, _BLOCK_NUMBERS // max(1, n_numbers))
+    while n_rows > 0:
+        yield min(size, n_rows)
+        n_rows -= size

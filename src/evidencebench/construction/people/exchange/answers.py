@@ -1,0 +1,74 @@
+"""Annotations from anywhere: our own folders, and the exports of other tools, told by their content."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidencebench.construction.people.annotations import Annotations, TaskAnnotation, read_annotations
+from evidencebench.construction.people.exchange.doccano import read_doccano
+from evidencebench.construction.people.exchange.foreign import ForeignAnnotations
+from evidencebench.construction.people.exchange.label_studio import read_label_studio
+from evidencebench.construction.people.exchange.sheet import read_sheet
+from evidencebench.construction.people.tasks import TasksFile
+from evidencebench.errors import RunFormatError, UnreadableError
+from evidencebench.storage.reading import read_whole
+
+_MOST_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectedAnnotations:
+    """Everything that was read, drafts included, and what a reader must know of it, a line each."""
+
+    annotations: Annotations
+    problems: tuple[str, ...]
+
+
+def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedAnnotations:
+    """Return what folders and exports hold together.
+
+    Raises `RunFormatError` where a file is none of these or two of them have the same annotator's answer to the same
+    task, `RunMismatchError` for answers to other tasks, and `UnreadableError`.
+    """
+    merged: dict[str, dict[str, TaskAnnotation]] = {}
+    adjudicated: dict[str, TaskAnnotation] = {}
+    problems = []
+    for path in sources:
+        if path.is_dir():
+            ours = read_annotations(path, tasks)
+            found: Mapping[str, Mapping[str, TaskAnnotation]] = ours.by_annotator
+            _merge(adjudicated, ours.adjudicated, f"{path}: a second decision")
+        else:
+            foreign = _read_foreign(path, tasks)
+            found = foreign.by_annotator
+            problems += [f"{path}: {problem}: {n:,}" for problem, n in foreign.problems.items()]
+        for name, answers in found.items():
+            _merge(merged.setdefault(name, {}), answers, f"{path}: a second answer of '{name}'")
+    return CollectedAnnotations(
+        annotations=Annotations(by_annotator=merged, adjudicated=adjudicated), problems=tuple(problems)
+    )
+
+
+def _merge(into: dict[str, TaskAnnotation], found: Mapping[str, TaskAnnotation], what: str) -> None:
+    for task, annotation in found.items():
+        if task in into:
+            raise RunFormatError(f"{what} to task '{task}'; give each once")
+        into[task] = annotation
+
+
+def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
+    try:
+        content = read_whole(path, at_most=_MOST_BYTES)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    found = ForeignAnnotations(path=path, tasks=tasks)
+    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b'{"format":"evidencebench annotations"'):
+        raise RunFormatError(f"{path}: is one annotator's file; give its folder, '{path.parent}'")
+    if head.startswith(b"["):
+        read_label_studio(content, found)
+    elif head.startswith(b"{"):
+        read_doccano(content, found)
+    else:
+        read_sheet(content, found)
+    return found
