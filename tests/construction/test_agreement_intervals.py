@@ -1,0 +1,199 @@
+"""Intervals, equivalence and power: against loops that resample one study at a time, and against known laws."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from evidencebench.construction.people.agreement.comparison import PairStatistic, equivalence_at
+from evidencebench.construction.people.agreement.distributions import student_quantile
+from evidencebench.construction.people.agreement.marks import PairSort
+from evidencebench.construction.people.agreement.pair_measures import cohen_kappa
+from evidencebench.construction.people.agreement.plain_bootstraps import (
+    Patterns,
+    draw_hierarchically,
+    draw_over_pairs,
+    percentile,
+)
+from evidencebench.construction.people.agreement.power import chance_to_show, power_of
+from evidencebench.construction.people.agreement.studentised import jackknife, studentised
+from evidencebench.scoring.resampling import Resampling
+from examples import examples
+
+PAIRS: list[tuple[PairSort, int, int]] = [("human-human", 0, 1), ("human-model", 0, 2), ("human-model", 1, 2)]
+KAPPA = PairStatistic(pairs=PAIRS, measures=("kappa",))
+FEW = Resampling(seed=3, n_draws=400)
+
+
+@cache
+def pilot(n_papers: int = 30, seed: int = 0, model: float = 0.8) -> Patterns:
+    """Return what two people and a model say of papers of 150 sentences; 3 % are sources."""
+    drawn = np.random.default_rng(seed)
+    answers = np.array([[n >> 2 & 1, n >> 1 & 1, n & 1] for n in range(8)])
+    found = np.stack([drawn.beta(6, 2, n_papers)] * 3, axis=1) * [1, 1, model / 0.8]
+    of_source = np.where(answers == 1, found[:, None, :], 1 - found[:, None, :]).prod(2)
+    of_rest = np.where(answers == 1, 0.005, 0.995).prod(1)
+    counts = drawn.multinomial(150, 0.03 * of_source + 0.97 * of_rest).astype(np.float64)
+    columns = np.zeros((8, 3, 4))
+    for number, (_, first, second) in enumerate(PAIRS):
+        columns[np.arange(8), number, 2 * answers[:, first] + answers[:, second]] = 1
+    return Patterns(counts=counts, columns=columns.reshape(8, -1))
+
+
+def sums(n_papers: int = 30, seed: int = 0, model: float = 0.8) -> np.ndarray:
+    found = pilot(n_papers, seed, model)
+    return found.counts @ found.columns
+
+
+@given(st.lists(st.integers(0, 4), min_size=6, max_size=6).filter(lambda drawn: sum(drawn) > 1))
+@examples(100)
+def test_the_jackknife_leaves_out_one_copy_of_one_paper_at_a_time(weights: list[int]) -> None:
+    papers = sums(6)
+    values, errors = jackknife(papers, np.array([weights], dtype=np.float64), KAPPA)
+
+    copies = [paper for paper, n in zip(papers, weights, strict=True) for _ in range(n)]
+    n = len(copies)
+    without = [KAPPA(sum(copies[:out] + copies[out + 1 :], np.zeros(12))) for out in range(n)]
+    expected = np.sqrt((n - 1) / n * sum((one - np.mean(without, axis=0)) ** 2 for one in without))
+    np.testing.assert_allclose(values[0], KAPPA(sum(copies, np.zeros(12))), atol=1e-12)
+    np.testing.assert_allclose(errors[0], expected, atol=1e-9)
+
+
+def test_the_jackknifes_error_of_a_mean_is_the_textbooks() -> None:
+    numbers = np.random.default_rng(0).normal(size=20)
+    columns = np.column_stack([numbers, np.ones(20)])
+    _, errors = jackknife(columns, np.ones((1, 20)), lambda totals: totals[..., :1] / totals[..., 1:])
+    assert math.isclose(errors[0, 0], stats.sem(numbers), rel_tol=1e-9)
+
+
+def interval(papers: np.ndarray, which: int, level: float = 0.95, resampling: Resampling = FEW) -> tuple[float, float]:
+    found = studentised(papers, KAPPA, resampling).interval(which, level)
+    assert found is not None
+    return found
+
+
+def test_studentised_intervals_are_those_of_a_loop() -> None:
+    papers = sums()
+    drawn = FEW.generator().multinomial(30, np.full(30, 1 / 30), size=FEW.n_draws).astype(np.float64)
+    values, errors = jackknife(papers, np.ones((1, 30)), KAPPA)
+    deviations = []
+    for weights in drawn:
+        value, error = jackknife(papers, weights[None], KAPPA)
+        deviations.append(((value - values) / error)[0])
+    for which in range(len(values[0])):
+        low, high = np.quantile(np.array(deviations)[:, which], [0.025, 0.975])
+        expected = (values[0, which] - high * errors[0, which], values[0, which] - low * errors[0, which])
+        np.testing.assert_allclose(interval(papers, which), expected)
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_one_another() -> None:
+    first = interval(sums(), -1)
+    assert interval(sums(), -1) == first
+    assert interval(sums(), -1, resampling=Resampling(seed=4, n_draws=400)) != first
+
+
+def test_the_order_of_raters_changes_nothing_but_the_sign_of_no_difference() -> None:
+    papers = sums()
+    swapped = np.concatenate([papers[:, [0, 2, 1, 3]], papers[:, 8:12], papers[:, 4:8]], axis=1)
+    for which in (-3, -2, -1):
+        np.testing.assert_allclose(interval(papers, which), interval(swapped, which), atol=1e-9)
+
+
+def test_papers_without_marks_leave_no_interval_and_none_is_invented() -> None:
+    one_paper_has_all = np.zeros((10, 12))
+    one_paper_has_all[:, [0, 4, 8]] = 50
+    one_paper_has_all[0, [3, 7, 11]] = 5
+    one_paper_has_all[0, [1, 5, 9]] = 2
+    found = studentised(one_paper_has_all, KAPPA, FEW)
+    assert found.values[0] > 0
+    assert found.interval(0, 0.95) is None
+    assert found.p_above(0, 0.0) is None
+    assert equivalence_at(found, -1, 0.1).p_value is None
+
+
+def test_equivalence_is_shown_where_the_interval_lies_within_the_margin() -> None:
+    found = studentised(sums(), KAPPA, FEW)
+    low, high = interval(sums(), -1, 0.9)
+    widest = max(abs(low), abs(high))
+    assert equivalence_at(found, -1, widest * 1.02).is_shown
+    assert not equivalence_at(found, -1, widest * 0.98).is_shown
+    p_values = [equivalence_at(found, -1, margin).p_value or 0.0 for margin in (0.01, 0.05, 0.1, 0.5)]
+    assert p_values == sorted(p_values, reverse=True)
+
+
+def test_the_hierarchical_bootstrap_is_that_of_a_loop() -> None:
+    found, n = pilot(12), 3_000
+    drawn = draw_hierarchically(found, KAPPA, Resampling(seed=1, n_draws=n))[:, -1]
+    generator = np.random.default_rng(2)
+    expected = []
+    for _ in range(n):
+        total = np.zeros(8)
+        for paper in generator.integers(0, 12, 12):
+            counts = found.counts[paper]
+            total += generator.multinomial(int(counts.sum()), counts / counts.sum())
+        expected.append(KAPPA(total @ found.columns)[-1])
+    assert abs(drawn.mean() - np.mean(expected)) < 4 * np.std(expected) * math.sqrt(2 / n)
+    assert abs(drawn.std() / np.std(expected) - 1) < 4 / math.sqrt(n)
+
+
+def test_the_bootstrap_over_sentences_knows_no_papers() -> None:
+    found = pilot(12)
+    whole = Patterns(counts=found.counts.sum(0, keepdims=True), columns=found.columns)
+    np.testing.assert_array_equal(draw_over_pairs(found, KAPPA, FEW), draw_over_pairs(whole, KAPPA, FEW))
+
+
+def test_a_percentile_interval_worked_by_hand() -> None:
+    found = percentile(np.arange(-10.0, 91.0), 0.9)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((-5.0, 85.0))
+    assert found.p_value == 2 * (1 + 11) / (1 + 101)
+    assert percentile(np.array([0.0, math.nan]), 0.9) is None
+
+
+def test_power_grows_with_papers_and_margin_and_falls_with_the_true_difference() -> None:
+    def chance(n: int = 60, margin: float = 0.08, difference: float = 0.0) -> float:
+        return chance_to_show(sums(), PAIRS, "kappa", n=n, margin=margin, difference=difference, seed=0)
+
+    assert chance(n=30) < chance(n=60) < chance(n=200)
+    assert chance(margin=0.05) < chance(margin=0.1)
+    assert chance(difference=0.04) < chance()
+    assert chance(difference=0.08) < 0.1, "at the margin it is the level of the test"
+
+
+def test_power_is_what_the_normal_distribution_says_for_many_papers() -> None:
+    n, margin = 400, 0.03
+    papers = sums()
+    _, errors = jackknife(papers, np.ones((1, 30)), KAPPA)
+    # The jackknife divides by n - 1, a study of n papers drawn from these by their number.
+    error = errors[0, -1] * math.sqrt(29 / n)
+    reach = margin / error - student_quantile(0.95, n - 1)
+    expected = 2 * stats.norm.cdf(reach) - 1
+    assert abs(chance_to_show(papers, PAIRS, "kappa", n=n, margin=margin, difference=0.0, seed=0) - expected) < 0.06
+
+
+def test_the_papers_that_are_needed_have_the_power() -> None:
+    found = power_of(sums(), PAIRS, "kappa", margin=0.06)
+    assert found.needed is not None
+    for n, is_enough in ((found.needed, True), (found.needed * 0.9, False)):
+        chance = chance_to_show(sums(), PAIRS, "kappa", n=int(n), margin=0.06, difference=0.0, seed=0)
+        assert (chance >= 0.8) is is_enough
+
+
+def test_a_difference_beyond_the_margin_needs_no_number_of_papers() -> None:
+    found = power_of(sums(model=0.4), PAIRS, "kappa", margin=0.05)
+    assert found.is_observed_beyond
+    assert found.needed_as_observed is None
+
+
+@pytest.mark.parametrize("n", [10, 30])
+def test_papers_that_are_all_alike_allow_no_estimate_of_power(n: int) -> None:
+    assert not power_of(np.repeat(sums(1), n, axis=0), PAIRS, "kappa", margin=0.05).is_defined
+
+
+def test_kappa_of_many_tables_is_that_of_each() -> None:
+    tables = np.random.default_rng(0).integers(0, 50, (3, 5, 4)).astype(np.float64)
+    assert np.array_equal(cohen_kappa(tables), [[cohen_kappa(one) for one in row] for row in tables])

@@ -1,0 +1,139 @@
+"""Every measure of agreement is what the well-kept libraries say, and undefined where they divide by 0."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
+
+from evidencebench.construction.people.agreement.distributions import (
+    clopper_pearson,
+    incomplete_beta,
+    student_quantile,
+)
+from evidencebench.construction.people.agreement.pair_measures import (
+    PAIR_MEASURES,
+    alpha_of_counts,
+    cohen_kappa,
+    exact_accuracy,
+    f1,
+    krippendorff_alpha,
+    spearman,
+)
+from examples import examples
+
+tables = st.tuples(*[st.integers(0, 60)] * 4).map(lambda cells: np.array(cells, dtype=np.float64))
+
+
+def answers_of(table: np.ndarray) -> tuple[list[int], list[int]]:
+    """Return what two raters say, from how often each combination occurs."""
+    pairs = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    both = [pair for pair, n in zip(pairs, table.astype(int), strict=True) for _ in range(n)]
+    return [one for one, _ in both], [other for _, other in both]
+
+
+@given(tables)
+@examples(300)
+def test_accuracy_f1_and_kappa_are_those_of_scikit_learn(table: np.ndarray) -> None:
+    assume(table.sum() > 0)
+    first, second = answers_of(table)
+    assert math.isclose(exact_accuracy(table), accuracy_score(first, second))
+    if any(first) or any(second):
+        assert math.isclose(f1(table), f1_score(first, second), abs_tol=1e-12)
+    else:
+        assert np.isnan(f1(table))
+    if len({*first, *second}) > 1:
+        assert math.isclose(cohen_kappa(table), cohen_kappa_score(first, second), abs_tol=1e-12)
+    else:
+        assert np.isnan(cohen_kappa(table))
+
+
+@given(tables)
+@examples(200)
+def test_the_correlation_is_that_of_scipy(table: np.ndarray) -> None:
+    assume(table.sum() > 1)
+    first, second = answers_of(table)
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        assert np.isnan(spearman(table))
+    else:
+        assert math.isclose(spearman(table), stats.spearmanr(first, second).statistic, abs_tol=1e-9)
+
+
+@given(st.lists(st.lists(st.sampled_from([0, 1, None]), min_size=3, max_size=3), min_size=2, max_size=30))
+@examples(200)
+def test_alpha_of_several_raters_is_that_of_krippendorffs_library(units: list[list[int | None]]) -> None:
+    krippendorff = pytest.importorskip("krippendorff", reason="needs krippendorff, of the extra test")
+    judged = [[one for one in unit if one is not None] for unit in units]
+    paired = [unit for unit in judged if len(unit) > 1]
+    assume(len({one for unit in paired for one in unit}) == 2)
+    counts = np.zeros(3)
+    for unit in paired:
+        m, u = len(unit), sum(unit)
+        counts += [u * (m - u) / (m - 1), m - u, u]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = krippendorff.alpha(
+            reliability_data=np.array([[np.nan if one is None else one for one in unit] for unit in units]).T,
+            level_of_measurement="nominal",
+        )
+    assert math.isclose(alpha_of_counts(counts), expected, abs_tol=1e-9)
+
+
+@given(tables)
+def test_alpha_of_two_is_one_less_the_share_of_disagreement_that_chance_gives(table: np.ndarray) -> None:
+    first, second = answers_of(table)
+    pooled = first + second
+    assume(0 < sum(pooled) < len(pooled))
+    n = len(pooled)
+    # Of all ordered pairs of two of the pooled values, those that differ.
+    expected = 2 * sum(pooled) * (n - sum(pooled)) / (n * (n - 1))
+    observed = np.mean(np.array(first) != np.array(second))
+    assert math.isclose(krippendorff_alpha(table), 1 - observed / expected, abs_tol=1e-12)
+
+
+@given(tables)
+def test_raters_change_places_without_a_change_and_agree_with_themselves(table: np.ndarray) -> None:
+    neither, second, first, both = table
+    for measure in PAIR_MEASURES.values():
+        np.testing.assert_allclose(measure(table), measure(np.array([neither, first, second, both])), atol=1e-12)
+        alike = measure(np.array([neither, 0.0, 0.0, both]))
+        if neither and both:
+            assert math.isclose(alike, 1.0)
+        else:
+            assert np.isnan(alike) or math.isclose(alike, 1.0)
+
+
+def test_the_figures_of_a_table_worked_by_hand() -> None:
+    # 100 sentences: 90 marked by neither, 2 by the second alone, 3 by the first alone, 5 by both.
+    table = np.array([90.0, 2.0, 3.0, 5.0])
+    assert exact_accuracy(table) == 0.95
+    assert f1(table) == 10 / 15
+    # By chance: .08 x .07 + .92 x .93 = .8612; (.95 - .8612) / (1 - .8612).
+    assert math.isclose(cohen_kappa(table), 0.0888 / 0.1388)
+    # Pooled: 15 marks of 200; by chance 2 x 15 x 185 / (200 x 199) differ.
+    assert math.isclose(krippendorff_alpha(table), 1 - 0.05 / (2 * 15 * 185 / (200 * 199)))
+    assert math.isclose(spearman(table), (90 * 5 - 2 * 3) / math.sqrt(92 * 8 * 93 * 7))
+
+
+@given(st.integers(0, 60), st.integers(1, 60), st.sampled_from([0.8, 0.9, 0.95, 0.99]))
+@examples(100)
+def test_exact_intervals_are_those_of_scipy(n_yes: int, n: int, level: float) -> None:
+    assume(n_yes <= n)
+    expected = stats.binomtest(n_yes, n).proportion_ci(level, method="exact")
+    np.testing.assert_allclose(clopper_pearson(n_yes, n, level), (expected.low, expected.high), atol=1e-9)
+
+
+@given(st.floats(0.001, 0.999), st.floats(0.6, 20_000))
+@examples(100)
+def test_the_quantiles_of_student_are_those_of_scipy(share: float, degrees: float) -> None:
+    assert math.isclose(student_quantile(share, degrees), stats.t.ppf(share, degrees), rel_tol=1e-6, abs_tol=1e-6)
+
+
+@given(st.floats(0, 1), st.floats(0.3, 400), st.floats(0.3, 400))
+@examples(100)
+def test_the_incomplete_beta_function_is_that_of_scipy(x: float, a: float, b: float) -> None:
+    assert math.isclose(incomplete_beta(x, a, b), stats.beta.cdf(x, a, b), rel_tol=1e-8, abs_tol=1e-10)
