@@ -1,0 +1,156 @@
+"""From a sample to a report by the command line: drawn, filled in by people in other tools, compared with the labels."""
+
+import csv
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from command_line import SAMPLE, Command
+from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation
+from evidencebench.construction.people.tasks import read_tasks
+
+DRAW = "agreement sample --data sample --papers 9 -o tasks.jsonl"
+
+
+def fill(name: str, chance: float, seed: int) -> None:
+    """Fill in the sheet as a person who finds each source with a chance, and marks few other sentences."""
+    tasks, drawn = read_tasks("tasks.jsonl"), random.Random(seed)
+    with Path("tasks.csv").open(encoding="utf-8-sig", newline="") as blank:
+        rows = list(csv.reader(blank))
+    for row in rows[1:]:
+        task = tasks.by_id[row[2]]
+        sources = SAMPLE[task.instance_id].labels.sources[task.aspect_id]
+        row[7] = "x" if drawn.random() < (chance if int(row[4]) in sources else 0.01) else "0"
+    with Path(name).open("w", encoding="utf-8", newline="") as filled:
+        csv.writer(filled).writerows(rows)
+
+
+def test_sheets_of_two_people_become_a_report(command: Command) -> None:
+    drawn = command(f"{DRAW} --for csv --for doccano --for label-studio")
+    assert drawn.out.splitlines()[:2] == ["tasks.jsonl", "tasks.csv"]
+    assert "9 tasks, a paper each, from 9 papers" in drawn.out
+    assert "691 sentences to judge; the labels mark" in drawn.out
+    fill("ada.csv", 0.9, 1)
+    fill("bo.csv", 0.9, 2)
+
+    report = "agreement report ada.csv bo.csv --tasks tasks.jsonl --data sample --draws 300 --margin 0.3"
+    found = command(f"{report} --disagreements differ.csv")
+    assert found.code == 0, found.err
+    assert all(len(line) <= 80 for line in found.out.splitlines())
+    for words in (
+        "9 tasks of 9 papers",
+        "ada - bo",
+        "ada - model",
+        "Krippendorff's alpha of all people",
+        "Equivalence within 30 points",
+        "Power: papers for a chance of 80 %",
+        "By kind of sentence",
+        "The margin of equivalence is 30 points (as given).",
+        "on which raters differ",
+    ):
+        assert words in found.out
+
+    fields = command(f"{report} --json").json
+    assert command(f"{report} --json").json == fields, "the same seed, the same figures"
+    assert [pair["sort"] for pair in fields["everything"]["pairs"]] == ["human-human", "human-model", "human-model"]
+    assert {one["measure"] for one in fields["everything"]["contrasts"]} == {
+        *("accuracy", "f1", "kappa", "alpha", "spearman")
+    }
+    with Path("differ.csv").open(encoding="utf-8", newline="") as table:
+        assert len(list(csv.DictReader(table))) == len(fields["disagreements"])
+    assert "exists; choose another name" in command(f"{report} --disagreements differ.csv").err
+    assert "the default; choose your own" in command(report.removesuffix(" --margin 0.3")).out
+    assert r"\begin{tabular}" in command(f"{report} --format latex").out
+
+
+def test_without_labels_people_are_compared_with_each_other(command: Command) -> None:
+    command(f"{DRAW} --for csv")
+    for name, seed in (("ada.csv", 1), ("bo.csv", 2), ("cy.csv", 3)):
+        fill(name, 0.9, seed)
+    report = "agreement report ada.csv bo.csv cy.csv --tasks tasks.jsonl --draws 200"
+    found = command(report)
+    assert found.code == 0, found.err
+    assert "human-model" not in found.out
+    assert "ada & bo - cy" in command(f"{report} --team {{ada & bo=ada,bo}}").out
+    alone = command("agreement report ada.csv --tasks tasks.jsonl")
+    assert (alone.code, "expected two raters to compare, got 1" in alone.err) == (2, True)
+
+
+def test_what_was_left_out_is_told_before_the_report(command: Command) -> None:
+    command(f"{DRAW} --for csv")
+    fill("ada.csv", 0.9, 1)
+    text = Path("ada.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("bo.csv").write_text("".join(text[:-1]), encoding="utf-8")
+    found = command("agreement report ada.csv bo.csv --tasks tasks.jsonl --draws 200")
+    assert found.err == "warning: bo.csv: tasks with rows missing: left out: 1\n"
+
+
+@pytest.mark.parametrize("sort", ["hypotheses", "aspects"])
+def test_ratings_have_exact_intervals(command: Command, sort: str) -> None:
+    command(f"{DRAW} --sort {sort} --for csv")
+    tasks = read_tasks("tasks.jsonl")
+    folder = AnnotationFolder(Path("people"), tasks)
+    names = [criterion.name for criterion in tasks.header.criteria]
+    for name, n_yes in (("Ada", 9), ("Bo", 8)):
+        for number, task in enumerate(tasks.tasks):
+            ratings = dict.fromkeys(names, number < n_yes)
+            folder.append(name, TaskAnnotation(task=task.id, ratings=ratings, is_done=True))
+    found = command("agreement report people --tasks tasks.jsonl")
+    assert found.code == 0, found.err
+    assert f"{names[0]}  Ada       9 of 9  100.0 [66.4, 100.0]" in " ".join(found.out.split("\n")) or "9 of 9" in found.out
+    fields = command("agreement report people --tasks tasks.jsonl --json").json
+    assert [(one["rater"], one["n_yes"], one["n"]) for one in fields["shares"][:3]] == [
+        ("Ada", 9, 9),
+        ("Bo", 8, 9),
+        ("majority", 8, 9),
+    ]
+    assert round(fields["shares"][0]["low"], 3) == 0.664
+    assert "expected tasks of the sort 'sentences'" in command(
+        "agreement report people --tasks tasks.jsonl --data sample"
+    ).err
+
+
+def spoil_tasks() -> None:
+    Path("tasks.jsonl").write_text("{}")
+
+
+def spoil_nothing() -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("spoil", "arguments", "words"),
+    [
+        (spoil_tasks, "agreement report ada.csv --tasks tasks.jsonl", "tasks.jsonl: line 1: expected the header"),
+        (spoil_nothing, "agreement report nothing --tasks tasks.jsonl", "nothing: cannot be read"),
+        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --data own.py", "own.py"),
+        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --team x", "expected NAME=MEMBER,MEMBER"),
+        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --margin 0", "margin"),
+        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --team a=b --team a=c", "each team once"),
+        (spoil_nothing, DRAW, "tasks.jsonl: exists"),
+        (spoil_nothing, f"{DRAW} --overwrite --papers 99", "expected 99 papers with the text of an aspect, got 9"),
+        (spoil_nothing, "agreement sample --data sample -o -", "expected a file"),
+    ],
+)
+def test_bad_input_is_told(command: Command, spoil: Callable[[], None], arguments: str, words: str) -> None:
+    command(f"{DRAW} --for csv")
+    fill("ada.csv", 0.9, 1)
+    spoil()
+    found = command(arguments)
+    assert found.code == 2
+    assert words in found.err
+    assert "Traceback" not in found.err
+
+
+def test_the_tasks_of_a_sample_as_json(command: Command) -> None:
+    found = command(f"{DRAW} --seed 5 --json").json
+    assert (found["files"], found["n_tasks"], found["n_sentences"]) == (["tasks.jsonl"], 9, 691)
+    kept = Path("tasks.jsonl").read_bytes()
+    assert command(f"{DRAW} --seed 5 --overwrite").code == 0
+    assert Path("tasks.jsonl").read_bytes() == kept
+    header = json.loads(kept.splitlines()[0])
+    assert (header["sort"], header["seed"]) == ("sentences", 5)
+    assert b"sources" not in kept
