@@ -1,4 +1,4 @@
-"""From a sample to a report by the command line: drawn, filled in by people in other tools, compared with the labels."""
+"""From a sample to a report by the command line: drawn, filled in by people elsewhere, compared with the labels."""
 
 import csv
 import json
@@ -74,7 +74,8 @@ def test_without_labels_people_are_compared_with_each_other(command: Command) ->
     found = command(report)
     assert found.code == 0, found.err
     assert "human-model" not in found.out
-    assert "ada & bo - cy" in command(f"{report} --team {{ada & bo=ada,bo}}").out
+    fields = command(f"{report} --team {{ada & bo=ada,bo}} --json").json
+    assert [(pair["first"], pair["second"]) for pair in fields["everything"]["pairs"]] == [("ada & bo", "cy")]
     alone = command("agreement report ada.csv --tasks tasks.jsonl")
     assert (alone.code, "expected two raters to compare, got 1" in alone.err) == (2, True)
 
@@ -100,7 +101,9 @@ def test_ratings_have_exact_intervals(command: Command, sort: str) -> None:
             folder.append(name, TaskAnnotation(task=task.id, ratings=ratings, is_done=True))
     found = command("agreement report people --tasks tasks.jsonl")
     assert found.code == 0, found.err
-    assert f"{names[0]}  Ada       9 of 9  100.0 [66.4, 100.0]" in " ".join(found.out.split("\n")) or "9 of 9" in found.out
+    assert (
+        f"{names[0]}  Ada       9 of 9  100.0 [66.4, 100.0]" in " ".join(found.out.split("\n")) or "9 of 9" in found.out
+    )
     fields = command("agreement report people --tasks tasks.jsonl --json").json
     assert [(one["rater"], one["n_yes"], one["n"]) for one in fields["shares"][:3]] == [
         ("Ada", 9, 9),
@@ -108,9 +111,10 @@ def test_ratings_have_exact_intervals(command: Command, sort: str) -> None:
         ("majority", 8, 9),
     ]
     assert round(fields["shares"][0]["low"], 3) == 0.664
-    assert "expected tasks of the sort 'sentences'" in command(
-        "agreement report people --tasks tasks.jsonl --data sample"
-    ).err
+    assert (
+        "expected tasks of the sort 'sentences'"
+        in command("agreement report people --tasks tasks.jsonl --data sample").err
+    )
 
 
 def spoil_tasks() -> None:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evidencebench.construction.people.agreement.comparison import PairStatistic, equivalence_at
-from evidencebench.construction.people.agreement.distributions import student_quantile
 from evidencebench.construction.people.agreement.marks import PairSort
 from evidencebench.construction.people.agreement.pair_measures import cohen_kappa
 from evidencebench.construction.people.agreement.plain_bootstraps import (
@@ -19,7 +18,7 @@ from evidencebench.construction.people.agreement.plain_bootstraps import (
     draw_over_pairs,
     percentile,
 )
-from evidencebench.construction.people.agreement.power import chance_to_show, power_of
+from evidencebench.construction.people.agreement.power import chance_to_show, power_of, student_quantile
 from evidencebench.construction.people.agreement.studentised import jackknife, studentised
 from evidencebench.scoring.resampling import Resampling
 from examples import examples

@@ -3,6 +3,5 @@
 Read `marks` (who marked which sentence) and `pair_measures` (kappa, F1 and others from counts); `studentised`
 (intervals over papers) and `plain_bootstraps` (two that others report); `comparison` (people with each other against
 people with the model: difference, equivalence), `power` (how many papers are needed) and `disagreements`;
-`mark_report` puts these together. `ratings` is the report where hypotheses or aspects were rated; `distributions` has
-the quantiles that it and `power` need.
+`mark_report` puts these together. `ratings` is the report where hypotheses or aspects were rated.
 """

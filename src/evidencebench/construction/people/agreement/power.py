@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
 from evidencebench.construction.people.agreement.comparison import EQUIVALENCE_ALPHA, PairStatistic
-from evidencebench.construction.people.agreement.distributions import student_quantile
 from evidencebench.construction.people.agreement.marks import PairSort
 from evidencebench.construction.people.agreement.studentised import jackknife
 from evidencebench.scoring.resampling import Floats
@@ -102,3 +102,21 @@ def chance_to_show(
     moved = values[:, -1] - statistic(sums.sum(0))[-1] + difference
     reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
     return float((np.abs(moved) + reach < margin).mean())  # false where it is NaN
+
+
+def student_quantile(share: float, degrees: int) -> float:
+    """Return the quantile of Student's t, to within 0.001 from 9 degrees of freedom on [1]_.
+
+    References
+    ----------
+    .. [1] Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), 26.7.5.
+    """
+    z = NormalDist().inv_cdf(share)
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return float(sum(term / degrees**power for power, term in enumerate(terms)))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidencebench.construction.people.agreement.distributions import clopper_pearson
 from evidencebench.construction.people.annotations import Annotations
 from evidencebench.construction.people.tasks import TasksFile
 from evidencebench.errors import UndefinedScoreError
+from evidencebench.scoring.proportions import proportion
 
 MAJORITY = "majority"
 
@@ -62,5 +62,5 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
 
 
 def _share(criterion: str, rater: str, given: Sequence[bool], level: float) -> RatedShare:
-    low, high = clopper_pearson(sum(given), len(given), level)
-    return RatedShare(criterion=criterion, rater=rater, n_yes=sum(given), n=len(given), low=low, high=high)
+    found = proportion(sum(given), len(given), level)
+    return RatedShare(criterion=criterion, rater=rater, n_yes=found.k, n=found.n, low=found.low, high=found.high)
