@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from evidencebench.cli.output import print_prose, print_table
-from evidencebench.construction.people.agreement.comparison import Agreement, Comparison, Contrast
+from evidencebench.construction.people.agreement.comparison import Agreement, Contrast, RaterComparison
 from evidencebench.construction.people.agreement.mark_report import MarkReport
 from evidencebench.construction.people.agreement.pair_measures import LABELS
 from evidencebench.construction.people.agreement.plain_bootstraps import PlainInterval
@@ -94,7 +94,7 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     yield _kinds_table(report)
 
 
-def _pairs_table(found: Comparison, title: str) -> Table:
+def _pairs_table(found: RaterComparison, title: str) -> Table:
     rows: list[list[Cell]] = [
         [f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS)]
         for pair in found.pairs

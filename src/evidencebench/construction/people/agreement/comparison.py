@@ -82,7 +82,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class RaterComparison:
     """All pairs; Krippendorff's alpha of all people, and with the model; and the contrasts, none without a model."""
 
     pairs: tuple[RaterPair, ...]
@@ -127,7 +127,7 @@ class PairStatistic:
         return np.concatenate([*found, alphas], axis=-1)
 
 
-def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Comparison:
+def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> RaterComparison:
     """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
     sums, statistic = sums_of(marks)
     drawn = studentised(sums, statistic, resampling)
@@ -136,7 +136,7 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Compa
     n_values = len(PAIR_MEASURES) * statistic.n_of_measure
     alphas = [agreement_at(drawn, n_values + number, resampling.level) for number in range(statistic.n_alphas)]
     has_contrast = n_people > 1 and marks.model is not None
-    return Comparison(
+    return RaterComparison(
         pairs=tuple(pairs),
         alpha_people=alphas[0],
         alpha_all=alphas[1],

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evidencebench.construction.people.agreement.comparison import Comparison, compare_raters, sums_of
+from evidencebench.construction.people.agreement.comparison import RaterComparison, compare_raters, sums_of
 from evidencebench.construction.people.agreement.disagreements import Disagreement, disagreements_in
 from evidencebench.construction.people.agreement.marks import Marks
 from evidencebench.construction.people.agreement.power import Power, power_of
@@ -32,8 +32,8 @@ class MarkReport:
     n_papers: int
     margin: float
     raters: tuple[RaterCount, ...]
-    everything: Comparison
-    by_kind: dict[str, Comparison]  # abstract, heading, body: those that the papers have
+    everything: RaterComparison
+    by_kind: dict[str, RaterComparison]  # abstract, heading, body: those that the papers have
     power: tuple[Power, ...]  # none without a model, or with one annotator
     disagreements: tuple[Disagreement, ...]
 
