@@ -1,12 +1,49 @@
 """Passages about one paper are found in reviews; every other passage is dropped with a reason."""
 
-from citing_reviews import cite, review
+import html
+import re
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citing_reviews import CC_BY, TWELVE, cite, reference, review
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.harvest.drafts import HarvestRules, harvest_review
+from evidencebench.construction.harvest.drafts import (
+    CITED_AGAIN,
+    METHODS,
+    MOST_CONTEXT,
+    NO_ID,
+    OWN_VOICE,
+    PART_OF_SENTENCE,
+    POINTS_BACK,
+    REVIEW_LICENCE,
+    SEVERAL_PAPERS,
+    UNRESOLVED,
+    HarvestRules,
+    harvest_review,
+)
+from evidencebench.construction.harvest.licences import licence_named
+from evidencebench.errors import UnreadableError
+from examples import examples
 
 
-def drafts(*paragraphs: str) -> tuple[Draft, ...]:
-    return harvest_review(review(*paragraphs), file="review.xml", rules=HarvestRules()).drafts
+def drafts(*paragraphs: str, references: Iterable[str] = TWELVE, title: str = "Trials", more: str = "") -> list[Draft]:
+    content = review(*paragraphs, references=references, title=title, more=more)
+    return list(harvest_review(content, file="review.xml", rules=HarvestRules()).drafts)
+
+
+def told(*paragraphs: str, references: Iterable[str] = TWELVE) -> list[tuple[str, str]]:
+    """Return reference and reason of each passage."""
+    found = drafts(*paragraphs, references=references)
+    return [(draft.passage.reference, draft.dropped) for draft in found if draft.passage]
+
+
+def named(mark: str, references: Iterable[str] = TWELVE) -> str:
+    """Return the numbers of the references that a mark names."""
+    ((found, _),) = told(f"Tea lowers pressure {mark}.", references=references)
+    return found.replace("B", "")
 
 
 def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
@@ -19,3 +56,343 @@ def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
     assert (draft.id, draft.review_id, draft.paper_id) == ("review.xml:B7:1", "pmc_77", "pubmed_1007")
     assert (draft.passage.marks, draft.passage.reference, draft.passage.section) == (("7",), "B7", ("Trials",))
     assert not draft.dropped
+
+
+# Marks.
+
+
+@pytest.mark.parametrize(
+    ("mark", "numbers"),
+    [
+        (f"[{cite(3)}]", "3"),
+        (f"[{cite(3)}, {cite(5)},{cite(9)}]", "3 5 9"),
+        (f"[{cite(3)}-{cite(7)}]", "3 4 5 6 7"),
+        (f"[{cite(3)}\u2013{cite(5)}, {cite(8)}]", "3 4 5 8"),
+        (f"[{cite(1)}, {cite(3)} &#x2013; {cite(5)}]", "1 3 4 5"),
+        (f"<sup>{cite(3)}</sup>", "3"),
+        (f"<sup>{cite(3)}\u2013{cite(5)}</sup>", "3 4 5"),
+        (f"<sup>{cite(3)}</sup>\u2013<sup>{cite(5)}</sup>", "3 4 5"),
+        (f"[{cite(3)}]-[{cite(5)}]", "3 5"),  # brackets that are closed make two marks
+        (cite(3, 5, 9, text="[3,5,9]"), "3 5 9"),
+        (cite(3, 4, 5, text="3\u20135"), "3 4 5"),
+        (cite(3, text="[3-5]"), "3 4 5"),  # the link leads to the first only
+        (cite(4, text="4 5"), "4 5"),
+        (f"{cite(3)}{cite(4, text='')}\u2013{cite(5)}", "3 4 5"),  # an empty link within the range
+        (cite(7, text="\u25b6"), "7"),
+        (cite(7, text="Author7 et al. 2007"), "7"),
+        (f"(Author7 et al. {cite(7, text='2007')}; Author8 {cite(8, text='2008')})", "7 8"),
+        ('<xref ref-type="ref" rid="B7">7</xref>', "7"),
+        ('<xref rid="B7">7</xref>', "7"),
+        ('<xref ref-type="bibr">7</xref>', "7"),
+    ],
+)
+def test_marks_name_their_references(mark: str, numbers: str) -> None:
+    assert named(mark) == numbers
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '<xref ref-type="bibr" rid="B99">7</xref>',  # leads nowhere
+        '<xref ref-type="bibr">Kim</xref>',
+        cite(7, text="9"),  # the number is another reference's
+        f"[{cite(7)}\u2013{cite(3)}]",
+        f"[{cite(3)}, 5]",  # a number beside a link
+        "(Smith et al., 2004)",  # in no list
+    ],
+)
+def test_a_mark_that_may_name_anything_is_not_resolved(mark: str) -> None:
+    assert UNRESOLVED in [reason for _, reason in told(f"Tea lowers pressure {mark}.")]
+
+
+def test_places_in_a_list_without_labels_prove_nothing_against_a_link() -> None:
+    unlabelled = [reference(number, label="") for number in range(2, 13)]
+    assert named(cite(7), unlabelled) == "7"
+    assert named(f"[{cite(3)}-{cite(5)}]", unlabelled) == "3 4 5"
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.integers(0, 6)), min_size=1, max_size=6),
+    st.sampled_from(["-", "\u2013", " \u2212 "]),
+    st.sampled_from(["one link", "links"]),
+)
+@examples(100)
+def test_ranges_and_groups_are_those_of_a_brute_force_expansion(
+    ranges: list[tuple[int, int]], dash: str, form: str
+) -> None:
+    spans = [(low, min(40, low + width)) for low, width in ranges]
+    expected = dict.fromkeys(number for low, high in spans for number in range(low, high + 1))
+    shown = [f"{low}{dash}{high}" if low < high else f"{low}" for low, high in spans]
+    if form == "one link":
+        mark = f"[{cite(*expected, text=', '.join(shown))}]"
+    else:
+        links = [cite(low) + (f"{dash}{cite(high)}" if low < high else "") for low, high in spans]
+        mark = f"[{', '.join(links)}]"
+    assert named(mark, map(reference, range(1, 41))) == " ".join(map(str, expected))
+
+
+def test_marks_in_headings_tables_and_captions_are_no_passages() -> None:
+    rows = f"<table><tr><td>{cite(3)}</td></tr></table>"
+    table = f"<table-wrap><caption><p>Cups [{cite(2)}].</p></caption>{rows}</table-wrap>"
+    figure = f"<fig><caption><p>A cup [{cite(4)}].</p></caption></fig>"
+    inner = f"<sec><title>Cups [{cite(5)}]</title><p>Tea helps [{cite(6)}].{table}{figure}</p></sec>"
+    found = harvest_review(review(more=inner), file="review.xml", rules=HarvestRules())
+    assert [draft.passage.reference for draft in found.drafts if draft.passage] == ["B6"]
+    assert found.n_marks_elsewhere == 4
+
+
+def test_a_table_within_a_sentence_does_not_cite_for_it() -> None:
+    table = f"<table-wrap><table><tr><td>{cite(3)}</td></tr></table></table-wrap>"
+    assert told(f"Tea lowers {table} pressure [{cite(6)}].") == [("B6", "")]
+
+
+def test_plain_numbers_are_marks_where_most_of_the_list_is_named_so() -> None:
+    rest = "".join(f" Fact {number} holds [{number}]." for number in range(3, 13))
+    assert told(f"Tea helps [1,2].{rest}")[:2] == [("B1 B2", SEVERAL_PAPERS), ("B3", "")]
+    assert told("The interval was wide [3].") == []
+
+
+def test_authors_and_years_are_marks_where_the_list_has_exactly_one_of_them() -> None:
+    listed = [
+        reference(1, surname="Smith", year="2004"),
+        reference(2, surname="Jones", year="2004a"),
+        reference(3, surname="Jones", year="2004b"),
+        reference(4, surname="O'Neill", year="2010"),
+    ]
+    for mark, number in [
+        ("(Smith et al., 2004)", "1"),
+        ("(Smith and Brown 2004)", "1"),
+        ("(Jones, 2004b)", "3"),
+        ("(O'Neill, 2010)", "4"),
+    ]:
+        assert named(mark, listed) == number
+    assert told("Jones et al. (2004) found that tea helps.", references=listed) == [("", UNRESOLVED)]
+    assert told("Tea was drunk between March and May 2004 (June 2004).", references=listed) == []
+
+
+# Which sentences.
+
+
+def summaries(*paragraphs: str) -> list[str]:
+    return [draft.summary for draft in drafts(*paragraphs) if not draft.dropped]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "summary"),
+    [
+        (f"Tea is old. Tea helps.<sup>{cite(7)}</sup> Cups are round.", "Tea helps.[7]"),
+        (f"Tea is old. Tea helps. [{cite(7)}] Cups are round.", "Tea helps. [7]"),
+        (f"Tea is old. Tea helps. ({cite(7, text='Kim 2007')}) Cups are round.", "Tea helps."),
+        (f"Tea helps [{cite(7)}]. It lowers pressure [{cite(7)}].", "Tea helps [7]. It lowers pressure [7]."),
+        (
+            f"Author7 et al. gave tea to adults. They found no harm [{cite(7)}].",
+            "Author7 et al. gave tea to adults. They found no harm [7].",
+        ),
+        (
+            f"Kim et al. [{cite(7)}] gave tea to adults. They found no harm. Cups are round.",
+            "Kim et al. [7] gave tea to adults. They found no harm.",
+        ),
+        (
+            f"One trial [{cite(7)}] gave tea. In that trial, pressure fell. The authors saw no harm. Tea helps.",
+            "One trial [7] gave tea. In that trial, pressure fell. The authors saw no harm.",
+        ),
+        (
+            f"One trial [{cite(7)}] gave tea. Pressure fell. Harm was rare [{cite(7)}].",
+            "One trial [7] gave tea. Pressure fell. Harm was rare [7].",
+        ),
+        (f"One trial [{cite(7)}] gave tea. In contrast, other studies saw harm.", "One trial [7] gave tea."),
+        (f"Tea helps [{cite(7)}]. The authors are many.</p><p>They found it.", "Tea helps [7]."),
+    ],
+)
+def test_a_passage_is_the_sentences_that_speak_of_the_paper(paragraph: str, summary: str) -> None:
+    assert summaries(paragraph) == [summary]
+
+
+def test_a_passage_ends_where_another_paper_is_cited() -> None:
+    found = told(f"Kim et al. [{cite(7)}] gave tea. Others [{cite(8)}] gave water. They found no harm [{cite(9)}].")
+    assert found == [("B7", ""), ("B8", ""), ("B9", POINTS_BACK)]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "reason"),
+    [
+        (f"Tea helps [{cite(3)}, {cite(5)}].", SEVERAL_PAPERS),
+        (f"Tea helps [{cite(3)}], and water does [{cite(5)}].", SEVERAL_PAPERS),
+        (f"We gave tea as before [{cite(7)}].", OWN_VOICE),
+        (f"Cups are round. These results are consistent with a trial of tea [{cite(7)}].", OWN_VOICE),
+        (f"The cup in this trial is well known [{cite(7)}].", OWN_VOICE),
+        (f"Tea is old. This may be why it helps [{cite(7)}].", POINTS_BACK),
+        (f"Tea is hot [{cite(7)}], so that people who like cold cups do not drink it.", PART_OF_SENTENCE),
+    ],
+)
+def test_passages_that_are_about_no_single_paper_are_dropped_with_the_reason(paragraph: str, reason: str) -> None:
+    assert [reason for _, reason in told(paragraph)] == [reason]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"We have previously shown that tea helps [{cite(7)}].",
+        f"It has been shown that tea helps [{cite(7)}].",
+        f"In the trial of Kim and Lee [{cite(7)}], tea lowered the pressure of people of all ages.",
+    ],
+)
+def test_passages_that_only_look_like_these_are_kept(sentence: str) -> None:
+    assert told(f"Tea is old. {sentence}") == [("B7", "")]
+
+
+def test_a_paper_that_is_cited_again_in_its_section_is_dropped_there() -> None:
+    elsewhere = f"<sec><title>Cups</title><p>Tea was cheap [{cite(7)}].</p></sec>"
+    found = drafts(f"Tea helps [{cite(7)}]. Cups are round.", f"Tea is hot [{cite(7)}, {cite(8)}].", more=elsewhere)
+    assert [draft.dropped for draft in found] == [CITED_AGAIN, SEVERAL_PAPERS, ""]
+
+
+def test_passages_in_a_methods_section_are_dropped() -> None:
+    (draft,) = drafts(f"Tea was scored by a scale [{cite(7)}].", title="2. Materials and Methods")
+    assert draft.dropped == METHODS
+
+
+def test_a_reference_without_an_id_or_with_those_of_several_papers_is_dropped() -> None:
+    several = "".join(f'<pub-id pub-id-type="pmid">{number}</pub-id>' for number in (5, 6))
+    references = [reference(1, ids=""), reference(2, ids=several)]
+    found = told(f"Tea helps [{cite(1)}].", f"Tea is hot [{cite(2)}].", references=references)
+    assert found == [("B1", NO_ID), ("B2", SEVERAL_PAPERS)]
+
+
+@pytest.mark.parametrize(
+    ("ids", "paper_id"),
+    [
+        ('<pub-id pub-id-type="doi">10.1186/TEA</pub-id><pub-id pub-id-type="pmcid">PMC5</pub-id>', "pmc_5"),
+        ('<pub-id pub-id-type="pmc">5</pub-id>', "pmc_5"),
+        ('<ext-link xlink:href="https://doi.org/10.1186/Tea">x</ext-link>', "doi_10.1186/tea"),
+        ('<ext-link xlink:href="https://pubmed.ncbi.nlm.nih.gov/5/">x</ext-link>', "pubmed_5"),
+        ('<uri>12345</uri><pub-id pub-id-type="publisher-id">12</pub-id>', ""),
+        ('<pub-id pub-id-type="doi">none</pub-id>', ""),
+    ],
+)
+def test_ids_of_references_are_read_in_any_spelling(ids: str, paper_id: str) -> None:
+    (draft,) = drafts(f"Tea helps [{cite(1)}].", references=[reference(1, ids=ids)])
+    assert draft.paper_id == paper_id
+
+
+def test_the_context_is_the_paragraphs_around_with_the_passage_whole() -> None:
+    long = "Cups are round. " * 1000
+    (draft,) = drafts("Tea is old.", f"{long}Tea helps [{cite(7)}]. {long}", "Cups are blue.")
+    assert draft.summary in draft.context
+    assert len(draft.context) <= MOST_CONTEXT
+    (draft,) = drafts("Tea is old.", f"Tea helps [{cite(7)}].", "Cups are blue.", "Far away.")
+    assert draft.context == "Tea is old.\n\nTea helps [7].\n\nCups are blue."
+
+
+# Laws.
+
+SENTENCES = (
+    "Tea is old.",
+    "They found no harm.",
+    "We gave tea.",
+    "In that trial, 5 &lt; 7 people slept.",
+    "Kim et al. {} gave tea to all.",
+    "One trial gave tea {}.",
+    "Tea helps.{}",
+    "This may be so {}.",
+    "Tea {} and <italic>water</italic> {} help people of all ages.",
+)
+
+
+@st.composite
+def paragraphs(draw: st.DrawFn) -> str:
+    def mark(_: re.Match[str]) -> str:
+        numbers = draw(st.lists(st.integers(1, 12), min_size=1, max_size=2, unique=True))
+        inner = draw(st.sampled_from([", ", "\u2013"])).join(map(cite, numbers))
+        return draw(st.sampled_from(["[{}]", "<sup>{}</sup>", "({})"])).format(inner)
+
+    chosen = draw(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=8))
+    return " ".join(re.sub(r"\{\}", mark, sentence) for sentence in chosen)
+
+
+def letters(text: str) -> str:
+    return re.sub(r"[\W_]", "", text)
+
+
+@given(st.lists(paragraphs(), min_size=1, max_size=3))
+@examples(200)
+def test_every_passage_stands_at_its_place_and_no_kept_one_cites_two_papers(texts: list[str]) -> None:
+    content = review(*texts)
+    source = content.decode()
+    found = harvest_review(content, file="review.xml", rules=HarvestRules()).drafts
+    n_links = 0
+    for draft in found:
+        assert draft.passage is not None
+        place = source[draft.passage.start : draft.passage.stop]
+        assert letters(html.unescape(re.sub("<[^>]*>", "", place))) == letters(draft.summary)
+        cited = dict.fromkeys(re.findall(r'rid="(\w+)"', place))
+        n_links += place.count("<xref")
+        if not draft.dropped:
+            assert list(cited) == [draft.passage.reference]
+    assert n_links == source.count("<xref"), "each mark is in exactly one passage"
+    assert len({draft.id for draft in found}) == len(found)
+    places = [draft.passage.start for draft in found if draft.passage]
+    assert places == sorted(places)
+
+
+# Licences and whole reviews.
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("http://creativecommons.org/licenses/by/2.0", "cc-by"),
+        ("https://creativecommons.org/licences/by-nc-sa/3.0/igo", "cc-by-nc-sa"),
+        ("creativeCommonsBy-nc-nd", "cc-by-nc-nd"),
+        ("CC BY-NC-ND 4.0", "cc-by-nc-nd"),
+        ("cc by-nc", "cc-by-nc"),
+        ("under the Creative Commons Attribution-NonCommercial-NoDerivs License", "cc-by-nc-nd"),
+        ("Creative Commons Attribution Share Alike licence", "cc-by-sa"),
+        ("Creative Commons Attribution License, which permits unrestricted use", "cc-by"),
+        ("https://creativecommons.org/publicdomain/zero/1.0/", "cc0"),
+        ("This article lies in the public domain.", "public-domain"),
+        ("open-access", "unknown"),
+        ("All rights reserved.", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_licences_have_one_spelling(text: str, licence: str) -> None:
+    assert licence_named(text) == licence
+
+
+@pytest.mark.parametrize(
+    ("licence", "reason"),
+    [
+        (CC_BY, ""),
+        ('<license license-type="CC BY-ND"/>', REVIEW_LICENCE),
+        ("<copyright-statement>All rights reserved</copyright-statement>", REVIEW_LICENCE),
+        (
+            "<license><p>See <ext-link xlink:href='http://creativecommons.org/licenses/by-nc/4.0'>it</ext-link></p></license>",
+            "",
+        ),
+        # The data are under CC0, the article is not.
+        (
+            "<license xlink:href='http://creativecommons.org/licenses/by-nc-nd/4.0'><p>CC0 for the data.</p></license>",
+            REVIEW_LICENCE,
+        ),
+    ],
+)
+def test_a_review_whose_licence_does_not_allow_it_is_not_quoted(licence: str, reason: str) -> None:
+    content = review(f"Tea helps [{cite(7)}].", licence=licence)
+    (draft,) = harvest_review(content, file="review.xml", rules=HarvestRules()).drafts
+    assert draft.dropped == reason
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "line 1, column 1: expected well-formed XML"),
+        (review(), "review.xml: JATS XML: expected a paper with its body"),
+        (review("Tea helps.", references=()), "review.xml: expected a review with a list of references, got none"),
+        (b"<?xml version='1.0'?><TEI><text/></TEI>", "expected one review in JATS XML, got 0 articles in <tei>"),
+        (review("Tea").replace(b"</back>", b""), "review.xml: line 1, column .*: expected well-formed XML"),
+    ],
+)
+def test_a_file_that_is_no_review_is_refused(content: bytes, message: str) -> None:
+    with pytest.raises(UnreadableError, match=message):
+        harvest_review(content, file="review.xml", rules=HarvestRules())

@@ -1,5 +1,6 @@
 """A review's file becomes drafts: one for each passage, dropped where it speaks of no single paper that can be had."""
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -49,6 +50,11 @@ REASONS = (
     PAPER_LICENCE,
 )
 """Why a passage is dropped: the first that holds, in this order."""
+
+_METHODS = re.compile(
+    r"\b(?:methods?|methodology|statistic(?:s|al)|procedures?|participants|study design|data collection|measurements|"
+    r"protocol)\b"
+)
 
 MOST_BEHIND = 5
 """The most words that may follow a mark in its sentence, unless it stands behind whom it cites."""
@@ -131,14 +137,15 @@ class _Harvest:
     def _draft(self, passage: Passage, draft_id: str, reason: str) -> Draft:
         first, last = self._review.spans[passage.first], self._review.spans[passage.last]
         ids, file = self._ids_and_file(passage)
+        summary = " ".join(self._review.sentences[passage.first : passage.last + 1])
         return Draft(
             id=draft_id,
             review_id=self._id,
             paper_id=paper_id_of(ids),
             paper_file=file,
             paper_ids=ids,
-            summary=self._summary(passage),
-            context="" if reason else self._context(passage),
+            summary=summary,
+            context="" if reason else self._context(passage, summary),
             passage=CitedPassage(
                 review_file=self._review.name,
                 start=first.start,
@@ -215,18 +222,15 @@ class _Harvest:
     def _section(self, passage: Passage) -> tuple[str, ...]:
         return self._review.places[passage.first].section
 
-    def _summary(self, passage: Passage) -> str:
-        return " ".join(self._review.sentences[passage.first : passage.last + 1])
-
-    def _context(self, passage: Passage) -> str:
-        """Return the passage's paragraph, and its neighbours as far as there is room."""
-        at = self._review.places[passage.first].paragraph
-        own = self._paragraphs[at][:MOST_CONTEXT]
-        room = (MOST_CONTEXT - len(own)) // 2
-        before, after = self._paragraphs.get(at - 1, ""), self._paragraphs.get(at + 1, "")
-        return "\n\n".join(
-            filter(None, (before[len(before) - room :] if room < len(before) else before, own, after[:room]))
-        )
+    def _context(self, passage: Passage, summary: str) -> str:
+        """Return the paragraph before, the passage's own and the one behind, on both sides as far as there is room."""
+        paragraph = self._review.places[passage.first].paragraph
+        own = self._paragraphs[paragraph]
+        at = own.index(summary)
+        before = "\n\n".join([*filter(None, [self._paragraphs.get(paragraph - 1)]), own[:at]])
+        behind = "\n\n".join([own[at + len(summary) :], *filter(None, [self._paragraphs.get(paragraph + 1)])])
+        room = max(0, MOST_CONTEXT - len(summary)) // 2
+        return before[max(0, len(before) - room) :] + summary + behind[:room]
 
 
 def _paragraph_texts(review: Paper) -> Mapping[int, str]:
@@ -236,17 +240,5 @@ def _paragraph_texts(review: Paper) -> Mapping[int, str]:
     return {number: " ".join(one[2] for one in members) for number, members in groupby(body, key=lambda one: one[0])}
 
 
-_METHODS = (
-    "method",
-    "statistic",
-    "procedure",
-    "participants",
-    "study design",
-    "data collection",
-    "measurements",
-    "protocol",
-)
-
-
 def _is_methods(title: str) -> bool:
-    return any(word in plain_title(title) for word in _METHODS)
+    return _METHODS.search(plain_title(title)) is not None

@@ -135,9 +135,9 @@ def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:
     named = tuple(one for one in numbered if one is not None)
     if not named or len(named) < len(numbered):
         return linked
-    if set(linked) <= set(named):
-        return named
-    return () if listed.is_labelled else linked  # places in a list without labels prove nothing against a link
+    if not listed.is_labelled and not set(linked) & set(named):
+        return linked  # places in a list without labels prove nothing against a link
+    return named if set(linked) <= set(named) else ()
 
 
 def _filled(first: CitationMark, last: CitationMark, listed: ReferenceList) -> CitationMark | None:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from evidencebench.construction.harvest.drafts import NOT_AT_HAND, PAPER_LICENCE
 from evidencebench.construction.harvest.harvest import DraftCount, HarvestReport, make_folder, settings_of
 from evidencebench.construction.harvest.paper_names import normal_ids, paper_id_of
 from evidencebench.construction.harvest.papers_at_hand import PaperAtHand
+from evidencebench.construction.steps.checks import has_words
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.papers.paper_ids import public_id
 from evidencebench.storage.reading import BROKEN_JSON, file_sha256
@@ -30,7 +30,6 @@ NO_WORDS = "no words"
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = frozenset({".jsonl", ".ndjson"})
-_WORD = re.compile(r"[^\W\d_]{2}")
 
 _Row = tuple[int, Mapping[str, str]]  # its line, and its cells by column
 
@@ -164,7 +163,7 @@ def _paper(where: str, named: str, rules: HarvestRules) -> tuple[PaperAtHand | N
 
 
 def _reason(summary: str, paper: PaperAtHand | None, rules: HarvestRules) -> str:
-    if not _WORD.search(summary):
+    if not has_words(summary):
         return NO_WORDS
     if rules.papers is None:
         return ""
