@@ -1,9 +1,9 @@
 """``evidencebench construct harvest``."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.find.inputs import paper_names
@@ -112,7 +112,7 @@ def command(
     if ids_file is not None:
         write_whole(ids_file, "".join(f"{one}\n" for one in report.ids))
     if as_json:
-        print_json({"output": str(output), **asdict(report)})
+        print_json({"output": str(output), **msgspec.to_builtins(report)})
     else:
         _print(report, output, nouns=("passage", "passages") if table is None else ("summary", "summaries"))
     if ids_file is not None and not as_json:

@@ -1,0 +1,188 @@
+"""`construct harvest`: many reviews, or a table of summaries, become a file of drafts."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citing_reviews import cite, review
+from command_line import Command
+from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.harvest.drafts import HarvestRules
+from evidencebench.construction.harvest.harvest import harvest
+from evidencebench.errors import DataError
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    folder = tmp_path / "reviews"
+    folder.mkdir()
+    (folder / "one.xml").write_bytes(review(f"Tea helps [{cite(1)}].", f"Tea is hot [{cite(2)}, {cite(3)}]."))
+    (folder / "two.nxml").write_bytes(review(f"Tea helps [{cite(1)}].", f"Tea is old [{cite(4)}]."))
+    return folder
+
+
+def test_reviews_become_passages_and_counts(reviews: Path, tmp_path: Path, command: Command) -> None:
+    found = command(f"construct harvest {reviews} -o {tmp_path}/work --ids {tmp_path}/ids.txt")
+    assert found.code == 0
+    rows = [line.rsplit(maxsplit=1) for line in found.out.splitlines()[2:5]]
+    assert rows == [["kept", "3"], ["dropped: cites several papers", "1"], ["all", "4"]]
+    assert "3 passages on 2 papers, from 2 reviews" in found.out
+    assert (tmp_path / "ids.txt").read_text(encoding="utf-8") == "PMID:1001\nPMID:1004\n"
+    drafts = open_drafts(tmp_path / "work" / "passages.jsonl")
+    assert drafts.header.step == "harvest"
+    assert [draft.id for draft in drafts.drafts()] == ["one.xml:B1:1", "two.nxml:B1:1", "two.nxml:B4:1"]
+    assert drafts["one.xml:B2+1:1"].dropped == "cites several papers"
+
+
+def test_json_has_the_counts(reviews: Path, tmp_path: Path, command: Command) -> None:
+    told = command(f"construct harvest {reviews} -o {tmp_path} --json").json
+    assert (told["n_reviews"], told["n_kept"], told["n_papers"]) == (2, 3, 2)
+    assert told["dropped"] == {"cites several papers": 1}
+
+
+def test_the_same_command_goes_on_after_a_stop(reviews: Path, tmp_path: Path, command: Command) -> None:
+    line = f"construct harvest {reviews} -o {tmp_path}"
+    assert command(line).code == 0
+    passages = tmp_path / "passages.jsonl"
+    whole = passages.read_bytes()
+    for n_bytes in range(len(whole) // 3, len(whole), 97):
+        passages.write_bytes(whole[:n_bytes])
+        assert command(line).code == 0
+        assert passages.read_bytes() == whole
+    assert command(line).out == command(line).out
+    assert passages.read_bytes() == whole
+
+
+def test_other_reviews_or_licences_need_overwrite(reviews: Path, tmp_path: Path, command: Command) -> None:
+    line = f"construct harvest {reviews} -o {tmp_path}"
+    assert command(line).code == 0
+    for other in (f"{line} --license cc-by", f"construct harvest {reviews}/one.xml -o {tmp_path}"):
+        found = command(other)
+        assert found.code == 2
+        assert "was made otherwise" in found.err
+        assert command(f"{other} --overwrite").code == 0
+        assert command(f"{line} --overwrite").code == 0
+
+
+def test_files_that_are_no_reviews_are_told_and_the_others_read(
+    reviews: Path, tmp_path: Path, command: Command
+) -> None:
+    (reviews / "bad.xml").write_bytes(b"<article>")
+    (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
+    found = command(f"construct harvest {reviews} -o {tmp_path}")
+    assert found.code == 1
+    assert "error: bad.xml: line 1" in found.err
+    assert "error: table.csv: line 1" in found.err
+    assert "from 2 reviews" in found.out
+
+
+def test_reviews_of_the_same_name_are_refused(reviews: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"one.xml: expected reviews in files of different names"):
+        harvest([reviews / "one.xml", reviews / "one.xml"], tmp_path, rules=HarvestRules())
+
+
+def test_a_call_without_reviews_or_table_is_refused(command: Command) -> None:
+    found = command("construct harvest")
+    assert (found.code, "expected REVIEWs, or a table of summaries with --table" in found.err) == (2, True)
+
+
+# Tables.
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Callable[..., Path]:
+    def write(content: str, name: str = "summaries.csv") -> Path:
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return write
+
+
+HEAD = "summary,paper,review_id\n"
+ROWS = 'Tea lowered pressure by 5 mmHg.,PMC5,r1\n"Tea, hot, was safe in adults.",10.1186/Tea,r1\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (HEAD + ROWS, "summaries.csv"),
+        ("\ufeff" + (HEAD + ROWS).replace("\n", "\r\n"), "summaries.csv"),
+        (
+            (
+                "summary\tpaper\treview_id\nTea lowered pressure by 5 mmHg.\tPMC5\tr1\n\n"
+                "Tea, hot, was safe in adults.\t10.1186/Tea\tr1\n"
+            ),
+            "summaries.tsv",
+        ),
+        (
+            (
+                '{"summary": "Tea lowered pressure by 5 mmHg.", "paper": "PMC5", "review_id": "r1", "id": null}\n'
+                '{"summary": "Tea, hot, was safe in adults.", "paper": "10.1186/Tea", "review_id": "r1", "x": "1"}\n'
+            ),
+            "summaries.jsonl",
+        ),
+    ],
+)
+def test_a_table_of_summaries_becomes_drafts(
+    table: Callable[..., Path], tmp_path: Path, command: Command, content: str, name: str
+) -> None:
+    assert command(f"construct harvest --table {table(content, name)} -o {tmp_path}/work").code == 0
+    found = list(open_drafts(tmp_path / "work" / "summaries.jsonl").drafts())
+    assert [(one.id, one.review_id, one.paper_id) for one in found] == [
+        ("r1:1", "r1", "pmc_5"),
+        ("r1:2", "r1", "doi_10.1186/tea"),
+    ]
+    assert [one.summary for one in found] == ["Tea lowered pressure by 5 mmHg.", "Tea, hot, was safe in adults."]
+    assert all(one.passage is None for one in found)
+
+
+def test_rows_name_papers_by_their_files_too(table: Callable[..., Path], tmp_path: Path, command: Command) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "trial.xml").write_bytes(review("Tea.").replace(b">77<", b">78<"))
+    rows = (
+        "Tea was safe in adults.,trial.xml,r1,a,Before.\nTea was safe in adults.,PMC78,r1,b,\n"
+        "Tea was safe in adults.,gone.xml,r1,c,\n3.4 (1.2) 95%,trial.xml,r1,d,\n"
+    )
+    path = table(f"summary,paper,review_id,id,context\n{rows}")
+    found = command(f"construct harvest --table {path} --papers {papers} -o {tmp_path} --json")
+    assert found.json["dropped"] == {"paper not at hand": 1, "no words": 1}
+    drafts = open_drafts(tmp_path / "summaries.jsonl")
+    assert [(one.id, one.paper_id, one.paper_file, one.context) for one in drafts.drafts()] == [
+        ("a", "pmc_78", "trial.xml", "Before."),
+        ("b", "pmc_78", "trial.xml", ""),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "line 1: expected the columns summary, paper, review_id, .* got no summary and no paper and no review_id"),
+        ("summary,paper\nx,PMC5\n", "line 1: expected the columns .* got no review_id"),
+        ("summary,paper,review_id,id,id\n", "line 1: expected each column once"),
+        (HEAD, "expected rows with summaries, got none"),
+        (f"{HEAD}\n,PMC5,r1\n", "line 3: expected a text in 'summary', got an empty cell"),
+        (f"{HEAD}Tea,,r1\n", "line 2: expected a text in 'paper', got an empty cell"),
+        (f'{HEAD}"Tea\nis old",PMC5,r1\nTea,PMC5\n', "line 4: expected 3 cells, got 2; quote cells"),
+        (
+            f"{HEAD}Tea is old,tea.xml,r1\n",
+            "line 2: paper: 'tea.xml': expected the id of a paper, .* with --papers FOLDER",
+        ),
+        (f'{HEAD}"Tea"x,PMC5,r1\n', "line 2: expected a table, got"),
+        (
+            "summary,paper,review_id,id\nTea,PMC5,r,a\nTea,PMC5,r,a\n",
+            "line 3: expected another id, got 'a' of line 2 again",
+        ),
+    ],
+)
+def test_a_wrong_row_is_told_with_its_line(
+    table: Callable[..., Path], tmp_path: Path, command: Command, content: str, message: str
+) -> None:
+    path = table(content)
+    found = command(f"construct harvest --table {path} -o {tmp_path}/work")
+    assert found.code == 2
+    assert re.search(message, " ".join(found.err.split())), found.err
+    assert not (tmp_path / "work").exists()
