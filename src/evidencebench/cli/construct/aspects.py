@@ -17,7 +17,7 @@ def command(ctx: click.Context, *, stepping: Stepping, asking: Asking) -> None:
     paper can match an aspect, and no aspect says more than the summary.
 
     \b
-    Example: evidencebench construct aspects work --model openai/gpt-4o-mini \\
-               --max-cost-usd 1
+    Example: evidencebench construct aspects work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
     """
     ctx.exit(run_model_step("aspects", lambda _: ASPECTS, stepping, asking))

@@ -18,7 +18,7 @@ def command(ctx: click.Context, *, stepping: Stepping, asking: Asking) -> None:
     be one sentence of 5 to 50 words that gives no number or finding away.
 
     \b
-    Example: evidencebench construct hypotheses work --model openai/gpt-4o-mini \\
-               --max-cost-usd 1
+    Example: evidencebench construct hypotheses work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
     """
     ctx.exit(run_model_step("hypotheses", lambda _: HYPOTHESES, stepping, asking))

@@ -17,7 +17,7 @@ def command(ctx: click.Context, *, stepping: Stepping, asking: Asking) -> None:
     sentences are about the paper, then whether they report a result of it.
 
     \b
-    Example: evidencebench construct summaries work --model openai/gpt-4o-mini \\
-               --max-cost-usd 1
+    Example: evidencebench construct summaries work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
     """
     ctx.exit(run_model_step("summaries", lambda _: SUMMARIES, stepping, asking))
