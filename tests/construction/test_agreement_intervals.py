@@ -124,6 +124,15 @@ def test_equivalence_is_shown_where_the_interval_lies_within_the_margin() -> Non
     assert p_values == sorted(p_values, reverse=True)
 
 
+def test_a_model_that_agrees_better_is_not_worse_but_not_equivalent() -> None:
+    better = sums()
+    better[:, 4:] = np.tile(better[:, 4:].sum(1)[:, None] / 4 * [1, 0, 0, 1], 2)  # the model says what each person says
+    found = equivalence_at(studentised(better, KAPPA, FEW), -1, 0.05)
+    assert (found.is_shown, found.is_not_worse) == (False, True)
+    worse = equivalence_at(studentised(sums(model=0.3), KAPPA, FEW), -1, 0.05)
+    assert (worse.is_shown, worse.is_not_worse) == (False, False)
+
+
 def test_the_hierarchical_bootstrap_is_that_of_a_loop() -> None:
     found, n = pilot(12), 3_000
     drawn = draw_hierarchically(found, KAPPA, Resampling(seed=1, n_draws=n))[:, -1]

@@ -18,6 +18,10 @@ from evidencebench.wording import counted
 
 _MOST_SHOWN = 5
 _NONE = "none"
+_VERDICTS = (
+    "Not shown does not mean different. Not worse: the model agrees with people as they do with each other, or better. "
+    "Accuracy is not tested: marks are rare, so that all agree on most."
+)
 
 
 def print_mark_report(
@@ -112,14 +116,17 @@ def _equivalence_table(contrasts: Sequence[Contrast]) -> Table:
         if found is None:
             continue
         interval = _NONE if found.low is None or found.high is None else _interval(found.low, found.high)
-        verdict = "undefined" if found.p_value is None else "shown" if found.is_shown else "not shown"
-        rows.append([LABELS[one.measure], interval, _p(found.p_value), verdict])
+        verdicts: list[Cell] = [
+            f"{'shown' if is_shown else 'not shown'}, p {p_value:.4f}" if p_value is not None else "undefined"
+            for is_shown, p_value in ((found.is_shown, found.p_value), (found.is_not_worse, found.p_not_worse))
+        ]
+        rows.append([LABELS[one.measure], interval, *verdicts])
     margin = next(one.equivalence.margin for one in contrasts if one.equivalence)
     return Table(
         title=f"Equivalence within {100 * margin:g} points: two one-sided tests at the 5 % level",
-        columns=["measure", "90 % interval", "p", "equivalence"],
+        columns=["measure", "90 % interval", "equivalent", "model not worse"],
         rows=rows,
-        notes=["Not shown does not mean different. Accuracy is not tested: marks are rare, so all agree on most."],
+        notes=[_VERDICTS],
     )
 
 

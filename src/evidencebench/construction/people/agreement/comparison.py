@@ -52,12 +52,14 @@ class RaterPair:
 class Equivalence:
     """Two one-sided tests of whether the true difference is within -margin..margin.
 
-    ``p_value`` is the larger of the two, and ``low`` and ``high`` are the interval at 1 - 2 alpha that goes with them;
-    all None where there is no interval.
+    ``p_value`` is the larger of the two, and ``low`` and ``high`` are the interval at 1 - 2 alpha that goes with them.
+    ``p_not_worse`` is that of the one test of whether the difference is above -margin: the model agrees with people no
+    worse, perhaps better, than they do with each other. All None where there is no interval.
     """
 
     margin: float
     p_value: float | None
+    p_not_worse: float | None
     low: float | None
     high: float | None
 
@@ -66,10 +68,18 @@ class Equivalence:
         """Whether the test shows that the difference is within the margin."""
         return self.p_value is not None and self.p_value < EQUIVALENCE_ALPHA
 
+    @property
+    def is_not_worse(self) -> bool:
+        """Whether a test shows that the difference is above -margin."""
+        return self.p_not_worse is not None and self.p_not_worse < EQUIVALENCE_ALPHA
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """The mean agreement of people with each other, of people with the model, and the second less the first."""
+    """The mean agreement of people with each other, of people with the model, and the second less the first.
+
+    ``over_pairs`` and ``hierarchical`` are None where they are undefined or were not asked for.
+    """
 
     measure: str
     human_human: Agreement
@@ -127,7 +137,9 @@ class PairStatistic:
         return np.concatenate([*found, alphas], axis=-1)
 
 
-def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> RaterComparison:
+def compare_raters(
+    marks: Marks, resampling: Resampling, margin: float, *, with_plain_bootstraps: bool = True
+) -> RaterComparison:
     """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
     sums, statistic = sums_of(marks)
     drawn = studentised(sums, statistic, resampling)
@@ -140,7 +152,15 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
         pairs=tuple(pairs),
         alpha_people=alphas[0],
         alpha_all=alphas[1],
-        contrasts=_contrasts(marks, statistic, drawn, resampling, margin) if has_contrast else (),
+        contrasts=_contrasts(
+            statistic,
+            drawn,
+            resampling,
+            margin,
+            _plain_draws(marks, statistic, resampling) if with_plain_bootstraps else None,
+        )
+        if has_contrast
+        else (),
     )
 
 
@@ -180,16 +200,26 @@ def _rater_pair(
     )
 
 
-def _contrasts(
-    marks: Marks, statistic: PairStatistic, drawn: StudentisedDraws, resampling: Resampling, margin: float
-) -> tuple[Contrast, ...]:
+def _plain_draws(marks: Marks, statistic: PairStatistic, resampling: Resampling) -> tuple[Floats, Floats]:
+    """Return the draws over sentences, and over papers and then their sentences; the alphas of many are left out."""
     patterns = patterns_of(marks, [(first, second) for _, first, second in statistic.pairs])
     plain = PairStatistic(pairs=statistic.pairs)
-    draws = [draw(patterns, plain, resampling) for draw in (draw_over_pairs, draw_hierarchically)]
+    return draw_over_pairs(patterns, plain, resampling), draw_hierarchically(patterns, plain, resampling)
+
+
+def _contrasts(
+    statistic: PairStatistic,
+    drawn: StudentisedDraws,
+    resampling: Resampling,
+    margin: float,
+    draws: tuple[Floats, Floats] | None,
+) -> tuple[Contrast, ...]:
     found = []
     for measure in PAIR_MEASURES:
         place = statistic.place(measure, -1)
-        over_pairs, hierarchical = (percentile(one[:, place], resampling.level) for one in draws)
+        over_pairs, hierarchical = (
+            (percentile(one[:, place], resampling.level) for one in draws) if draws else (None, None)
+        )
         means: dict[str, Any] = {
             name: agreement_at(drawn, statistic.place(measure, which), resampling.level)
             for name, which in (("human_human", -3), ("human_model", -2), ("difference", -1))
@@ -218,7 +248,7 @@ def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equiva
     above, below = drawn.p_above(which, -margin), drawn.p_below(which, margin)
     low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
     p_value = None if above is None or below is None else max(above, below)
-    return Equivalence(margin=margin, p_value=p_value, low=low, high=high)
+    return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
 
 
 def _two_sided(drawn: StudentisedDraws, which: int) -> float | None:

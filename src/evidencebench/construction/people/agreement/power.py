@@ -98,7 +98,7 @@ def chance_to_show(
     n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
     sums = tables[:, : 4 * len(pairs)]
     weights = np.random.default_rng(seed).multinomial(n, np.full(n_papers, 1 / n_papers), size=_N_DRAWS)
-    values, errors = jackknife(sums, weights.astype(np.float64), statistic)
+    values, errors = jackknife(sums, weights, statistic)
     moved = values[:, -1] - statistic(sums.sum(0))[-1] + difference
     reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
     return float((np.abs(moved) + reach < margin).mean())  # false where it is NaN

@@ -4,10 +4,11 @@ Of the intervals that were tried it alone keeps its level for rare marks whose r
 see ``docs/construction.md``, section Agreement, and ``tools/make_agreement_table.py``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from evidencebench.scoring.resampling import Floats, Resampling
 
@@ -66,14 +67,10 @@ def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> S
     n_papers = len(sums)
     values, errors = (found[0] for found in jackknife(sums, np.ones((1, n_papers)), statistic))
     generator = resampling.generator()
-    deviations = np.empty((resampling.n_draws, len(values)))
-    start = 0
-    for n_rows in _blocks(resampling.n_draws, sums.size):
-        weights = generator.multinomial(n_papers, np.full(n_papers, 1 / n_papers), size=n_rows).astype(np.float64)
-        drawn, drawn_errors = jackknife(sums, weights, statistic)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            deviations[start : start + n_rows] = (drawn - values) / drawn_errors
-        start += n_rows
+    drawn_papers = generator.multinomial(n_papers, np.full(n_papers, 1 / n_papers), size=resampling.n_draws)
+    drawn, drawn_errors = jackknife(sums, drawn_papers, statistic)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviations = (drawn - values) / drawn_errors
     has_interval = (np.isfinite(deviations).mean(0) >= LEAST_DEFINED) & (errors > 0)
     deviations[~np.isfinite(deviations)] = np.nan
     deviations[:, ~has_interval] = np.nan
@@ -84,29 +81,28 @@ def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> S
     return StudentisedDraws(values=values, errors=errors, deviations=np.sort(filled.T, axis=1))
 
 
-def jackknife(sums: Floats, weights: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
+def jackknife(sums: Floats, weights: Floats | npt.NDArray[np.int64], statistic: Statistic) -> tuple[Floats, Floats]:
     """Return the values and the standard errors (draws x values) of draws that hold each paper so often.
 
-    One copy of one paper is left out at a time.
+    One copy of one paper is left out at a time; ``weights`` is draws x papers.
 
     References
     ----------
     .. [1] Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 11.
     """
+    rows = max(1, _BLOCK_NUMBERS // max(1, sums.size))
+    blocks = [
+        _jackknife_block(sums, weights[start : start + rows].astype(np.float64), statistic)
+        for start in range(0, len(weights), rows)
+    ]
+    return np.concatenate([values for values, _ in blocks]), np.concatenate([errors for _, errors in blocks])
+
+
+def _jackknife_block(sums: Floats, weights: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
     totals = weights @ sums
-    values = statistic(totals)
     without = statistic(totals[:, None, :] - sums[None, :, :])
-    is_in = weights[:, :, None] > 0
-    counted = np.where(is_in, weights[:, :, None], 0)
+    is_in = weights[:, :, None] > 0  # what leaving out a paper gives that is not in the draw has no meaning
     n_drawn = weights.sum(1)[:, None]
-    left = np.where(is_in, without, 0.0)
-    means = (counted * left).sum(1) / n_drawn
-    squares = (counted * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
-    return values, np.sqrt((n_drawn - 1) / n_drawn * squares)
-
-
-def _blocks(n_rows: int, n_numbers: int) -> Iterator[int]:
-    size = max(1, _BLOCK_NUMBERS // max(1, n_numbers))
-    while n_rows > 0:
-        yield min(size, n_rows)
-        n_rows -= size
+    means = (weights[:, :, None] * np.where(is_in, without, 0.0)).sum(1) / n_drawn
+    squares = (weights[:, :, None] * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
+    return statistic(totals), np.sqrt((n_drawn - 1) / n_drawn * squares)
