@@ -1,5 +1,6 @@
 """All steps of a construction, over real HTTP, against the trial server that knows what is right."""
 
+import re
 import subprocess
 import sys
 import time
@@ -24,11 +25,13 @@ _AT_ONCE = "[judge]\nat_once = true\n"
 
 
 @contextmanager
-def _construction(folder: Path, *, at_once: bool = True, **settings: Any) -> Iterator[RunningServer]:
+def _construction(
+    folder: Path, *, at_once: bool = True, model: str = "local/any", **settings: Any
+) -> Iterator[RunningServer]:
     """Write the synthetic review into a folder, and serve what its configuration asks."""
-    write_synthetic_review(folder, model="local/any")
+    write_synthetic_review(folder, model=model)
     with running_fake_server(load_sample(), studies=read_gold(folder / "gold.jsonl"), **settings) as server:
-        write_synthetic_review(folder, model=f"local/any,base_url={server.base_url}")
+        write_synthetic_review(folder, model=f"{model},base_url={server.base_url}")
         if at_once:
             config = folder / "construction.toml"
             config.write_text(config.read_text() + _AT_ONCE)
@@ -102,3 +105,66 @@ def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is
         files.pop("datasheet.md", None)
         del files["manifest.json"]
     assert after == before
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_batches_make_the_same_data_set(tmp_path: Path, command: Command) -> None:
+    with _construction(tmp_path, model="openai/any,key_env=") as server:
+        made = command(f"construct run {tmp_path / 'construction.toml'} --batch")
+        assert made.code == 0, made.err
+        asked = {entry["request"] for entry in server.log_entries()}
+    assert "POST /v1/batches" in asked
+    assert list(open_dataset(str(tmp_path / "work" / "dataset" / "test.json"))) == expected_instances()
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Command) -> None:
+    config, work = tmp_path / "construction.toml", tmp_path / "work"
+    with _construction(tmp_path) as server:
+        pilot = command(f"construct run {config} --limit 2")
+        assert (pilot.code, pilot.out.splitlines()[-1]) == (0, "label-results: 2 kept of 2 drafts")
+        before = command(f"construct status {work}")
+        assert "summaries      2 of 6" in before.out
+        assert "next: summaries" in before.out
+        assert command(f"construct run {config}").code == 0
+        n_paid = _n_paid(server)
+    assert n_paid.total() == len(n_paid)
+    assert "dataset: made" in command(f"construct status {work}").out
+    assert list(open_dataset(str(work / "dataset" / "test.json"))) == expected_instances()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ('name = "synthetic"', "name = 7", "Expected `str`, got `int` - at `$.name`"),
+        ('name = "synthetic"', 'nam = "synthetic"', "Object contains unknown field `nam`"),
+        ('name = "synthetic"', "name = ", "Invalid value (at line 2"),
+        ('reviews = ["reviews"]', "", "expected 'reviews' or 'table', and not both"),
+        ("test = 1.0", "test = 0.9", "assemble: expected shares from 0 that add up to 1"),
+        (
+            "[assemble]",
+            "[judge]\noverlap = 10\n[assemble]",
+            "judge: expected an overlap of 0 to below the window of 10",
+        ),
+        ('papers = "papers"', 'papers = "none"', "none: expected a folder"),
+        ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review or a folder of reviews, got none"),
+    ],
+)
+def test_a_wrong_configuration_is_refused_with_its_place(
+    tmp_path: Path, command: Command, before: str, after: str, why: str
+) -> None:
+    write_synthetic_review(tmp_path, model="local/any")
+    path = tmp_path / "construction.toml"
+    path.write_text(path.read_text().replace(before, after))
+    found = command(f"construct run {path}")
+    assert found.code == 2
+    assert why in found.err
+
+
+def test_without_any_passage_the_end_says_so(tmp_path: Path, command: Command) -> None:
+    with _construction(tmp_path):
+        review = tmp_path / "reviews" / "review.xml"
+        review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
+        found = command(f"construct run {tmp_path / 'construction.toml'}")
+    assert found.code == 2
+    assert "expected a draft for the data set, got none" in found.err
