@@ -200,6 +200,7 @@ def test_a_data_set_set_aside_by_a_killed_process_comes_back(tmp_path: Path) -> 
     assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
     before = _files(tmp_path / "dataset")
     (tmp_path / "dataset.part").mkdir()
+    (tmp_path / "dataset.part" / "lock").touch()
     (tmp_path / "dataset").rename(tmp_path / "dataset.part" / "old")
     (tmp_path / "papers" / "paper0.txt").write_text("Changed.")
 

@@ -9,7 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.assembly.settings import AssemblySettings, SplitBy
+from evidencebench.construction.assembly.settings import (
+    AssemblySettings,
+    SplitBy,
+    wrong_with_name,
+    wrong_with_shares,
+)
 from evidencebench.construction.filtering import LEAST_COVERED
 from evidencebench.construction.steps.judge import JudgeSettings
 from evidencebench.errors import FormatError
@@ -116,7 +121,7 @@ def read_config(path: Path) -> Config:
 
 
 def _wrong_with(file: ConfigFile) -> str:
-    judge, shares = file.judge, file.assemble.exact_shares
+    judge = file.judge
     checks = {
         "expected 'reviews' or 'table', and not both": bool(file.reviews) != bool(file.table),
         f"judge: expected an overlap of 0 to below the window of {judge.window}, got {judge.overlap}": (
@@ -127,8 +132,6 @@ def _wrong_with(file: ConfigFile) -> str:
         f"filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}": (
             0 <= file.filter.least_covered <= 1
         ),
-        f"assemble: expected shares from 0 that add up to 1, got {file.assemble.shares}": (
-            sum(shares.values()) == 1 and min(shares.values()) >= 0
-        ),
     }
-    return next((wrong for wrong, is_right in checks.items() if not is_right), "")
+    found = next((wrong for wrong, is_right in checks.items() if not is_right), "")
+    return found or wrong_with_name(file.name) or wrong_with_shares(file.assemble.exact_shares)

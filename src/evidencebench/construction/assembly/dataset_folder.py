@@ -10,6 +10,7 @@ from evidencebench.errors import DataError
 from evidencebench.storage.locks import try_lock
 from evidencebench.storage.whole_file import put_in_place
 
+_LOCK = "lock"
 MANIFEST = "manifest.json"
 """The file that every folder of a data set has."""
 
@@ -34,9 +35,11 @@ def dataset_folder(folder: Path, *, overwrite: bool) -> Iterator[tuple[Path, Pat
     """
     require_replaceable(folder, overwrite=overwrite)
     part = folder.with_name(f"{folder.name}.part")
+    if part.is_dir() and any(part.iterdir()) and not (part / _LOCK).exists():
+        raise DataError(f"{part}: is in the way, and not of evidencebench; move it, or choose another name")
     try:
         part.mkdir(exist_ok=True)
-        descriptor = os.open(part / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = os.open(part / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise DataError(f"{part}: cannot be written: {error.strerror}") from error
     try:
@@ -55,7 +58,8 @@ def dataset_folder(folder: Path, *, overwrite: bool) -> Iterator[tuple[Path, Pat
                 put_in_place(folder, old)
             put_in_place(made, folder)
         finally:
-            shutil.rmtree(part, ignore_errors=True)
+            for left in (made, scratch, old, part):  # the lock last: a folder without it is not ours
+                shutil.rmtree(left, ignore_errors=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
     finally:
