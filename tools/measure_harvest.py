@@ -26,9 +26,9 @@ from scipy.stats import binomtest
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.harvest.drafts import HarvestRules
 from evidencebench.construction.harvest.harvest import PASSAGES_NAME, harvest
 from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.reasons import HarvestRules
 
 VERDICTS = Path(__file__).with_name("harvest_verdicts.csv")
 SEED = 20261122

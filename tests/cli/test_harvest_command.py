@@ -9,8 +9,8 @@ import pytest
 from citing_reviews import cite, review
 from command_line import Command
 from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.harvest.drafts import HarvestRules
 from evidencebench.construction.harvest.harvest import harvest
+from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.errors import DataError
 
 

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from citing_reviews import CC_BY, TWELVE, cite, reference, review
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.harvest.drafts import (
+from evidencebench.construction.harvest.drafts import MOST_CONTEXT, harvest_review
+from evidencebench.construction.harvest.licences import licence_named
+from evidencebench.construction.harvest.reasons import (
     CITED_AGAIN,
     METHODS,
-    MOST_CONTEXT,
     NO_ID,
     OWN_VOICE,
     PART_OF_SENTENCE,
@@ -22,9 +23,7 @@ from evidencebench.construction.harvest.drafts import (
     SEVERAL_PAPERS,
     UNRESOLVED,
     HarvestRules,
-    harvest_review,
 )
-from evidencebench.construction.harvest.licences import licence_named
 from evidencebench.errors import UnreadableError
 from examples import examples
 

@@ -4,9 +4,10 @@ import re
 
 import pytest
 
-from evidencebench.construction.harvest.drafts import HarvestRules, harvest_review
+from evidencebench.construction.harvest.drafts import harvest_review
 from evidencebench.construction.harvest.licences import KNOWN
 from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.read import read
 from examples import IS_THOROUGH

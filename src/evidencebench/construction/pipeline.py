@@ -11,10 +11,10 @@ from evidencebench.construction.assembly.settings import AssemblyReport
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft_file import DraftFile, open_drafts
 from evidencebench.construction.filtering import filter_drafts
-from evidencebench.construction.harvest.drafts import HarvestRules
 from evidencebench.construction.harvest.harvest import harvest
 from evidencebench.construction.harvest.licences import ALLOWED
 from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.ranking import ranked_by_finder

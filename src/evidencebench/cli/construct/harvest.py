@@ -9,10 +9,10 @@ from evidencebench.cli import options
 from evidencebench.cli.find.inputs import paper_names
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, tell_written
 from evidencebench.cli.progress import progress
-from evidencebench.construction.harvest.drafts import HarvestRules
 from evidencebench.construction.harvest.harvest import PASSAGES_NAME, HarvestReport, harvest
 from evidencebench.construction.harvest.licences import ALLOWED, KNOWN
 from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.table import SUMMARIES_NAME, harvest_table
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.tables import Table, printable

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftHeader, writing_drafts
-from evidencebench.construction.harvest.drafts import NOT_AT_HAND, HarvestRules, harvest_review
+from evidencebench.construction.harvest.drafts import harvest_review
 from evidencebench.construction.harvest.paper_names import id_to_fetch
+from evidencebench.construction.harvest.reasons import NOT_AT_HAND, HarvestRules
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.storage.reading import file_sha256, read_whole
 

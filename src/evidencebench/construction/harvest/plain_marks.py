@@ -5,7 +5,7 @@ They are trusted only where they are exact; where they are marks that may name a
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import accumulate
 
 from evidencebench.construction.harvest.marks import LINK, CitationMark, MarkedText, numbers_in
@@ -76,8 +76,3 @@ def _written(whole: str, listed: ReferenceList) -> Iterator[_Found]:
             yield *found.span(), (reference,)
         elif found["others"].endswith(("al", "al.", "colleagues")):
             yield *found.span(), ()
-
-
-def merged(linked: Sequence[CitationMark], plain: Sequence[CitationMark]) -> list[CitationMark]:
-    """Return all marks in order of their places."""
-    return sorted([*linked, *plain], key=lambda mark: (mark.start, mark.stop))

@@ -10,10 +10,10 @@ import msgspec
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftHeader, writing_drafts
-from evidencebench.construction.harvest.drafts import NOT_AT_HAND, PAPER_LICENCE, HarvestRules
 from evidencebench.construction.harvest.harvest import DraftCount, HarvestReport, make_folder, settings_of
 from evidencebench.construction.harvest.paper_names import normal_ids, paper_id_of
 from evidencebench.construction.harvest.papers_at_hand import PaperAtHand
+from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.steps.checks import has_words
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.papers.paper_ids import public_id
@@ -142,7 +142,7 @@ def _draft(where: str, draft_id: str, row: Mapping[str, str], rules: HarvestRule
         paper_ids=ids,
         summary=summary,
         context=row.get("context", "").strip(),
-        dropped=_reason(summary, paper, rules),
+        dropped=rules.reason_against(paper) if has_words(summary) else NO_WORDS,
     )
 
 
@@ -160,13 +160,3 @@ def _paper(where: str, named: str, rules: HarvestRules) -> tuple[PaperAtHand | N
     ids = normal_ids([(found.scheme.name, found.value)])
     paper = rules.papers.find(ids) if rules.papers else None
     return paper, {**(paper.ids if paper else {}), **ids}
-
-
-def _reason(summary: str, paper: PaperAtHand | None, rules: HarvestRules) -> str:
-    if not has_words(summary):
-        return NO_WORDS
-    if rules.papers is None:
-        return ""
-    if paper is None:
-        return NOT_AT_HAND
-    return "" if paper.licence in rules.licences else PAPER_LICENCE

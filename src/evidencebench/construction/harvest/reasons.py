@@ -1,0 +1,132 @@
+"""Why a passage is dropped."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from evidencebench.construction.harvest.licences import ALLOWED
+from evidencebench.construction.harvest.marks import LINK, CitationMark
+from evidencebench.construction.harvest.papers_at_hand import PaperAtHand, PapersAtHand
+from evidencebench.construction.harvest.passages import Passage
+from evidencebench.construction.harvest.review_source import ReviewSource
+from evidencebench.construction.harvest.voice import is_own, is_subject, points_back, rests_on_own
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.section_titles import plain_title
+from evidencebench.query import Kind
+
+UNRESOLVED = "mark leads to no reference"
+SEVERAL_PAPERS = "cites several papers"
+CITED_AGAIN = "paper cited again in the section"
+METHODS = "in a methods section"
+OWN_VOICE = "review speaks of itself"
+POINTS_BACK = "goes on about another paper"
+PART_OF_SENTENCE = "mark stands for a part of its sentence"
+NO_ID = "reference without PMCID, DOI or PMID"
+REVIEW_LICENCE = "licence of the review"
+NOT_AT_HAND = "paper not at hand"
+PAPER_LICENCE = "licence of the paper"
+REASONS = (
+    UNRESOLVED,
+    SEVERAL_PAPERS,
+    CITED_AGAIN,
+    METHODS,
+    OWN_VOICE,
+    POINTS_BACK,
+    PART_OF_SENTENCE,
+    NO_ID,
+    REVIEW_LICENCE,
+    NOT_AT_HAND,
+    PAPER_LICENCE,
+)
+"""Why a passage is dropped: the first that holds, in this order."""
+
+MOST_BEHIND = 5
+"""The most words that may follow a mark in its sentence, unless it stands behind whom it cites."""
+
+_METHODS = re.compile(
+    r"\b(?:methods?|methodology|statistic(?:s|al)|procedures?|participants|study design|data collection|measurements|"
+    r"protocol)\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarvestRules:
+    """Which licences a review and a paper may have, and which papers are at hand; None: that is not asked."""
+
+    licences: Collection[str] = ALLOWED
+    papers: PapersAtHand | None = None
+
+    def reason_against(self, paper: PaperAtHand | None) -> str:
+        """Return why nothing on a paper can be used, None for one that is not at hand; an empty text: it can."""
+        if self.papers is None:
+            return ""
+        if paper is None:
+            return NOT_AT_HAND
+        return "" if paper.licence in self.licences else PAPER_LICENCE
+
+
+def section_of(review: Paper, passage: Passage) -> tuple[str, ...]:
+    """Return the titles of the sections that a passage stands in."""
+    return review.places[passage.first].section
+
+
+def reason_to_drop(
+    source: ReviewSource, passage: Passage, cited: Mapping[tuple[tuple[str, ...], str], int], rules: HarvestRules
+) -> str:
+    """Return why a passage is dropped, as `REASONS` has it; an empty text: it is kept.
+
+    ``cited`` is how many passages of a section cite a reference.
+    """
+    return (
+        _reason_of_marks(source, passage, cited)
+        or _reason_of_text(source, passage)
+        or _reason_of_papers(source, passage.references[0], rules)
+    )
+
+
+def _reason_of_marks(source: ReviewSource, passage: Passage, cited: Mapping[tuple[tuple[str, ...], str], int]) -> str:
+    if not passage.is_resolved:
+        return UNRESOLVED
+    reference = passage.references[0]
+    if len(passage.references) > 1 or source.listed[reference].lists_several:
+        return SEVERAL_PAPERS
+    return CITED_AGAIN if cited[section_of(source.paper, passage), reference] > 1 else ""
+
+
+def _reason_of_text(source: ReviewSource, passage: Passage) -> str:
+    sentences = source.paper.sentences[passage.first : passage.last + 1]
+    if any(_METHODS.search(plain_title(title)) for title in section_of(source.paper, passage)):
+        return METHODS
+    if any(map(is_own, sentences)) or rests_on_own(sentences[0]):
+        return OWN_VOICE
+    if points_back(sentences[0]) and not _begins_paragraph(source.paper, passage.first):
+        return POINTS_BACK
+    return PART_OF_SENTENCE if any(_is_for_part(source, mark) for mark in passage.marks) else ""
+
+
+def _begins_paragraph(review: Paper, sentence: int) -> bool:
+    before = sentence - 1
+    is_first = before < 0 or review.places[before].paragraph != review.places[sentence].paragraph
+    return is_first or review.kinds[before] is Kind.HEADING
+
+
+def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
+    """Say whether more of the sentence follows a mark than it can stand for, as in "Tea helps [7], but ..."."""
+    spans = source.paper.spans
+    sentence = spans[bisect_right(spans, mark.start, key=lambda span: span.start) - 1]
+    behind = source.text.between(mark.stop, sentence.stop).replace(LINK, "")
+    if len(behind.split()) <= MOST_BEHIND:
+        return False
+    before = source.text.between(sentence.start, mark.start)
+    is_written_out = mark.text[:1].isalpha() and not before.rstrip().endswith("(")
+    return not (is_written_out or is_subject(before))
+
+
+def _reason_of_papers(source: ReviewSource, reference: str, rules: HarvestRules) -> str:
+    ids = source.listed[reference].ids
+    if not ids:
+        return NO_ID
+    if source.licence not in rules.licences:
+        return REVIEW_LICENCE
+    return rules.reason_against(rules.papers.find(ids) if rules.papers else None)
