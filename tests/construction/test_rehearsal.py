@@ -10,11 +10,20 @@ from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.assembly.settings import AssemblySettings
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.filtering import filter_drafts
+from evidencebench.construction.gold_studies import read_gold
+from evidencebench.construction.paper_files import PaperFolder
+from evidencebench.construction.running import run_step
+from evidencebench.construction.steps.judge import JudgeSettings, judge_step
+from evidencebench.construction.steps.label_results import LABEL_RESULTS
 from evidencebench.construction.work_folder import input_of, output_of
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optima import derive_optima
+from evidencebench.data.sample import load_sample
 from evidencebench.data.validation.validate import validate_file
+from evidencebench.execution.rewriting import asker_from
+from evidencebench.models.llm.client import make_client
+from fake_models import running_fake_server
 from make_rehearsal import make_rehearsal
 from skips import DATA_FOLDER
 
@@ -58,4 +67,51 @@ def test_labels_of_real_papers_come_out_as_they_went_in(tmp_path: Path) -> None:
         assert (one.query.hypothesis, one.query.paper_id) == (went_in.query.hypothesis, went_in.query.paper_id)
         assert _by_number(one) == _by_number(went_in)
         assert one.labels.evaluations == derive_optima(one).evaluations
+    assert validate_file(tmp_path / "dataset" / "test.json", optima=True).violations == ()
+
+
+@pytest.mark.data
+def test_a_judge_of_known_error_rate_makes_the_errors_that_arithmetic_says_and_what_it_made_is_valid(
+    tmp_path: Path,
+) -> None:
+    folder = DATA_FOLDER / "evidence_inference"
+    if not folder.is_dir():
+        pytest.skip(f"needs the real file {folder}, which is not here")
+    misses, invents = 0.2, 0.005
+    made = make_rehearsal(folder, tmp_path, n_papers=N_PAPERS)
+    with running_fake_server(load_sample(), studies=read_gold(tmp_path / "studies.jsonl")) as server:
+        client = make_client(cache=False)
+        asker = asker_from(f"local/noisy-{misses}-{invents},base_url={server.base_url}", client=client)
+        for step in (judge_step(JudgeSettings(), PaperFolder(tmp_path / "papers")), LABEL_RESULTS):
+            source = open_drafts(input_of(step.name, tmp_path))
+            assert run_step(step, source, output_of(step.name, tmp_path), asker=asker).is_finished
+        client.close()
+
+    gold = {one.id: one for one in open_dataset(tmp_path / "gold.json")}
+    judged = {one.id: one for one in open_drafts(output_of("judge", tmp_path)).drafts()}
+    n_missed = n_invented = 0
+    expected_missed = expected_invented = 0.0
+    for draft in judged.values():
+        labels, n_sentences = gold[draft.id].labels, len(gold[draft.id].query.sentences)
+        assert draft.judging is not None
+        for aspect, found in zip(labels.aspects, draft.judging.sources, strict=True):
+            sources = set(labels.sources[aspect])
+            n_missed += len(sources - set(found))
+            n_invented += len(set(found) - sources)
+            for sentence in range(n_sentences):  # the first five are judged once, the others twice
+                n_votes = 1 if sentence < 5 else 2
+                expected_missed += misses**n_votes if sentence in sources else 0
+                expected_invented += 0 if sentence in sources else 1 - (1 - invents) ** n_votes
+    assert abs(n_missed - expected_missed) <= 4 * max(1, expected_missed) ** 0.5
+    assert abs(n_invented - expected_invented) <= 4 * expected_invented**0.5
+
+    filtered = filter_drafts(open_drafts(input_of("filter", tmp_path)), output_of("filter", tmp_path))
+    settings = AssemblySettings(name="ei", made_on=date(2026, 11, 22), shares={"test": Fraction(1)})
+    assemble(filtered, tmp_path / "papers", tmp_path / "dataset", settings)
+    kept = [judged[one] for one in sorted(filtered.going_on)]
+    assembled = list(open_dataset(tmp_path / "dataset" / "test.json"))
+    assert len(kept) == len(assembled) >= len(made.drafts) // 2
+    for draft, one in zip(kept, assembled, strict=True):
+        assert draft.judging is not None
+        assert tuple(map(one.labels.sources.get, one.labels.aspects)) == draft.judging.sources
     assert validate_file(tmp_path / "dataset" / "test.json", optima=True).violations == ()
