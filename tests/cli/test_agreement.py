@@ -20,10 +20,11 @@ def fill(name: str, chance: float, seed: int) -> None:
     tasks, drawn = read_tasks("tasks.jsonl"), random.Random(seed)
     with Path("tasks.csv").open(encoding="utf-8-sig", newline="") as blank:
         rows = list(csv.reader(blank))
+    of_task, number, cell = map(rows[0].index, ("task", "number", "is_source"))
     for row in rows[1:]:
-        task = tasks.by_id[row[2]]
+        task = tasks.by_id[row[of_task]]
         sources = SAMPLE[task.instance_id].labels.sources[task.aspect_id]
-        row[7] = "x" if drawn.random() < (chance if int(row[4]) in sources else 0.01) else "0"
+        row[cell] = "x" if drawn.random() < (chance if int(row[number]) in sources else 0.01) else "0"
     with Path(name).open("w", encoding="utf-8", newline="") as filled:
         csv.writer(filled).writerows(rows)
 

@@ -86,9 +86,10 @@ def fill_sheet(tasks: TasksFile, marked: Marked, *, delimiter: str = ",") -> byt
     target = io.StringIO()
     writer = csv.writer(target, delimiter=delimiter)
     writer.writerow(rows[0])
+    task, number, cell = map(rows[0].index, ("task", "number", "is_source"))
     for row in rows[1:]:
-        if row[2] in marked:
-            row[7] = "x" if int(row[4]) in marked[row[2]] else "0"
+        if row[task] in marked:
+            row[cell] = "x" if int(row[number]) in marked[row[task]] else "0"
         writer.writerow(row)
     return target.getvalue().encode()
 

@@ -108,7 +108,7 @@ def _task(
     query, labels = instance.query, instance.labels
     key = (query.paper_id, query.hypothesis, tuple(labels.texts.get(one, "") for one in labels.aspects))
     summary = summaries.get(key, "")
-    if summaries and sort == "aspects" and not summary:
+    if summaries and not summary:
         raise DataError(
             f"{instance.id}: none of the drafts is of this instance, so that people could not see its summary; give "
             "the drafts that the data set was assembled from"

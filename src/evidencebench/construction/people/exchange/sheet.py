@@ -6,7 +6,7 @@ Source: https://owasp.org/www-community/attacks/CSV_Injection
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from evidencebench.construction.people.annotations import TaskAnnotation
 from evidencebench.construction.people.exchange.foreign import ForeignAnnotations, shown_texts, tasks_mark
@@ -27,19 +27,26 @@ def sheet_text(tasks: TasksFile) -> bytes:
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
     criteria = [criterion.name for criterion in tasks.header.criteria]
+    names = list(dict.fromkeys(name for task in tasks.tasks for name, _ in shown_texts(task)))
     if tasks.header.sort == "sentences":
-        writer.writerow([_TASKS, _ANNOTATOR, TASK_COLUMN, "aspect", _NUMBER, "kind", "sentence", IS_SOURCE, _NOTE])
-        for task in tasks.tasks:
-            for number, (sentence, kind) in enumerate(zip(task.sentences, task.kinds, strict=True)):
-                row = [tasks_mark(tasks), "", task.id, task.aspect, number, kind.value, sentence, "", ""]
-                writer.writerow([safe_cell(cell) for cell in row])
+        head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, _NUMBER, "kind", "sentence", IS_SOURCE, _NOTE]
+        rows = (row for task in tasks.tasks for row in _sentence_rows(task, names, tasks_mark(tasks)))
     else:
-        names = list(dict.fromkeys(name for task in tasks.tasks for name, _ in shown_texts(task)))
-        writer.writerow([_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *criteria, _NOTE])
-        for task in tasks.tasks:
-            row = [tasks_mark(tasks), "", task.id, *(getattr(task, name) for name in names), *("" for _ in criteria)]
-            writer.writerow([safe_cell(cell) for cell in [*row, ""]])
+        head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *criteria, _NOTE]
+        rows = (
+            [tasks_mark(tasks), "", task.id, *(getattr(task, name) for name in names), *("" for _ in criteria), ""]
+            for task in tasks.tasks
+        )
+    writer.writerow(head)
+    writer.writerows([safe_cell(cell) for cell in row] for row in rows)
     return target.getvalue().encode("utf-8-sig", errors="replace")
+
+
+def _sentence_rows(task: AnnotationTask, names: Sequence[str], mark: str) -> Iterator[list[object]]:
+    """Yield a row a sentence; what is long and the same in all stands in the first one only."""
+    for number, (sentence, kind) in enumerate(zip(task.sentences, task.kinds, strict=True)):
+        shown = [getattr(task, name) if number == 0 or name == "aspect" else "" for name in names]
+        yield [mark, "", task.id, *shown, number, kind.value, sentence, "", ""]
 
 
 def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
