@@ -21,7 +21,6 @@ COMMANDS = {
     "data": "Validate, describe, show, solve, convert, download data.",
     "papers": "Fetch the files of papers, and show what is read from them.",
     "llm": "List providers, show prompts and replies, serve a fake model.",
-    "agreement": "Check the labels of a data set with people.",
     "cache": "List, prune and export what is kept between runs.",
     "find": "Find the evidence in papers of your own.",
     "run": "Run SYSTEM over a data set into a run file.",
@@ -34,6 +33,7 @@ COMMANDS = {
     "report": "Write one HTML file with everything about RUNs, papers included.",
     "controls": "Measure whether SYSTEMs use the hypothesis.",
     "construct": "Make a benchmark from papers and reviews.",
+    "agreement": "Check the labels of a data set with people.",
     "audit": "Find out which misses of RUN are not its own fault.",
 }
 

@@ -1,23 +1,18 @@
 """``evidencebench view``."""
 
 import os
-import secrets
-import threading
-import webbrowser
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.listening import listening, refuse_exposed
+from evidencebench.cli.listening import PageServing, serving_options
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.execution.finding import DEFAULT_FINDER
-from evidencebench.extras import require_extra
-from evidencebench.models.endpoints import is_loopback_host
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
@@ -41,10 +36,7 @@ if TYPE_CHECKING:  # starlette is an extra
     help="Let people pick, without seeing an answer; their runs go to FOLDER.",
 )
 @options.limit
-@options.number("--port", least=0, most=65535, default=8642, help="0: a free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for.")
-@click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser.")
+@serving_options()
 def command(
     *,
     runs: tuple[Path, ...],
@@ -53,10 +45,7 @@ def command(
     rules: Rules,
     folder: Path | None,
     limit: int | None,
-    port: int,
-    host: str,
-    expose: bool,
-    is_opened: bool,
+    serving: PageServing,
 ) -> None:
     """Look at papers, their evidence and what each RUN chose.
 
@@ -82,32 +71,13 @@ def command(
     tasks = _tasks_to_show(tasks, folder, limit)
     if data is None and (runs or tasks or folder is not None):
         raise click.UsageError("expected --data: the data that RUN, --task or --people are about")
-    require_extra("view", "view", "starlette", "uvicorn")
-    from evidencebench.pages.app.serving import (  # noqa: PLC0415 - an extra
-        address_of,
-        listening_socket,
-        serve_until_signal,
-    )
 
-    refuse_exposed(host, expose=expose)
-    with listening(host, port):
-        bound = listening_socket(host, port)
-    with bound:
-        address = address_of(bound, host, None if is_loopback_host(host) else secrets.token_urlsafe(32))
-        shown = (
-            _own_papers(address)
-            if data is None
-            else _data_set(address, runs, data=data, tasks=tasks, rules=rules, folder=folder, limit=limit)
-        )
+    def shown(address: "Address") -> "AbstractContextManager[tuple[ASGIApp, str]]":
+        if data is None:
+            return _own_papers(address)
+        return _data_set(address, runs, data=data, tasks=tasks, rules=rules, folder=folder, limit=limit)
 
-        with shown as (app, what):
-
-            def tell() -> None:
-                click.echo(f"{what} on {address.url}")  # which flushes
-                if is_opened:
-                    threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
-
-            serve_until_signal(app, bound, tell)
+    serving.serve("view", shown)
 
 
 @contextmanager

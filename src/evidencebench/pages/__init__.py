@@ -1,4 +1,5 @@
-"""Everything that is shown as pictures or web pages: figures, the paper viewer, the app, its picking pages, the report.
+"""Everything that is shown as pictures or web pages: figures, the viewer, the app, the pages of people, the report.
 
-Read `markup`, `paper` and `responses`, then the folders `figures`, `viewer`, `picking`, `app`, `report`, `findings`.
+Read `markup`, `paper`, `responses`, `sessions` and `sign_ins`, then the folders `figures`, `viewer`, `picking`, `app`,
+`annotating`, `auditing`, `report`, `findings`.
 """

@@ -1,5 +1,7 @@
 """A paper as the pages show it, without labels."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from evidencebench.query import Kind, Query
@@ -26,5 +28,10 @@ def paper_of(position: int, query: Query) -> PaperRecord:
         paper_id=query.paper_id,
         hypothesis=query.hypothesis,
         sentences=query.sentences,
-        kinds="".join(_LETTERS[kind] for kind in query.kinds),
+        kinds=kind_letters(query.kinds),
     )
+
+
+def kind_letters(kinds: Iterable[Kind]) -> str:
+    """Return a letter for each kind, as `PaperRecord.kinds` has them."""
+    return "".join(_LETTERS[kind] for kind in kinds)

@@ -29,7 +29,7 @@ from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.serving import Address
 from evidencebench.pages.picking.routes import PickingPages
-from evidencebench.pages.picking.sessions import Sessions
+from evidencebench.pages.sessions import Sessions
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.score_runs import score_runs
@@ -627,7 +627,7 @@ def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path)
 
 def test_whoever_is_at_work_stays_signed_in_however_many_others_sign_in(serve: Serve) -> None:
     with serve() as asked:
-        object.__setattr__(asked.pages, "sessions", Sessions(most_unused=3))  # a thousand would take long
+        object.__setattr__(asked.pages.sign_ins, "sessions", Sessions(most_unused=3))  # a thousand would take long
         with asked.browser("Ada") as ada, asked.browser() as crowd:
             assert len(queue(ada, "Ada")) == 10
             for number in range(10):

@@ -1,6 +1,6 @@
 """``evidencebench agreement``: check the labels of a data set with people, one command a file.
 
-The commands: `sample` and `report`, which prints with `printing`.
+The commands: `sample`, `annotate`, and `report`, which prints with `printing`.
 """
 
 import click
@@ -9,6 +9,7 @@ from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
     "sample": "Draw what people are asked, blind, also for other tools.",
+    "annotate": "Let people annotate tasks in a browser, and adjudicate.",
     "report": "Report how people agree with each other and with the model.",
 }
 

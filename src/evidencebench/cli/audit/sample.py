@@ -49,6 +49,7 @@ def command(
     Examples:
       evidencebench audit sample bm25.jsonl --data dev -o misses.jsonl
       evidencebench audit sample llm.jsonl -d test -t er_at_10 -n 100 -o m.jsonl
+      evidencebench audit review misses.jsonl --folder audit
     """
     if len(tasks) > 1:
         raise click.UsageError("expected one --task: misses are those of one task")

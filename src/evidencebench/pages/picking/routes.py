@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -20,21 +20,14 @@ from evidencebench.errors import (
     UnopenedError,
 )
 from evidencebench.pages.paper import PaperRecord
-from evidencebench.pages.picking.sessions import Sessions
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
+from evidencebench.pages.sign_ins import NameBody, SignIns, read_body, read_id
 from evidencebench.query import AspectScope
 from evidencebench.runs.people.drafts import PickDraft, Picks, checked_picks
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.people.person import Person, Submission
-from evidencebench.storage.reading import BROKEN_JSON
 
 _log = logging.getLogger(__name__)
-
-_Shape = TypeVar("_Shape")
-
-
-class _NameBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    name: Annotated[str, msgspec.Meta(max_length=1000)]
 
 
 class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -84,7 +77,7 @@ class PickingPages:
     queue: Mapping[str, QueuedPaper]
     offer: Callable[[str], Offer]
     reveal: Callable[[Person, str, Submission], object]
-    sessions: Sessions = field(default_factory=Sessions)
+    sign_ins: SignIns = field(default_factory=SignIns)
 
     def routes(self) -> Sequence[BaseRoute]:
         """Return the routes. Every one answers in JSON; `answer_error` answers the errors that they raise.
@@ -155,20 +148,13 @@ class PickingPages:
 
     async def sign_in(self, request: Request) -> Response:
         """Sign a person in by name; a cookie keeps the token in the browser."""
-        body = await _read_body(request, _NameBody)
+        body = await read_body(request, NameBody)
         person = await run_in_threadpool(self.people.person, body.name)
-        self._end_session(request)
-        token = self.sessions.begin(person.name)
-        response = json_response({"person": person.name, "is_new": person.is_new})
-        response.set_cookie(_cookie_name(request), token, path="/api", httponly=True, samesite="strict")
-        return response
+        return self.sign_ins.begin(request, person.name, is_new=person.is_new)
 
     async def sign_out(self, request: Request) -> Response:
         """Sign the person of this browser out; their picks are kept."""
-        self._end_session(request)
-        response = json_response({})
-        response.delete_cookie(_cookie_name(request), path="/api", httponly=True, samesite="strict")
-        return response
+        return self.sign_ins.end(request)
 
     async def show_queue(self, request: Request) -> Response:
         """Return the papers of the queue, each with its status and how many sentences the person has picked."""
@@ -188,7 +174,7 @@ class PickingPages:
         if request.method == "HEAD":  # it would start the person's time, and show no paper
             raise RefusedError(405, "this page cannot be asked in that way")
         person = self._required_person(request, request.query_params.get("person"))
-        offer = await run_in_threadpool(self._offer_of, _read_id(request))
+        offer = await run_in_threadpool(self._offer_of, read_id(request))
         draft = await run_in_threadpool(person.begin, offer.paper.id)
         return json_response(
             {
@@ -214,7 +200,7 @@ class PickingPages:
     async def review(self, request: Request) -> Response:
         """Return an instance that the person has submitted, with its labels."""
         person = self._required_person(request, request.query_params.get("person"))
-        return await self._reveal_response(person, _read_id(request))
+        return await self._reveal_response(person, read_id(request))
 
     async def _reveal_response(self, person: Person, instance_id: str) -> Response:
         submission = person.submission(instance_id) if instance_id in self.queue else None
@@ -224,7 +210,7 @@ class PickingPages:
 
     async def _read_picks(self, request: Request) -> tuple[Person, str, Picks]:
         """Return (person, instance id, picks) of a request; refuse picks that break the budget or name no sentence."""
-        body = await _read_body(request, _PicksBody)
+        body = await read_body(request, _PicksBody)
         person = self._required_person(request, body.person)
         offer = await run_in_threadpool(self._offer_of, body.id)
         sentences = checked_picks(body.sentences, n_sentences=len(offer.paper.sentences), budget=offer.budget)
@@ -237,38 +223,11 @@ class PickingPages:
 
     def _required_person(self, request: Request, name: str | None) -> Person:
         """Return the person who is signed in; refuse where the page shows another ``name``: tabs share one session."""
-        person = self._person_of(request)
-        if person is None:
-            raise RefusedError(401, "sign in first")
-        if name != person.name:
-            raise RefusedError(401, f"{person.name} has signed in in another tab of this browser; sign in again")
-        return person
+        return self.people.person(self.sign_ins.required_name(request, name))
 
     def _person_of(self, request: Request) -> Person | None:
-        name = self.sessions.name_of(request.cookies.get(_cookie_name(request), ""))
+        name = self.sign_ins.name(request)
         return None if name is None else self.people.person(name)
-
-    def _end_session(self, request: Request) -> None:
-        self.sessions.end(request.cookies.get(_cookie_name(request), ""))
-
-
-def _cookie_name(request: Request) -> str:
-    """Return the cookie's name. It holds the port, since all ports of a host share their cookies."""
-    return f"evidencebench_person_{request.url.port or 80}"
-
-
-def _read_id(request: Request) -> str:
-    found = request.query_params.get("id")
-    if found is None:
-        raise RefusedError(400, "the request names no instance")
-    return found
-
-
-async def _read_body(request: Request, shape: type[_Shape]) -> _Shape:
-    try:
-        return msgspec.json.decode(await request.body(), type=shape)
-    except BROKEN_JSON as error:
-        raise RefusedError(400, f"not what the page sends: {error}; load the page again") from error
 
 
 def _picked_sentences(person: Person, instance_id: str) -> Sequence[int]:

@@ -3,24 +3,40 @@
 const KEYS_SWITCH = "evidencebench-keys";
 const TYPING = "input, textarea, select, [contenteditable]";
 
-// A command is {keys, name, run}. Escape and "?" work also where single keys are off.
+/* A command is {keys, name, run}, and `on` where it holds only while an element of that selector has the focus. Escape,
+   "?" and keys with Ctrl work also where single keys are off. */
 function listenToKeys(root, commands) {
   let isOn = recall(KEYS_SWITCH) !== "off";
-  const dialog = keyDialog(commands, () => isOn, (value) => {
-    isOn = value;
-    remember(KEYS_SWITCH, value ? "on" : "off");
-  });
+  let dialog = makeDialog();
   root.append(dialog);
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.defaultPrevented || event.altKey || event.isComposing) return;
     if (!root.checkVisibility() || document.querySelector("dialog[open]")) return;
-    if (event.target.closest?.(TYPING) || (!isOn && event.key !== "Escape")) return;
-    const command = event.key === "?" ? { run: open } : commands.find(({ keys }) => keys.includes(event.key));
+    const isControl = event.ctrlKey || event.metaKey;
+    const key = isControl ? `Ctrl+${event.key}` : event.key;
+    if (event.target.closest?.(TYPING) || (!isOn && !isControl && key !== "Escape")) return;
+    const holds = ({ keys, on }) => keys.includes(key) && (!on || event.target.matches?.(on));
+    const command = key === "?" ? { run: open } : commands.find(holds);
     if (!command) return;
     event.preventDefault();
-    command.run();
+    command.run(event.key);
   });
-  return { open };
+  return { open, use };
+
+  function makeDialog() {
+    return keyDialog(commands, () => isOn, (value) => {
+      isOn = value;
+      remember(KEYS_SWITCH, value ? "on" : "off");
+    });
+  }
+
+  // Replaces the commands.
+  function use(others) {
+    commands = others;
+    const made = makeDialog();
+    dialog.replaceWith(made);
+    dialog = made;
+  }
 
   function open() {
     dialog.showModal();

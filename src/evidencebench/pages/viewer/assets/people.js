@@ -11,11 +11,13 @@ function pickLink(id) {
   return `#/pick/${encodeURIComponent(id)}`;
 }
 
+const SIGN_NOTE = "It stands beside your score, and it is how you find your picks again: type it the same way every time.";
+
 async function showPeople(root) {
   const server = peopleServer();
   root.classList.add("people");
-  const pages = { sign: signPage(server, enter), queue: queuePage(server), pick: pickPage(server), review: reviewPage(server) };
-  const bar = personBar(server, leave);
+  const pages = { sign: signPage(server, enter, { title: "Find the evidence", note: SIGN_NOTE, explain: explained }), queue: queuePage(server), pick: pickPage(server), review: reviewPage(server) };
+  const bar = personBar(server, leave, [["#/queue", "All papers"]]);
   root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
   let about = null;
   let shown = null;
@@ -58,51 +60,6 @@ async function showPeople(root) {
     about = { ...about, person: null };
     if (location.hash === "" || location.hash === "#/") await follow();
     else location.hash = "#/";
-  }
-}
-
-function personBar(server, leave) {
-  const name = foreign("strong", {}, "");
-  const bar = h("div", { class: "person-bar" },
-    h("span", {}, "Signed in as ", name),
-    h("a", { href: "#/queue" }, "All papers"),
-    h("button", { type: "button", onclick: leave }, "Sign out"));
-  return { element: bar, update };
-
-  function update() {
-    bar.hidden = server.name() === null;
-    name.textContent = cleaned(server.name() ?? "");
-  }
-}
-
-function signPage(server, enter) {
-  const field = h("input", { id: "person-name", name: "name", autocomplete: "off", maxlength: 200, required: true, dir: "auto" });
-  const error = h("p", { class: "people-error", role: "alert" });
-  const about = h("div", {});
-  const form = h("form", { class: "sign-in", onsubmit: sign },
-    h("label", { for: "person-name" }, "Your name"),
-    h("p", { class: "people-note", id: "person-note" },
-      "It stands beside your score, and it is how you find your picks again: type it the same way every time."),
-    field,
-    h("button", { type: "submit", class: "people-main" }, "Begin"));
-  field.setAttribute("aria-describedby", "person-note");
-  return { element: h("section", { class: "people-page", hidden: true }, h("h1", {}, "Find the evidence"), about, form, error), show };
-
-  function show(found) {
-    error.textContent = typeof found === "string" ? found : "";
-    if (typeof found !== "string") about.replaceChildren(...explained(found));
-    field.focus();
-  }
-
-  async function sign(event) {
-    event.preventDefault();
-    error.textContent = "";
-    try {
-      await enter(await server.signIn(field.value));
-      field.value = "";
-    } catch (refusal) {
-      error.textContent = refusal.message;
-    }
   }
 }
 

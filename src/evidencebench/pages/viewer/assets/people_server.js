@@ -6,7 +6,7 @@ const NAME_KEY = "evidencebench-person";
 function peopleServer() {
   let name = recall(NAME_KEY, "sessionStorage");
   let submitted = null;
-  return { session, signIn, signOut, queue, paper, save, submit, review, name: () => name };
+  return { session, signIn, signOut, ask, queue, paper, save, submit, review, name: () => name };
 
   async function session() {
     const found = await asked("session");
@@ -30,25 +30,30 @@ function peopleServer() {
   }
 
   async function queue() {
-    return asPerson(() => asked("queue", { query: { person: name } }));
+    return ask("queue");
   }
 
   async function paper(id) {
-    return asPerson(() => asked("paper", { query: { person: name, id } }));
+    return ask("paper", { query: { id } });
+  }
+
+  async function save(picks, options = {}) {
+    return ask("draft", { method: "PUT", body: picks, ...options });
   }
 
   // The response to a submission holds the review, so it is not asked for again.
   async function review(id) {
-    if (submitted?.id === id) return submitted.found;
-    return asPerson(() => asked("review", { query: { person: name, id } }));
-  }
-
-  async function save(picks, options = {}) {
-    return asPerson(() => asked("draft", { method: "PUT", body: { person: name, ...picks }, ...options }));
+    return submitted?.id === id ? submitted.found : ask("review", { query: { id } });
   }
 
   async function submit(picks) {
-    submitted = { id: picks.id, found: await asPerson(() => asked("submit", { method: "POST", body: { person: name, ...picks } })) };
+    submitted = { id: picks.id, found: await ask("submit", { method: "POST", body: picks }) };
+  }
+
+  // Asks in the name of the person.
+  async function ask(path, { query, body, ...options } = {}) {
+    const named = () => (body ? { body: { person: name, ...body } } : { query: { person: name, ...query } });
+    return asPerson(() => asked(path, { ...named(), ...options }));
   }
 
   // Asks; signs in again and asks once more where another tab has signed somebody else in.

@@ -16,7 +16,7 @@ async function askServer(path, { method = "GET", query = {}, body, file, ...opti
   try {
     reply = await fetch(`${path}?${new URLSearchParams(given)}`, { method, headers, body: file ?? (body && JSON.stringify(body)), ...options });
   } catch {
-    throw new RefusalError(0, "The app does not answer; is “evidencebench view” still running?");
+    throw new RefusalError(0, "The app does not answer; is “evidencebench” still running?");
   }
   const found = await reply.json().catch(() => ({}));
   if (!reply.ok) throw new RefusalError(reply.status, found.error ?? `The app answers with status ${reply.status}.`, found);

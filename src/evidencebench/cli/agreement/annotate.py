@@ -1,0 +1,53 @@
+"""``evidencebench agreement annotate``."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evidencebench.cli.listening import PageServing, serving_options
+from evidencebench.construction.people.tasks import read_tasks
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+if TYPE_CHECKING:  # starlette is an extra
+    from starlette.types import ASGIApp
+
+    from evidencebench.pages.app.serving import Address
+
+
+@click.command(name="annotate")
+@click.argument("tasks_file", metavar="TASKS", type=click.Path(path_type=Path))
+@click.option(
+    "--folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where annotations are kept; made if missing.",
+)
+@serving_options()
+def command(*, tasks_file: Path, folder: Path, serving: PageServing) -> None:
+    """Let people annotate TASKS in a browser, and adjudicate.
+
+    TASKS is what 'agreement sample' wrote. People sign in with a name, see the
+    aspect and the paper, and mark the sentences that hold it, with the mouse or
+    the keyboard alone. Every mark is on the disk at once. Where several have done
+    a task and differ, the page shows them side by side, and one decides.
+
+    \b
+    Example:
+      evidencebench agreement annotate tasks.jsonl --folder annotations --open
+    """
+    found = read_tasks(tasks_file)
+
+    @contextmanager
+    def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
+        from evidencebench.pages.annotating.annotation_pages import annotation_pages  # noqa: PLC0415 - an extra
+        from evidencebench.pages.annotating.app import make_task_app  # noqa: PLC0415 - as above
+
+        pages = annotation_pages(found, folder)
+        what = f"people annotate {counted(len(found.tasks), 'task')} of {printable(tasks_file.name)}"
+        yield make_task_app(pages, address=address), what
+
+    serving.serve("agreement annotate", app)

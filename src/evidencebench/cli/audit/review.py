@@ -1,0 +1,51 @@
+"""``evidencebench audit review``."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from evidencebench.cli.listening import PageServing, serving_options
+from evidencebench.construction.audit.misses import read_misses
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+if TYPE_CHECKING:  # starlette is an extra
+    from starlette.types import ASGIApp
+
+    from evidencebench.pages.app.serving import Address
+
+
+@click.command(name="review")
+@click.argument("misses", type=click.Path(path_type=Path))
+@click.option(
+    "--folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where verdicts are kept; made if missing.",
+)
+@serving_options()
+def command(*, misses: Path, folder: Path, serving: PageServing) -> None:
+    """Let people say the cause of each miss in a browser.
+
+    MISSES is what 'audit sample' wrote. People sign in with a name, see the
+    hypothesis, the missed aspect, and the paper with its sources and the selected
+    sentences marked, and choose one cause, with the mouse or the keyboard alone.
+    Every choice is on the disk at once, and can be changed.
+
+    \b
+    Example: evidencebench audit review misses.jsonl --folder audit --open
+    """
+    found = read_misses(misses)
+
+    @contextmanager
+    def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
+        from evidencebench.pages.annotating.app import make_task_app  # noqa: PLC0415 - an extra
+        from evidencebench.pages.auditing.audit_pages import audit_pages  # noqa: PLC0415 - as above
+
+        what = f"people audit {counted(len(found.misses), 'miss', 'misses')} of {printable(misses.name)}"
+        yield make_task_app(audit_pages(found, folder), address=address), what
+
+    serving.serve("audit review", app)

@@ -1,0 +1,56 @@
+"""The misses of `evidencebench audit` as tasks that people answer."""
+
+import shlex
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.construction.audit.causes import CAUSES
+from evidencebench.construction.audit.misses import Miss, MissesFile
+from evidencebench.construction.audit.verdicts import Verdict, verdict_journals
+from evidencebench.pages.annotating.task_pages import TaskList, TaskPages, TaskRow
+from evidencebench.pages.paper import kind_letters
+from evidencebench.wording import counted
+
+
+def audit_pages(misses: MissesFile, folder: Path) -> TaskPages:
+    """Return the pages for a file of misses; what auditors say lies in ``folder``, made at the first verdict."""
+    journals = verdict_journals(folder, misses)
+    journals.read_all()  # raises at once where a file there is damaged, or of other misses
+    header = misses.header
+    rows = [TaskRow(id=miss.id, text=miss.aspect or miss.hypothesis, facts=_facts(miss)) for miss in misses.misses]
+    report = ["evidencebench", "audit", "report", str(misses.path), "--folder", str(folder)]
+    return TaskPages(
+        lists={
+            "tasks": TaskList(
+                rows=lambda _: rows,
+                task=lambda miss: _shown(misses.by_id[miss]),
+                shape=Verdict,
+                read=lambda person: journals.read(journals.path_of(person))[1],
+                append=lambda person, verdict: journals.append(
+                    journals.path_of(person), person, msgspec.structs.replace(verdict, at="")
+                ),
+                is_done=lambda verdict: bool(verdict.cause),
+            )
+        },
+        about={
+            "sort": "misses",
+            "n_tasks": len(rows),
+            "title": f"Audit {misses.path.name}",
+            "system": header.system,
+            "causes": list(CAUSES.values()),
+            "report": shlex.join([*report, "--run", header.run.name, "--data", header.data.name]),
+        },
+        folder=folder,
+    )
+
+
+def _facts(miss: Miss) -> str:
+    return f"{miss.instance_id} · {counted(len(miss.sentences), 'sentence')}"
+
+
+def _shown(miss: Miss) -> dict[str, object]:
+    """Return what an auditor sees; how the miss was drawn does not matter to them."""
+    left_out = {"stratum", "loss", "stands_for", "chance"}
+    fields = {name: value for name, value in msgspec.structs.asdict(miss).items() if name not in left_out}
+    return {**fields, "kinds": kind_letters(miss.kinds)}

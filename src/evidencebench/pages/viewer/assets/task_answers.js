@@ -1,0 +1,24 @@
+// What a person says of a task, as plain values: {sentences | ratings | cause, note}; how two tabs' values become one.
+
+function isSame(one, other) {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/* Merges the values of two tabs that both began with `base`: what either has changed. Where both changed the same
+   text or choice, this tab's stays. */
+function mergeAnswers(base, mine, theirs) {
+  return Object.fromEntries(Object.keys(mine).map((name) => [name, mergeValues(base[name], mine[name], theirs[name])]));
+}
+
+function mergeValues(base, mine, theirs) {
+  if (Array.isArray(mine)) {
+    const stay = theirs.filter((index) => mine.includes(index) || !base.includes(index));
+    const added = mine.filter((index) => !base.includes(index) && !stay.includes(index));
+    return [...stay, ...added].sort((one, other) => one - other);
+  }
+  if (typeof mine === "object") {
+    const changed = Object.entries(mine).filter(([name, value]) => base[name] !== value);
+    return { ...theirs, ...Object.fromEntries(changed) };
+  }
+  return mine === base ? theirs : mine;
+}

@@ -1,0 +1,226 @@
+// The sorts of tasks: sentences to mark, questions to rate, misses to audit; what is shown of each, and what people say.
+
+/* A sort has `empty`, the value of a task of which nothing was said; `ask`, `guide` and `explain`, words for people; `head(task)`,
+   elements below the question; `lacks(value, about)`, why it is not done, or null; and `view(task, about, on)`, which returns
+   {element, show(value), focus(), commands}. `on` has change(value), value() and askForNote(). */
+const MARKING = {
+  empty: { sentences: [], note: "" },
+  ask: "Which sentences hold this aspect?",
+  done: (value) => `Done: ${value.sentences.length ? `${counted(value.sentences.length, "sentence")} marked` : "no sentence holds it"}`,
+  text: (task) => task.aspect,
+  lacks: () => null,
+  explain: (about) => [
+    h("p", {}, `You will read ${counted(about.n_tasks, "paper")}. With each comes one aspect: a statement that an expert’s summary of that paper makes. `,
+      "Mark every sentence of the paper that holds it. Nobody’s marks are shown to you, and yours to nobody, until both are done."),
+  ],
+  guide: () => [
+    "A sentence holds the aspect if it implies most of it, and the rest can be inferred from the sentences around it.",
+    "Mark every such sentence, also in the abstract and where it repeats another. Headings count as sentences.",
+    "A sentence on the same subject that does not say it, as a method or an aim, does not hold it.",
+    "Often no sentence holds the aspect; then be done without a mark.",
+  ],
+  head: (task) => [
+    contextOf("Hypothesis", task.hypothesis),
+    task.summary ? h("details", { class: "task-summary" }, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
+  ],
+  view: markingView,
+};
+
+const RATING = {
+  empty: { ratings: {}, note: "" },
+  ask: "Answer each question with yes or no.",
+  done: () => "Done",
+  text: (task) => task.aspect || task.hypothesis,
+  lacks: (value, about) => (about.criteria.every(({ name }) => name in value.ratings) ? null : "Some questions are not answered yet."),
+  explain: (about) => [h("p", {}, `You will answer ${counted(about.criteria.length, "question")} on each of ${counted(about.n_tasks, "task")}.`)],
+  guide: (about) => about.criteria.map(({ question }) => question),
+  head: (task) => [
+    task.aspect ? contextOf("Hypothesis", task.hypothesis) : null,
+    task.summary ? h("details", { class: "task-summary", open: true }, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
+  ],
+  view: ratingView,
+};
+
+const AUDIT = {
+  empty: { cause: "", note: "" },
+  ask: "Why does this aspect count as missed?",
+  done: () => "Next",
+  text: (task) => task.aspect || `(the data has no text of ${task.aspect_id}; read its sources)`,
+  lacks: (value, about) => {
+    if (!value.cause) return "Choose a cause first.";
+    return causeOf(about, value).needs_note && !value.note.trim() ? "This cause needs a note that says which." : null;
+  },
+  explain: (about) => [
+    h("p", {}, "You will look at ", h("b", {}, `${about.n_tasks} ${about.n_tasks === 1 ? "miss" : "misses"}`), " of ", foreign("b", {}, about.system),
+      ": aspects of papers that none of its selected sentences holds, by the labels. Say why each counts as missed. ",
+      "Sources, the sentences that hold the aspect by the labels, and selected sentences are marked in the paper."),
+  ],
+  guide: () => [
+    "Read the selected sentences first: does one of them hold the aspect? Then the labels lack that sentence.",
+    "Then read the sources: does one of them hold the aspect by itself? If none does, no single sentence could be found.",
+    "If the sources hold it and the selection does not, the system missed it, unless the aspect has nothing to do with the hypothesis.",
+  ],
+  head: (task) => [contextOf("Hypothesis", task.hypothesis)],
+  view: auditView,
+};
+
+function sortOf(about) {
+  return { sentences: MARKING, misses: AUDIT }[about.sort] ?? RATING;
+}
+
+function contextOf(name, text) {
+  return h("p", { class: "task-context", tabindex: "0" }, h("span", {}, `${name}: `), foreign("span", {}, text));
+}
+
+function causeOf(about, value) {
+  return about.causes.find(({ name }) => name === value.cause);
+}
+
+// All sentences of the paper; each can be marked.
+function markingView(task, about, on) {
+  const isFree = task.said ? differing(task) : () => true;
+  const text = pickText(task, { toggle, move: focusAt, reach: (index) => { current = index; text.reach(index); } });
+  let current = 0;
+  if (task.said) decorate(task, text.element, isFree);
+  return { element: text.element, show, focus: () => focusAt(first(), { preventScroll: !task.said }), commands: [
+    { keys: ["x"], name: "mark the sentence, or take it back (also Space)", run: () => toggle(current) },
+    { keys: ["j"], name: "next sentence (also ↓)", run: () => move(1) },
+    { keys: ["k"], name: "previous sentence (also ↑)", run: () => move(-1) },
+  ] };
+
+  function first() {
+    return task.said ? Math.max(0, task.sentences.findIndex((_, index) => isFree(index))) : 0;
+  }
+
+  function show(value) {
+    text.showPicked(new Set(value.sentences));
+  }
+
+  function toggle(index) {
+    if (!isFree(index)) return;
+    const { sentences, ...rest } = on.value();
+    const changed = sentences.includes(index) ? sentences.filter((one) => one !== index) : [...sentences, index];
+    on.change({ sentences: changed.sort((one, other) => one - other), ...rest });
+  }
+
+  // Goes to the next sentence; in a dispute, to the next on which annotators differ.
+  function move(by) {
+    let next = current + by;
+    while (task.said && next >= 0 && next < task.sentences.length && !isFree(next)) next += by;
+    focusAt(next);
+  }
+
+  function focusAt(index, options) {
+    const reached = Math.max(0, Math.min(index, task.sentences.length - 1));
+    current = reached;
+    text.reach(reached);
+    text.focus(reached, options);
+  }
+}
+
+// Whether annotators differ on a sentence.
+function differing(task) {
+  const said = Object.values(task.said);
+  return (index) => new Set(said.map(({ sentences }) => sentences.includes(index))).size > 1;
+}
+
+// Shows who marked what beside each sentence on which annotators differ, and folds away what is far from these.
+function decorate(task, list, isFree) {
+  const rows = [...list.querySelectorAll(".pick-row")];
+  rows.forEach((row, index) => {
+    const isNear = [-2, -1, 0, 1, 2].some((by) => isFree(index + by));
+    row.classList.toggle("is-agreed", !isFree(index));
+    row.classList.toggle("is-far", !isNear);
+    if (!isFree(index)) {
+      row.querySelector("button").disabled = true;
+      return;
+    }
+    row.append(h("ul", { class: "task-said", "aria-label": `Who marked sentence ${index}` },
+      Object.entries(task.said).map(([name, { sentences }]) => h("li", { class: sentences.includes(index) ? "is-marked" : "" },
+        foreign("b", {}, name), sentences.includes(index) ? " marked it" : " did not"))));
+  });
+}
+
+// The questions, each with yes and no.
+function ratingView(task, about, on) {
+  let current = 0;
+  const questions = about.criteria.map(({ name, question }, place) => {
+    const buttons = [["Yes", true], ["No", false]].map(([words, value]) =>
+      h("button", { type: "button", class: "task-choice", "aria-pressed": "false", onfocus: () => { current = place; }, onclick: () => rate(name, value) }, words));
+    const said = Object.entries(task.said ?? {}).map(([who, { ratings }]) =>
+      h("li", {}, foreign("b", {}, who), `: ${ratings[name] ? "yes" : "no"}`));
+    return { name, buttons, element: h("div", { class: "task-question", role: "group", "aria-label": question },
+      foreign("p", {}, question), said.length ? h("ul", { class: "task-said" }, said) : null, h("div", { class: "task-choices" }, buttons)) };
+  });
+  return { element: h("div", { class: "task-form" }, questions.map(({ element }) => element)), show, focus: () => focusAt(0), commands: [
+    { keys: ["y"], name: "yes", run: () => answer(true) },
+    { keys: ["x"], name: "no", run: () => answer(false) },
+    { keys: ["j", "ArrowDown"], name: "next question", run: () => focusAt(current + 1) },
+    { keys: ["k", "ArrowUp"], name: "previous question", run: () => focusAt(current - 1) },
+  ] };
+
+  function answer(value) {
+    rate(questions[current].name, value);
+    focusAt(current + 1);
+  }
+
+  function rate(name, value) {
+    const { ratings, ...rest } = on.value();
+    on.change({ ratings: { ...ratings, [name]: value }, ...rest });
+  }
+
+  function show({ ratings }) {
+    for (const { name, buttons } of questions)
+      buttons.forEach((button, n) => button.setAttribute("aria-pressed", ratings[name] === (n === 0)));
+  }
+
+  function focusAt(place) {
+    current = Math.max(0, Math.min(place, questions.length - 1));
+    questions[current]?.buttons[0].focus();
+  }
+}
+
+// The causes, and the paper with its sources and the selected sentences marked.
+function auditView(task, about, on) {
+  const sources = new Set(task.sources);
+  const selected = new Set(task.selected);
+  const buttons = about.causes.map((cause, place) =>
+    h("button", { type: "button", class: "task-choice", "aria-pressed": "false", onclick: () => choose(cause) },
+      h("kbd", {}, String(place + 1)), h("span", {}, cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault."))));
+  const rows = task.sentences.map((sentence, index) => {
+    const tags = [sources.has(index) ? "source" : null, selected.has(index) ? "selected" : null].filter(Boolean);
+    return h("li", { class: `audit-row pick-${task.kinds[index]} ${tags.map((tag) => `is-${tag}`).join(" ")}`, id: `sentence-${index}`, tabindex: tags.length ? "-1" : null },
+      h("span", { class: "pick-number" }, String(index)), foreign("span", { class: "pick-words" }, sentence.trim() ? sentence : "(no text)"),
+      tags.length ? h("span", { class: "audit-tags" }, tags.join(", ")) : null);
+  });
+  const marked = [...new Set([...task.selected, ...task.sources])].sort((one, other) => one - other);
+  const links = (name, indices) => h("p", { class: "audit-links" }, `${name}: `,
+    indices.length ? indices.map((index, n) => [n ? ", " : "", h("button", { type: "button", class: "audit-link", onclick: () => look(index) }, String(index))]) : "none");
+  let looked = -1;
+  return { element: h("div", {}, h("div", { class: "task-form" }, h("div", { class: "task-causes", role: "group", "aria-label": AUDIT.ask }, buttons)),
+    links("Selected sentences", [...task.selected].sort((one, other) => one - other)), links("Sources", task.sources),
+    h("ol", { class: "pick-text", role: "list", "aria-label": "Sentences of the paper" }, rows)), show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
+    { keys: about.causes.map((_, place) => String(place + 1)), name: "choose that cause", run: (key) => choose(about.causes[Number(key) - 1]) },
+    { keys: ["j", "ArrowDown"], name: "next source or selected sentence", run: () => step(1) },
+    { keys: ["k", "ArrowUp"], name: "previous source or selected sentence", run: () => step(-1) },
+  ] };
+
+  function choose(cause) {
+    on.change({ ...on.value(), cause: on.value().cause === cause.name ? "" : cause.name });
+    if (cause.needs_note && on.value().cause) on.askForNote();
+  }
+
+  function show(value) {
+    buttons.forEach((button, place) => button.setAttribute("aria-pressed", about.causes[place].name === value.cause));
+  }
+
+  function step(by) {
+    const next = by > 0 ? marked.find((index) => index > looked) : marked.findLast((index) => index < looked);
+    if (next !== undefined) look(next);
+  }
+
+  function look(index) {
+    looked = index;
+    rows[index].focus();
+  }
+}

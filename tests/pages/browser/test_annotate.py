@@ -1,0 +1,253 @@
+"""People annotate and adjudicate in a real browser: with the keyboard alone, in two tabs, and over a killed server."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from browsing import NewPage, assert_accessible, assert_fits, screens
+from evidencebench.construction.people.annotations import read_annotations
+from evidencebench.construction.people.tasks import (
+    AnnotationTask,
+    Criterion,
+    SourceData,
+    TasksHeader,
+    TaskSort,
+    read_tasks,
+    write_tasks,
+)
+from evidencebench.query import Kind
+from serving_commands import serving_command
+
+pytest.importorskip("starlette", reason="needs the extra 'view'")
+
+TEXTS = (
+    "Tea and pressure",
+    "We asked 120 adults.",
+    "<script>alert(1)</script> Pressure fell by 3 mmHg.",
+    "Pulse did not.",
+)
+KINDS = (Kind.HEADING, Kind.ABSTRACT, Kind.BODY, Kind.BODY)
+AWAY = ("ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET")
+
+
+def task(number: int) -> AnnotationTask:
+    return AnnotationTask(
+        id=f"task_{number}",
+        instance_id=f"instance_{number}",
+        paper_id=f"paper_{number}",
+        hypothesis="Tea lowers blood pressure.",
+        aspect_id=f"instance_{number}_aspect_1",
+        aspect=f"Pressure fell by {number} mmHg. <b>Not bold</b>",
+        summary="In 120 adults, pressure fell.",
+        sentences=(*TEXTS, *(f"Sentence {place} of the discussion." for place in range(4, 30))),
+        kinds=(*KINDS, *26 * (Kind.BODY,)),
+    )
+
+
+def write(path: Path, sort: TaskSort = "sentences", criteria: Sequence[Criterion] = (), n: int = 3) -> None:
+    header = TasksHeader(
+        sort=sort, seed=0, data=SourceData(name="tea.json", sha256="ab" * 32), criteria=tuple(criteria)
+    )
+    write_tasks(path, header, [task(number) for number in range(1, n + 1)])
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> tuple[str, ...]:
+    """Give the arguments of the command that serves three tasks."""
+    write(tmp_path / "tasks.jsonl")
+    return "agreement", "annotate", str(tmp_path / "tasks.jsonl"), "--folder", str(tmp_path / "people")
+
+
+def sign_in(page: Page, url: str, name: str) -> None:
+    page.goto(url)
+    page.get_by_label("Your name").fill(name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Your tasks")).to_be_visible()
+
+
+def sentence(page: Page, index: int) -> Locator:
+    return page.locator(f"#pick-{index}")
+
+
+def marked(page: Page) -> Locator:
+    return page.locator('.pick-sentence[aria-pressed="true"]')
+
+
+def saved(page: Page) -> None:
+    expect(page.locator(".pick-saved")).to_have_text("Saved.")
+
+
+def sentences_of(tmp_path: Path) -> dict[str, dict[str, tuple[int, ...] | None]]:
+    found = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl"))
+    return {
+        name: {task: one.sentences for task, one in of_one.items() if one.is_done}
+        for name, of_one in found.by_annotator.items()
+    }
+
+
+def test_two_annotators_differ_one_decides_and_the_report_reads_it(
+    words: tuple[str, ...], tmp_path: Path, new_page: NewPage
+) -> None:
+    with serving_command(*words) as (url, _):
+        said: dict[str, list[list[int]]] = {"Ada": [[2], [2, 3], []], "Bo": [[2], [3, 9], []]}
+        for name, marks in said.items():
+            page = new_page()
+            sign_in(page, url, name)
+            page.get_by_role("link", name="Begin with the first").click()
+            for number, indices in enumerate(marks, 1):
+                expect(page.locator(".pick-eyebrow")).to_contain_text(f"Task {number} of 3")
+                for index in indices:
+                    sentence(page, index).click()
+                page.get_by_role("button", name="Done").click()
+            expect(page.get_by_text("All tasks are done. Thank you!")).to_be_visible()
+            expect(page.locator(".task-command")).to_contain_text("evidencebench agreement report")
+        assert sentences_of(tmp_path) == {
+            "Ada": {"task_1": (2,), "task_2": (2, 3), "task_3": ()},
+            "Bo": {"task_1": (2,), "task_2": (3, 9), "task_3": ()},
+        }
+
+        page.get_by_role("link", name="Adjudicate").click()
+        expect(page.get_by_role("heading", name="Tasks on which annotators differ")).to_be_visible()
+        page.get_by_role("link", name="Begin with the first").click()
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Dispute 1 of 1")
+        expect(marked(page)).to_have_count(1)  # sentence 3, on which both agree
+        expect(page.get_by_label("Who marked sentence 2")).to_contain_text("Ada marked it")
+        expect(page.get_by_label("Who marked sentence 2")).to_contain_text("Bo did not")
+        expect(sentence(page, 3)).to_be_disabled()
+        expect(sentence(page, 20)).to_be_hidden()  # far from any dispute
+        expect(sentence(page, 2)).to_be_focused()
+        page.keyboard.press("x")
+        page.get_by_label("Note").fill("It says so.")
+        saved(page)
+        page.get_by_role("button", name="Done").click()
+        expect(page.get_by_text("All disputes are decided. Thank you!")).to_be_visible()
+    (decision,) = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl")).adjudicated.values()
+    assert (decision.sentences, decision.note, decision.decided_by, decision.is_done) == (
+        (2, 3),
+        "It says so.",
+        "Bo",
+        True,
+    )
+
+
+def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(words: tuple[str, ...], tmp_path: Path, page: Page) -> None:
+    with serving_command(*words) as (url, _):
+        sign_in(page, url, "Ada")
+        page.keyboard.press("Enter")  # "Begin" has the focus
+        expect(sentence(page, 0)).to_be_focused()
+        for key in ("j", "j", "x", "ArrowDown", "Space", "k", "k", "x"):
+            page.keyboard.press(key)
+        expect(marked(page)).to_have_count(3)
+        page.keyboard.press("u")
+        page.keyboard.press("Control+z")
+        expect(marked(page)).to_have_count(1)
+        saved(page)
+        page.reload()
+        expect(sentence(page, 2)).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(".pick-facts")).to_contain_text("Not done yet.")
+        page.keyboard.press("n")
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of 3")
+        page.keyboard.press("p")
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 1 of 3")
+        expect(sentence(page, 0)).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of 3")
+        page.keyboard.press("?")
+        expect(page.get_by_role("dialog")).to_contain_text("done, and on to the next task")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Escape")
+        expect(page.get_by_text("1 of 3 done")).to_be_visible()
+    assert sentences_of(tmp_path) == {"Ada": {"task_1": (2,)}}
+
+
+def test_what_two_tabs_of_one_person_mark_is_put_together(
+    words: tuple[str, ...], tmp_path: Path, new_page: NewPage
+) -> None:
+    with serving_command(*words) as (url, _):
+        one = new_page(expected_errors=["status of 409"])
+        sign_in(one, url, "Ada")
+        other = one.context.new_page()
+        for page in (one, other):
+            page.goto(f"{url}#/tasks/task_1")
+            expect(sentence(page, 0)).to_be_focused()
+        sentence(one, 2).click()
+        saved(one)
+        sentence(other, 9).click()
+        expect(marked(other)).to_have_count(2)
+        expect(other.get_by_role("alert").filter(has_text="changed in another tab")).to_be_visible()
+        saved(other)
+        sentence(one, 2).click()  # taken back, though the other tab has saved since
+        expect(sentence(one, 9)).to_have_attribute("aria-pressed", "true")
+        one.get_by_role("button", name="Done").click()
+        expect(one.locator(".pick-eyebrow")).to_contain_text("Task 2 of 3")
+    assert sentences_of(tmp_path) == {"Ada": {"task_1": (9,)}}
+
+
+def test_a_killed_server_loses_nothing_and_what_was_marked_meanwhile_is_saved_when_it_is_back(
+    words: tuple[str, ...], tmp_path: Path, new_page: NewPage
+) -> None:
+    page = new_page(expected_errors=[*AWAY, "status of 401", "status of 409"])
+    with serving_command(*words) as (url, port):
+        sign_in(page, url, "Ada")
+        page.goto(f"{url}#/tasks/task_2")
+        sentence(page, 2).click()
+        saved(page)
+    sentence(page, 9).click()
+    expect(page.locator(".pick-saved")).to_have_text("Not saved.")
+    expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+    with serving_command(*words, port=port):
+        saved(page)
+        expect(page.get_by_role("alert").filter(has_text="does not answer")).to_have_count(0)
+        page.reload()
+        expect(marked(page)).to_have_count(2)
+        page.get_by_role("button", name="Done").click()
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 3 of 3")
+        page.goto("about:blank")
+    assert sentences_of(tmp_path) == {"Ada": {"task_2": (2, 9)}}
+
+
+@pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
+def test_text_of_papers_stays_text_and_every_page_fits_and_is_accessible(
+    words: tuple[str, ...], new_page: NewPage, width: int, *, dark: bool
+) -> None:
+    page = new_page(width, 800, dark=dark)
+    with serving_command(*words) as (url, _):
+        page.goto(url)
+        assert_accessible(page)
+        assert_fits(page)
+        sign_in(page, url, "Ada <i>")
+        assert_accessible(page)
+        assert_fits(page)
+        page.goto(f"{url}#/tasks/task_1")
+        expect(sentence(page, 2)).to_contain_text("<script>alert(1)</script> Pressure")
+        expect(page.locator("h1.pick-hypothesis")).to_have_text("Pressure fell by 1 mmHg. <b>Not bold</b>")
+        sentence(page, 2).click()
+        assert_accessible(page)
+        assert_fits(page)
+        assert page.locator("main script, main b b, main i").count() == 0
+        page.goto("about:blank")
+
+
+def test_hypotheses_are_rated_with_yes_and_no(tmp_path: Path, page: Page) -> None:
+    criteria = [Criterion(name=name, question=f"Is it {name}?") for name in ("valuable", "relevant")]
+    write(tmp_path / "tasks.jsonl", "hypotheses", criteria, n=2)
+    words = ("agreement", "annotate", str(tmp_path / "tasks.jsonl"), "--folder", str(tmp_path / "people"))
+    with serving_command(*words) as (url, _):
+        sign_in(page, url, "Ada")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("group", name="Is it valuable?").get_by_role("button", name="Yes")).to_be_focused()
+        page.keyboard.press("y")
+        page.get_by_role("button", name="Done").click()
+        expect(page.get_by_role("alert").filter(has_text="Some questions are not answered yet.")).to_be_visible()
+        page.get_by_role("group", name="Is it relevant?").get_by_role("button", name="No").click()
+        page.keyboard.press("Enter")
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of 2")
+        page.keyboard.press("y")
+        page.keyboard.press("x")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("All tasks are done. Thank you!")).to_be_visible()
+    found = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl")).by_annotator["Ada"]
+    assert [one.ratings for one in found.values()] == 2 * [{"valuable": True, "relevant": False}]
+    assert all(one.is_done for one in found.values())

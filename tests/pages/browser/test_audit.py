@@ -1,0 +1,94 @@
+"""Auditors say the causes of misses in a real browser, and the report corrects the score by them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, assert_accessible, assert_fits, screens
+from evidencebench import execute, load_sample
+from serving_commands import serving_command
+
+pytest.importorskip("starlette", reason="needs the extra 'view'")
+
+EVIDENCEBENCH = (sys.executable, "-m", "evidencebench")
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> tuple[str, ...]:
+    """Give the arguments of the command that serves four misses of a run over the sample."""
+    execute("bm25", load_sample(), tmp_path / "bm25.jsonl")
+    sample = ("audit", "sample", "bm25.jsonl", "--data", "sample", "-n", "4", "-o", "misses.jsonl")
+    subprocess.run([*EVIDENCEBENCH, *sample], check=True, capture_output=True, cwd=tmp_path)
+    return "audit", "review", str(tmp_path / "misses.jsonl"), "--folder", str(tmp_path / "audit")
+
+
+def begin(page: Page, url: str, name: str) -> None:
+    page.goto(url)
+    page.get_by_label("Your name").fill(name)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Begin with the first")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".pick-eyebrow")).to_contain_text("Task 1 of 4")
+
+
+def test_causes_chosen_with_the_keyboard_correct_the_score(words: tuple[str, ...], tmp_path: Path, page: Page) -> None:
+    with serving_command(*words) as (url, _):
+        begin(page, url, "Ada")
+        for number, key in enumerate("1217", 1):
+            expect(page.locator(".pick-eyebrow")).to_contain_text(f"Task {number} of 4")
+            page.keyboard.press(key)
+            expect(page.locator(f".task-choice:nth-child({key})")).to_have_attribute("aria-pressed", "true")
+            if number == 1:
+                page.keyboard.press("j")
+                expect(page.locator(".audit-row:focus .audit-tags")).to_have_text("selected")
+            if key == "7":
+                expect(page.get_by_label("Note")).to_be_focused()
+                expect(page.get_by_role("alert").filter(has_text="needs a note")).to_be_visible()
+                page.get_by_role("button", name="Next").first.click()
+                expect(page.locator(".pick-eyebrow")).to_contain_text("Task 4 of 4")
+                page.get_by_label("Note").fill("The review is wrong. <b>Really</b>")
+                expect(page.locator(".pick-saved")).to_have_text("Saved.")
+            page.locator(".pick-submit").click() if number > 2 else page.keyboard.press("Enter")
+        expect(page.get_by_text("All tasks are done. Thank you!")).to_be_visible()
+        expect(page.locator(".task-command")).to_contain_text("evidencebench audit report")
+        page.reload()
+        expect(page.get_by_text("4 of 4 done")).to_be_visible()
+    report = ("audit", "report", "misses.jsonl", "--folder", "audit", "--run", "bm25.jsonl", "--data", "sample")
+    ran = subprocess.run([*EVIDENCEBENCH, *report, "--json"], check=True, capture_output=True, cwd=tmp_path)
+    found = json.loads(ran.stdout)
+    assert (found["auditors"], found["n_audited"]) == ({"Ada": 4}, 4)
+    assert {one["cause"]["name"]: one["share"]["k"] for one in found["causes"] if one["share"]["k"]} == {
+        "missed": 2,
+        "label_lacks_sentence": 1,
+        "other_no_fault": 1,
+    }
+    plain, covered = found["corrected"]["plain"]["mean"], found["corrected"]["readings"]["covered"]["mean"]
+    assert covered == pytest.approx(plain + found["corrected"]["excused"]["mean"] * found["header"]["loss"])
+    assert covered > plain
+
+
+@pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
+def test_the_page_of_a_miss_fits_and_is_accessible_and_a_choice_can_be_taken_back(
+    words: tuple[str, ...], new_page: NewPage, width: int, *, dark: bool
+) -> None:
+    page = new_page(width, 800, dark=dark)
+    with serving_command(*words) as (url, _):
+        page.goto(url)
+        expect(page.locator("section.people-page").first).to_contain_text("4 misses of bm25(k1=0.9")
+        begin(page, url, "Bo")
+        assert page.locator(".audit-row.is-source").count() > 0
+        assert page.locator(".audit-row.is-selected").count() > 0
+        assert_accessible(page)
+        assert_fits(page)
+        choice = page.locator(".task-choice").nth(1)
+        choice.click()
+        expect(page.locator(".pick-facts")).to_contain_text("Done. Saved.")
+        choice.click()
+        expect(page.locator(".pick-facts")).to_contain_text("Not done yet. Saved.")
+        page.goto(f"{url}#/tasks")
+        expect(page.get_by_text("0 of 4 done")).to_be_visible()
+        page.goto("about:blank")
