@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.construction.people.agreement.comparison import PairStatistic, equivalence_at
+from evidencebench.construction.people.agreement.comparison import equivalence_at
 from evidencebench.construction.people.agreement.marks import PairSort
 from evidencebench.construction.people.agreement.pair_measures import LABELS
+from evidencebench.construction.people.agreement.pair_statistic import PairStatistic
 from evidencebench.construction.people.agreement.plain_bootstraps import (
     Patterns,
     draw_hierarchically,

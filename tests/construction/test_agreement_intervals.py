@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evidencebench.construction.people.agreement.comparison import PairStatistic, equivalence_at
+from evidencebench.construction.people.agreement.comparison import equivalence_at
 from evidencebench.construction.people.agreement.marks import PairSort
 from evidencebench.construction.people.agreement.pair_measures import cohen_kappa
+from evidencebench.construction.people.agreement.pair_statistic import PairStatistic
 from evidencebench.construction.people.agreement.plain_bootstraps import (
     Patterns,
     draw_hierarchically,

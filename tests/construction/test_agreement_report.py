@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.people.agreement.comparison import compare_raters, sums_of
+from evidencebench.construction.people.agreement.comparison import compare_raters
 from evidencebench.construction.people.agreement.disagreements import disagreement_table, disagreements_in
 from evidencebench.construction.people.agreement.mark_report import report_marks
 from evidencebench.construction.people.agreement.marks import MISSING, Marks, collect_marks
 from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASURES, alpha_of_counts
+from evidencebench.construction.people.agreement.pair_statistic import sums_of
 from evidencebench.construction.people.agreement.plain_bootstraps import patterns_of
 from evidencebench.construction.people.agreement.ratings import report_ratings
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
@@ -228,6 +229,18 @@ def test_the_model_against_all_people_comes_first(study: Study) -> None:
         ("task_3", ("Ada", "Bo")),
         ("task_0", ("Bo", "model")),
     ]
+
+
+@given(answers)
+@examples(40)
+def test_no_interval_reaches_beyond_what_is_possible(drawn: list[list[int]]) -> None:
+    marks = made(np.array(drawn, dtype=np.int8).T, n_papers=8)
+    found = compare_raters(marks, FEW, 0.05)
+    values = [(name, one) for pair in found.pairs for name, one in pair.measures.items()]
+    values += [(one.measure, mean) for one in found.contrasts for mean in (one.human_human, one.human_model)]
+    for name, one in values:
+        if one.low is not None and one.high is not None:
+            assert (0 if name in {"accuracy", "f1"} else -1) <= one.low <= one.high <= 1
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([None, False, True])] * 3), min_size=1, max_size=12))

@@ -1,13 +1,13 @@
 """People with each other against people with the model: each pair's agreement, the difference, and equivalence."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from evidencebench.construction.people.agreement.marks import Marks, PairSort
-from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASURES, alpha_of_counts
+from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASURES, bounds_of
+from evidencebench.construction.people.agreement.pair_statistic import PairStatistic, sums_of
 from evidencebench.construction.people.agreement.plain_bootstraps import (
     PlainInterval,
     draw_hierarchically,
@@ -101,42 +101,6 @@ class RaterComparison:
     contrasts: tuple[Contrast, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairStatistic:
-    """Turns totals (... x columns: the pairs' tables, then counts for alpha) into values.
-
-    The values are measure by measure: each pair, then the mean human-human, the mean human-model and the difference;
-    behind these each alpha of many raters.
-    """
-
-    pairs: Sequence[tuple[PairSort, int, int]]
-    measures: Sequence[str] = tuple(PAIR_MEASURES)
-    n_alphas: int = 0
-
-    @property
-    def n_of_measure(self) -> int:
-        """How many values each measure has."""
-        return len(self.pairs) + 3
-
-    def place(self, measure: str, which: int) -> int:
-        """Return where a measure's value stands; -3, -2 and -1 are the means and the difference."""
-        return self.measures.index(measure) * self.n_of_measure + which % self.n_of_measure
-
-    def __call__(self, totals: Floats) -> Floats:
-        """Return the values (... x values)."""
-        n_cells = 4 * len(self.pairs)
-        tables = totals[..., :n_cells].reshape(*totals.shape[:-1], len(self.pairs), 4)
-        people = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-human"]
-        model = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-model"]
-        found = []
-        for measure in self.measures:
-            values = PAIR_MEASURES[measure](tables)
-            means = [_mean(values[..., people]), _mean(values[..., model])]
-            found += [values, *(mean[..., None] for mean in (*means, means[1] - means[0]))]
-        alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], self.n_alphas, 3))
-        return np.concatenate([*found, alphas], axis=-1)
-
-
 def compare_raters(
     marks: Marks, resampling: Resampling, margin: float, *, with_plain_bootstraps: bool = True
 ) -> RaterComparison:
@@ -146,7 +110,10 @@ def compare_raters(
     n_people = len(marks.people)
     pairs = [_rater_pair(marks, statistic, drawn, number, resampling.level) for number in range(len(statistic.pairs))]
     n_values = len(PAIR_MEASURES) * statistic.n_of_measure
-    alphas = [agreement_at(drawn, n_values + number, resampling.level) for number in range(statistic.n_alphas)]
+    alphas = [
+        agreement_at(drawn, n_values + number, resampling.level, bounds_of("alpha"))
+        for number in range(statistic.n_alphas)
+    ]
     has_contrast = n_people > 1 and marks.model is not None
     return RaterComparison(
         pairs=tuple(pairs),
@@ -164,22 +131,15 @@ def compare_raters(
     )
 
 
-def sums_of(marks: Marks) -> tuple[Floats, PairStatistic]:
-    """Return each paper's counts (papers x columns), and the statistic of their totals."""
-    pairs = marks.pairs
-    people = range(len(marks.people))
-    everybody = [*people, *([len(marks.raters) - 1] if marks.model is not None else [])]
-    tables = [marks.tables(first, second) for _, first, second in pairs]
-    sums = np.concatenate([*tables, marks.alpha_counts(people), marks.alpha_counts(everybody)], axis=1)
-    return sums, PairStatistic(pairs=pairs, n_alphas=2)
-
-
-def agreement_at(drawn: StudentisedDraws, which: int, level: float) -> Agreement:
-    """Return a value with its interval; none where it is undefined."""
+def agreement_at(drawn: StudentisedDraws, which: int, level: float, bounds: tuple[float, float]) -> Agreement:
+    """Return a value with its interval, cut at the bounds of what is possible; none where it is undefined."""
     value = float(drawn.values[which])
     if np.isnan(value):
         return Agreement(value=None)
-    low, high = drawn.interval(which, level) or (None, None)
+    ends = drawn.interval(which, level)
+    if ends is None:
+        return Agreement(value=value)
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in ends)
     return Agreement(value=value, low=low, high=high)
 
 
@@ -196,7 +156,9 @@ def _rater_pair(
         n_sentences=int(judged.sum()),
         n_marked_first=int((marks.values[first][judged] == 1).sum()),
         n_marked_second=int((marks.values[second][judged] == 1).sum()),
-        measures={name: agreement_at(drawn, statistic.place(name, number), level) for name in PAIR_MEASURES},
+        measures={
+            name: agreement_at(drawn, statistic.place(name, number), level, bounds_of(name)) for name in PAIR_MEASURES
+        },
     )
 
 
@@ -221,8 +183,12 @@ def _contrasts(
             (percentile(one[:, place], resampling.level) for one in draws) if draws else (None, None)
         )
         means: dict[str, Any] = {
-            name: agreement_at(drawn, statistic.place(measure, which), resampling.level)
-            for name, which in (("human_human", -3), ("human_model", -2), ("difference", -1))
+            name: agreement_at(drawn, statistic.place(measure, which), resampling.level, bounds)
+            for name, which, bounds in (
+                ("human_human", -3, bounds_of(measure)),
+                ("human_model", -2, bounds_of(measure)),
+                ("difference", -1, (-2.0, 2.0)),
+            )
         }
         found.append(
             Contrast(
@@ -254,11 +220,3 @@ def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equiva
 def _two_sided(drawn: StudentisedDraws, which: int) -> float | None:
     above, below = drawn.p_above(which, 0), drawn.p_below(which, 0)
     return None if above is None or below is None else min(1.0, 2 * min(above, below))
-
-
-def _mean(values: Floats) -> Floats:
-    """Return the mean over the last axis; NaN where it has no values, or one of them is undefined."""
-    if not values.shape[-1]:
-        return np.full(values.shape[:-1], np.nan)
-    found: Floats = values.mean(-1)
-    return found

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from evidencebench.construction.people.agreement.comparison import RaterComparison, compare_raters, sums_of
+from evidencebench.construction.people.agreement.comparison import RaterComparison, compare_raters
 from evidencebench.construction.people.agreement.disagreements import Disagreement, disagreements_in
 from evidencebench.construction.people.agreement.marks import Marks
+from evidencebench.construction.people.agreement.pair_statistic import sums_of
 from evidencebench.construction.people.agreement.power import Power, power_of
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import Kind

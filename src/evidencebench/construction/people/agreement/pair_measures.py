@@ -89,6 +89,11 @@ LABELS: Mapping[str, str] = MappingProxyType(
 """How tables spell them."""
 
 
+def bounds_of(measure: str) -> tuple[float, float]:
+    """Return the least and the greatest value that a measure can have."""
+    return (0.0 if measure in {"accuracy", "f1"} else -1.0, 1.0)
+
+
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Return a quotient, NaN where it would divide by 0."""
     found: Floats = np.full(np.broadcast(above, below).shape, np.nan)

@@ -6,8 +6,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from evidencebench.construction.people.agreement.comparison import EQUIVALENCE_ALPHA, PairStatistic
+from evidencebench.construction.people.agreement.comparison import EQUIVALENCE_ALPHA
 from evidencebench.construction.people.agreement.marks import PairSort
+from evidencebench.construction.people.agreement.pair_statistic import PairStatistic
 from evidencebench.construction.people.agreement.studentised import jackknife
 from evidencebench.scoring.resampling import Floats
 
