@@ -17,7 +17,17 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.errors import ChangedDataError, DataError
 from evidencebench.papers.read import read
-from trial_constructions import DAY, SETTINGS, WHOLE, judged_draft, make_papers, random_drafts, write_drafts
+from trial_constructions import (
+    DAY,
+    SETTINGS,
+    WHOLE,
+    judged_draft,
+    make_papers,
+    paper_text,
+    random_drafts,
+    sentence,
+    write_drafts,
+)
 
 
 def _assembled(folder: Path, source: DraftFile, settings: AssemblySettings = SETTINGS) -> AssemblyReport:
@@ -49,6 +59,42 @@ def test_no_paper_and_no_review_is_in_two_splits_and_all_files_are_valid(
         assert sum(map(len, reviews)) == len(set().union(*reviews))
     assert [one.violations for one in validate_files(made, optima=True)] == [()] * len(made)
     assert sum(map(len, instances.values())) == len(drafts) == report.n_instances
+
+
+@given(st.integers(0, 10**6))
+def test_copies_of_a_paper_under_other_names_are_in_one_split(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    folder, random = tmp_path_factory.mktemp("copies"), Random(seed)
+    papers = folder / "papers"
+    names = make_papers(papers, 6, random)
+    by_work = {name: [name] for name in names}  # a paper, and the files that hold it
+    for name in names[:3]:
+        again = f"again_{name}"
+        sentences = list(read(papers / name).sentences)[1:]  # the first one is the title
+        replaced = random.sample(range(len(sentences)), round(0.4 * len(sentences)))
+        changed = [sentence(random) if number in replaced else one for number, one in enumerate(sentences)]
+        (papers / again).write_text(paper_text(changed))
+        by_work[name].append(again)
+    same_doi = {names[3]: {"doi": "10.1186/Tea-5"}, names[4]: {"doi": "https://doi.org/10.1186/tea-5"}}
+    by_work[names[3]] += by_work.pop(names[4])
+    drafts = [
+        judged_draft(papers, name, random, id=name, review_id=f"review of {name}", paper_ids=same_doi.get(name, {}))
+        for files in by_work.values()
+        for name in files
+    ]
+    shares = {split: Fraction(1, 3) for split in ("a", "b", "c")}
+    settings = AssemblySettings(name="tea", made_on=DAY, shares=shares, seed=seed)
+
+    _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts), settings)
+
+    split_of = {
+        one.query.paper_id: path.stem for path in (folder / "dataset").glob("?.json") for one in open_dataset(path)
+    }
+    assert len(split_of) == len(drafts)
+    for files in by_work.values():
+        assert len({split_of[name] for name in files}) == 1
+    assert len(set(split_of.values())) == 3
 
 
 def test_an_assembled_data_set_says_what_its_drafts_say(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.draft import Draft, JudgingRound, ReplySource
 from evidencebench.construction.draft_file import DraftFile, DraftHeader, open_drafts, writing_drafts
 from evidencebench.construction.filtering import filter_drafts
+from evidencebench.engine.processes import Processes
 from evidencebench.errors import DataError
 from examples import IS_THOROUGH
 from trial_constructions import SETTINGS, WHOLE, random_drafts, write_drafts
@@ -37,7 +38,7 @@ def _step(folder: Path, step: str, drafts: Iterable[Draft], before: DraftFile | 
         settings={"model": f"maker/{step}", "base_url": "http://secret.example"},
         source_sha256=before.sha256 if before else "",
     )
-    with writing_drafts(path, header) as writer:
+    with writing_drafts(path, header, source=before) as writer:
         for number, draft in enumerate(drafts):
             reason = f"{step} finds nothing" if number % every == 0 else ""
             writer.append(msgspec.structs.replace(draft, dropped=reason, detail="=1+1" if reason else ""))
@@ -215,7 +216,30 @@ def test_processes_make_the_same_bytes(tmp_path: Path) -> None:
     source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
     settings = replace(SETTINGS, shares={"train": Fraction(1, 2), "test": Fraction(1, 2)})
 
-    for name, jobs in (("one", 1), ("two", 2)):
-        assemble(source, tmp_path / "papers", tmp_path / name, settings, jobs=jobs)
+    assemble(source, tmp_path / "papers", tmp_path / "one", settings)
+    assemble(source, tmp_path / "papers", tmp_path / "two", settings, engine=Processes(2))
 
     assert _files(tmp_path / "one") == _files(tmp_path / "two")
+
+
+def test_a_file_that_was_changed_after_it_was_read_is_told(tmp_path: Path) -> None:
+    source = _work_folder(tmp_path)
+    path = tmp_path / "summaries.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"summary":"The', b'"summary":"Yet the', 1))
+
+    report = assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
+
+    assert len(report.steps) == 5
+    assert [told.partition(", ")[0] for told in report.warnings] == [
+        "summaries.jsonl was changed after the step 'label-results' had read it"
+    ]
+
+
+def test_a_damaged_file_of_another_construction_is_no_matter(tmp_path: Path) -> None:
+    source = _work_folder(tmp_path)
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(other.read_bytes()[:300] + b"\n{}\n")
+
+    report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
+
+    assert len(report.steps) == 5

@@ -20,6 +20,7 @@ from evidencebench.construction.assembly.decontamination import met_elsewhere
 from evidencebench.construction.assembly.instances import instance_of
 from evidencebench.construction.assembly.losses import (
     StepLosses,
+    changed_since,
     dropped_csv,
     dropped_drafts,
     losses_of,
@@ -43,6 +44,7 @@ from evidencebench.storage.whole_file import write_whole
 from evidencebench.version import __version__
 
 STEP = "assemble"
+_MIN_DRAFTS_A_JOB = 50
 
 _Told = Callable[[int, int, str], None]
 _Solved = tuple[Instance, tuple[str, ...]]  # the instance, and the tasks whose optimum is not proven
@@ -87,7 +89,7 @@ def assemble(
     DataError
         If no draft is left, or the folder cannot be written.
     """
-    runs_on = engine or engine_of(jobs)
+    runs_on = engine or engine_of(min(jobs, 1 + len(source.going_on) // _MIN_DRAFTS_A_JOB))
     before = steps_before(source)
     with dataset_folder(output, overwrite=overwrite) as (made, scratch):
         store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, _telling(on_progress, "reading"))
@@ -120,7 +122,7 @@ def assemble(
             n_instances=len(kept),
             steps=(*map(losses_of, before), StepLosses(step=STEP, n_drafts=len(candidates), dropped=dict(counts))),
             splits=chosen.counts,
-            warnings=chosen.warnings,
+            warnings=(*changed_since(before), *chosen.warnings),
             unproven=unproven,
         )
         facts = DatasheetFacts(

@@ -33,8 +33,9 @@ def choose_splits(
     by_review = settings.split_by == "both"
     keys = [[paper_of[one], *([review(one)] if by_review and review(one) else [])] for one in kept]
     groups = [[kept[one] for one in group] for group in linked_groups(keys)]
-    places = assign_groups([len(group) for group in groups], settings.shares, seed=settings.seed)
-    members: dict[str, list[int]] = {split: [] for split, share in settings.shares.items() if share}
+    shares = {split: share for split, share in settings.shares.items() if share}
+    places = assign_groups([len(group) for group in groups], shares, seed=settings.seed)
+    members: dict[str, list[int]] = {split: [] for split in shares}
     for group, split in zip(groups, places, strict=True):
         members[split] += group
     counts = {
@@ -42,7 +43,7 @@ def choose_splits(
             n_instances=len(chosen),
             n_papers=len({paper_of[one] for one in chosen}),
             n_reviews=len({review(one) for one in chosen}),
-            wanted=float(settings.shares[split]),
+            wanted=float(shares[split]),
             reached=len(chosen) / len(kept),
         )
         for split, chosen in members.items()
