@@ -83,9 +83,23 @@ def test_reviews_of_the_same_name_are_refused(reviews: Path, tmp_path: Path) -> 
         harvest([reviews / "one.xml", reviews / "one.xml"], tmp_path, rules=HarvestRules())
 
 
-def test_a_call_without_reviews_or_table_is_refused(command: Command) -> None:
-    found = command("construct harvest")
-    assert (found.code, "expected REVIEWs, or a table of summaries with --table" in found.err) == (2, True)
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("", "expected REVIEWs, or a table of summaries with --table"),
+        ("{reviews} --table {reviews}/one.xml", "expected REVIEWs, or a table of summaries with --table"),
+        ("{reviews} --ids -", "--ids: expected a file; standard output has the counts"),
+        ("{reviews} --ids {reviews}/no/ids.txt", "there is no folder"),
+        ("{reviews} --license gpl", "'gpl' is not one of 'cc0', 'public-domain'"),
+        ("--table {reviews}/one.xml", "expected a table in .csv, .tsv or .jsonl, got '.xml'"),
+    ],
+)
+def test_a_wrong_call_is_refused_before_any_work(
+    reviews: Path, tmp_path: Path, command: Command, more: str, message: str
+) -> None:
+    found = command(f"construct harvest {more.format(reviews=reviews)} -o {tmp_path}/work")
+    assert (found.code, message in " ".join(found.err.split())) == (2, True), found.err
+    assert not (tmp_path / "work").exists()
 
 
 # Tables.

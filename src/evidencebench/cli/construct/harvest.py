@@ -7,14 +7,14 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.find.inputs import paper_names
-from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, tell_written
+from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, refuse_existing
 from evidencebench.cli.progress import progress
 from evidencebench.construction.harvest.harvest import PASSAGES_NAME, HarvestReport, harvest
 from evidencebench.construction.harvest.licences import ALLOWED, KNOWN
 from evidencebench.construction.harvest.papers_at_hand import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.table import SUMMARIES_NAME, harvest_table
-from evidencebench.storage.whole_file import write_whole
+from evidencebench.storage.whole_file import is_standard_output, write_whole
 from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
 
@@ -94,6 +94,10 @@ def command(
     """
     if bool(reviews) == bool(table):
         raise click.UsageError("expected REVIEWs, or a table of summaries with --table")
+    if ids_file is not None:
+        if is_standard_output(ids_file):
+            raise click.UsageError("--ids: expected a file; standard output has the counts")
+        refuse_existing(ids_file, overwrite=True)  # it is made anew by each call
     papers = None
     if papers_folder is not None:
         with progress("reading papers", progress_style) as on_paper:
@@ -116,7 +120,7 @@ def command(
     else:
         _print(report, output, nouns=("passage", "passages") if table is None else ("summary", "summaries"))
     if ids_file is not None and not as_json:
-        tell_written(ids_file, f"{ids_file}: {counted(len(report.ids), 'id')}")
+        click.echo(printable(f"{ids_file}: {counted(len(report.ids), 'id')}"))
     ctx.exit(1 if unreadable else 0)
 
 
