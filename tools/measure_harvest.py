@@ -31,7 +31,7 @@ from evidencebench.construction.harvest.papers_at_hand import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
 
 VERDICTS = Path(__file__).with_name("harvest_verdicts.csv")
-SEED = 20261122
+SEED = 20261123
 N_DRAWN = 60
 
 

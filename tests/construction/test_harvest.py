@@ -222,6 +222,13 @@ def test_a_passage_ends_where_another_paper_is_cited() -> None:
         (f"The cup in this trial is well known [{cite(7)}].", OWN_VOICE),
         (f"Tea is old. This may be why it helps [{cite(7)}].", POINTS_BACK),
         (f"Tea is hot [{cite(7)}], so that people who like cold cups do not drink it.", PART_OF_SENTENCE),
+        (
+            f"Tea is hot (Kim et al., {cite(7, text='2007')}), so that people who like cold do not drink it.",
+            PART_OF_SENTENCE,
+        ),
+        (f"Tea is good in RA [{cite(7)}], so that the same can be expected of water.", PART_OF_SENTENCE),
+        (f"The cup of this RCT is well known [{cite(7)}].", OWN_VOICE),
+        (f"Tea was good, as reported in other trials [{cite(7)}].", OWN_VOICE),
     ],
 )
 def test_passages_that_are_about_no_single_paper_are_dropped_with_the_reason(paragraph: str, reason: str) -> None:
@@ -234,6 +241,8 @@ def test_passages_that_are_about_no_single_paper_are_dropped_with_the_reason(par
         f"We have previously shown that tea helps [{cite(7)}].",
         f"It has been shown that tea helps [{cite(7)}].",
         f"In the trial of Kim and Lee [{cite(7)}], tea lowered the pressure of people of all ages.",
+        f"Kim et al. in 2007 [{cite(7)}] saw that tea lowered the pressure of people of all ages.",
+        f"Kim et al. ({cite(7, text='2007')}) saw that tea lowered the pressure of people of all ages.",
     ],
 )
 def test_passages_that_only_look_like_these_are_kept(sentence: str) -> None:

@@ -49,6 +49,9 @@ _METHODS = re.compile(
     r"protocol)\b"
 )
 
+# "(Smith et al., " before a mark that is the year alone; "Smith et al. (" is no such.
+_IN_BRACKETS = re.compile(r"\([^()]{0,300}[^()\s][^()]{0,300}$")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestRules:
@@ -119,8 +122,9 @@ def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
     if len(behind.split()) <= MOST_BEHIND:
         return False
     before = source.text.between(sentence.start, mark.start)
+    is_in_brackets = _IN_BRACKETS.search(before) is not None
     is_written_out = mark.text[:1].isalpha() and not before.rstrip().endswith("(")
-    return not (is_written_out or is_subject(before))
+    return is_in_brackets or not (is_written_out or is_subject(before))
 
 
 def _reason_of_papers(source: ReviewSource, reference: str, rules: HarvestRules) -> str:

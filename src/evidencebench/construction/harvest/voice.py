@@ -4,7 +4,7 @@ import re
 
 _STUDY = (
     "(?:study|trial|work|analysis|report|investigation|cohort|series|experiment|review|meta-analysis|paper|article|"
-    "survey)"
+    "survey|RCT)"
 )
 _AUTHORS = "(?:authors|investigators|researchers)"
 _REPORTED = r"""(?:also\ |further\ |then\ |thus\ |therefore\ |subsequently\ )?(?:
@@ -33,8 +33,8 @@ _NAMES_STUDY = re.compile(
 )
 _SUBJECT = re.compile(
     rf"""
-    (?:\bal\b\.?|\b[A-Z][\w'\u2019-]*|\b(?:co-?workers|colleagues|{_AUTHORS}|group|{_STUDY}s?))
-    [\s,.'\u2019]*[\[(]?\s*$
+    (?:\bal\b\.?|\b[A-Z][\w'\u2019-]*[a-z]|\b(?:co-?workers|colleagues|{_AUTHORS}|group|{_STUDY}s?))
+    (?:,?\ (?:in\ )?\(?(?:19|20)\d\d\)?)?[\s,.'\u2019]*[\[(]?\s*$
     """,
     re.VERBOSE,
 )
@@ -65,7 +65,9 @@ _COMPARING = re.compile(
     ^(?:This|These|The|Such|Similar|It|That)\b[^.]{{0,80}}?{_LIKE} |
     ^Similar(?:ly)?\b[^.]{{0,60}}?\b(?:findings?|results?|observations?)\b |
     \b(?:[Tt]hese|[Oo]ur|[Tt]he\ present|[Tt]he\ current|[Tt]his)\ (?:\w+\ )?(?:findings?|results?|data|observations?)\b
-        [^.]{{0,40}}?\b(?:support|confirm|consistent|agree|accord|corroborat|in\ line)
+        [^.]{{0,40}}?\b(?:support|confirm|consistent|agree|accord|corroborat|in\ line) |
+    ,\ as\ (?:identified|reported|shown|described|observed|seen|found)\ (?:in|by)\ (?:others?|previous|earlier)\b |
+    \bsupports?\ this\b
     """,
     re.VERBOSE,
 )
