@@ -1,7 +1,9 @@
 """From verdicts to the report: who decides a miss, what is refused, and the corrected score of a hand-made run."""
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -172,3 +174,35 @@ def test_the_commands_say_what_is_audited_and_what_is_not(
     assert found["excused"] == {"k": 0, "n": 2, "low": 0.0, "high": pytest.approx(1 - 0.025**0.5)}
     assert found["corrected"]["readings"]["covered"]["mean"] == pytest.approx(0.375)
     assert len(found["warnings"]) == 2
+
+
+def test_sample_says_what_there_is_to_audit_and_refuses_what_is_there(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    without_texts = [replace(one, labels=replace(one.labels, texts={})) for one in (paper("two", 2), paper("four", 4))]
+    write_dataset("data.json", without_texts)
+    Path("run.json").write_text(json.dumps({"two": [1], "four": [1]}))
+
+    def sample(*more: str) -> tuple[int, str, str]:
+        words = ["audit", "sample", "run.json", "-d", "data.json", "-t", "er_at_10", "-o", "misses.jsonl", *more]
+        monkeypatch.setattr("sys.argv", ["evidencebench", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    code, out, err = sample("-n", "2")
+    assert code == 0
+    assert re.search(r"^all +4 +62\.5 +2$", out, re.MULTILINE)
+    assert "misses.jsonl: 2 misses of 4" in out
+    assert "warning: the data has no texts of aspects" in err
+    assert [len(read_misses("misses.jsonl").misses), {miss.aspect for miss in read_misses("misses.jsonl").misses}] == [
+        2,
+        {""},
+    ]
+    code, _, err = sample()
+    assert (code, "misses.jsonl: exists" in err) == (2, True)
+    code, out, _ = sample("--overwrite", "--json")
+    assert (code, json.loads(out)["n_drawn"]) == (0, 4)
+    code, _, err = sample("-t", "er_at_5", "--overwrite")
+    assert (code, "expected one --task" in err) == (2, True)

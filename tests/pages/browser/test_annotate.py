@@ -1,5 +1,9 @@
 """People annotate and adjudicate in a real browser: with the keyboard alone, in two tabs, and over a killed server."""
 
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -117,6 +121,8 @@ def test_two_annotators_differ_one_decides_and_the_report_reads_it(
         expect(page.get_by_label("Who marked sentence 2")).to_contain_text("Bo did not")
         expect(sentence(page, 3)).to_be_disabled()
         expect(sentence(page, 20)).to_be_hidden()  # far from any dispute
+        page.keyboard.press("a")
+        expect(sentence(page, 20)).to_be_visible()
         expect(sentence(page, 2)).to_be_focused()
         page.keyboard.press("x")
         page.get_by_label("Note").fill("It says so.")
@@ -124,12 +130,18 @@ def test_two_annotators_differ_one_decides_and_the_report_reads_it(
         page.get_by_role("button", name="Done").click()
         expect(page.get_by_text("All disputes are decided. Thank you!")).to_be_visible()
     (decision,) = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl")).adjudicated.values()
-    assert (decision.sentences, decision.note, decision.decided_by, decision.is_done) == (
-        (2, 3),
-        "It says so.",
-        "Bo",
-        True,
-    )
+    assert (decision.sentences, decision.note, decision.decided_by) == ((2, 3), "It says so.", "Bo")
+    assert decision.is_done
+
+    report = ("agreement", "report", str(tmp_path / "people"), "--tasks", str(tmp_path / "tasks.jsonl"), "--json")
+    ran = subprocess.run([sys.executable, "-m", "evidencebench", *report], check=True, capture_output=True)
+    found = json.loads(ran.stdout)
+    assert {one["rater"]: one["n_marked"] for one in found["raters"]} == {"Ada": 3, "Bo": 3, "decided": 3}
+    (pair,) = found["everything"]["pairs"]
+    # Of 90 sentences both marked 2, and each 1 that the other did not.
+    assert pair["measures"]["f1"]["value"] == pytest.approx(4 / 6)
+    by_chance = (3 * 3 + 87 * 87) / 90**2
+    assert pair["measures"]["kappa"]["value"] == pytest.approx((88 / 90 - by_chance) / (1 - by_chance))
 
 
 def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(words: tuple[str, ...], tmp_path: Path, page: Page) -> None:
@@ -204,8 +216,18 @@ def test_a_killed_server_loses_nothing_and_what_was_marked_meanwhile_is_saved_wh
         expect(marked(page)).to_have_count(2)
         page.get_by_role("button", name="Done").click()
         expect(page.locator(".pick-eyebrow")).to_contain_text("Task 3 of 3")
+    sentence(page, 3).click()
+    page.get_by_role("button", name="Done").click()  # and the page of the task is left
+    expect(page.locator(".people-page").get_by_role("alert")).to_contain_text("does not answer")
+    with serving_command(*words, port=port):
+        page.get_by_role("link", name="All tasks").last.click()
+        expect(page.get_by_text(re.compile("^ (1|2) of 3 done"))).to_be_visible()
+        for _ in range(100):
+            if "task_3" in sentences_of(tmp_path)["Ada"]:
+                break
+            page.wait_for_timeout(100)
         page.goto("about:blank")
-    assert sentences_of(tmp_path) == {"Ada": {"task_2": (2, 9)}}
+    assert sentences_of(tmp_path) == {"Ada": {"task_2": (2, 9), "task_3": (3,)}}
 
 
 @pytest.mark.parametrize(("width", "dark"), screens(360, 1280))

@@ -48,7 +48,7 @@ def test_causes_chosen_with_the_keyboard_correct_the_score(words: tuple[str, ...
             if key == "7":
                 expect(page.get_by_label("Note")).to_be_focused()
                 expect(page.get_by_role("alert").filter(has_text="needs a note")).to_be_visible()
-                page.get_by_role("button", name="Next").first.click()
+                page.get_by_role("button", name="Done").click()
                 expect(page.locator(".pick-eyebrow")).to_contain_text("Task 4 of 4")
                 page.get_by_label("Note").fill("The review is wrong. <b>Really</b>")
                 expect(page.locator(".pick-saved")).to_have_text("Saved.")

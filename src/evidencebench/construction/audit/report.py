@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from evidencebench.construction.audit.corrected_scores import (
 from evidencebench.construction.audit.misses import Miss, MissesFile, MissesHeader
 from evidencebench.construction.audit.sampling import misses_of, scores_to_audit
 from evidencebench.construction.audit.verdicts import Verdict, verdict_journals
+from evidencebench.construction.people.agreement.pair_measures import cohen_kappa
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import task_named
 from evidencebench.errors import RunMismatchError, UnreadableError
@@ -171,18 +172,15 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
 
 
 def _pair(first: str, second: str, of_first: Mapping[str, Verdict], of_second: Mapping[str, Verdict]) -> AuditorPair:
-    both = [miss for miss in of_first if miss in of_second]
-    said = [(CAUSES[of_first[miss].cause], CAUSES[of_second[miss].cause]) for miss in both]
-    n_same_fault = sum(one.is_fault is other.is_fault for one, other in said)
-    n_first, n_second = sum(one.is_fault for one, _ in said), sum(other.is_fault for _, other in said)
-    n = len(both)
-    # Cohen's kappa, times n squared above and below.
-    expected = n_first * n_second + (n - n_first) * (n - n_second)
+    said = [(CAUSES[of_first[miss].cause], CAUSES[of_second[miss].cause]) for miss in of_first if miss in of_second]
+    faults = [(one.is_fault, other.is_fault) for one, other in said]
+    table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
+    kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
     return AuditorPair(
         first=first,
         second=second,
-        n_both=n,
+        n_both=len(said),
         n_same_cause=sum(one is other for one, other in said),
-        n_same_fault=n_same_fault,
-        kappa_fault=(n * n_same_fault - expected) / (n * n - expected) if n * n > expected else None,
+        n_same_fault=sum(one is other for one, other in faults),
+        kappa_fault=None if np.isnan(kappa) else kappa,
     )

@@ -28,7 +28,7 @@ function autosave(send, say) {
         await send(picks);
       } catch (error) {
         say("failed", error);
-        if (error.status >= 400) break; // the server refused it, and would refuse it again
+        if (error.status >= 400 && error.status < 500) break; // the server refused it, and would refuse it again
         waiting ??= picks;
         await new Promise((resume) => setTimeout(resume, 2000));
         continue;

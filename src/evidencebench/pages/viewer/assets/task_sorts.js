@@ -44,7 +44,7 @@ const RATING = {
 const AUDIT = {
   empty: { cause: "", note: "" },
   ask: "Why does this aspect count as missed?",
-  done: () => "Next",
+  done: () => "Done",
   text: (task) => task.aspect || `(the data has no text of ${task.aspect_id}; read its sources)`,
   lacks: (value, about) => {
     if (!value.cause) return "Choose a cause first.";
@@ -81,12 +81,18 @@ function markingView(task, about, on) {
   const isFree = task.said ? differing(task) : () => true;
   const text = pickText(task, { toggle, move: focusAt, reach: (index) => { current = index; text.reach(index); } });
   let current = 0;
+  const whole = h("button", { type: "button", "aria-pressed": "false", onclick: showWhole }, "Show the whole paper");
   if (task.said) decorate(task, text.element, isFree);
-  return { element: text.element, show, focus: () => focusAt(first(), { preventScroll: !task.said }), commands: [
+  return { element: task.said ? h("div", {}, whole, text.element) : text.element, show, focus: () => focusAt(first(), { preventScroll: !task.said }), commands: [
     { keys: ["x"], name: "mark the sentence, or take it back (also Space)", run: () => toggle(current) },
     { keys: ["j"], name: "next sentence (also ↓)", run: () => move(1) },
     { keys: ["k"], name: "previous sentence (also ↑)", run: () => move(-1) },
+    ...(task.said ? [{ keys: ["a"], name: "show the whole paper, or only the disputed part", run: showWhole }] : []),
   ] };
+
+  function showWhole() {
+    whole.setAttribute("aria-pressed", text.element.classList.toggle("is-whole"));
+  }
 
   function first() {
     return task.said ? Math.max(0, task.sentences.findIndex((_, index) => isFree(index))) : 0;
