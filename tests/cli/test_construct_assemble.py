@@ -26,7 +26,7 @@ def _work() -> None:
 def test_a_data_set_is_made_that_every_command_takes(command: Command) -> None:
     filtered = command("construct filter work")
     assert (filtered.code, filtered.err) == (0, "")
-    assert "  has no aspects" in filtered.out
+    assert "dropped: has no aspects" in filtered.out
     assert filtered.out.endswith("work/filtered.jsonl\n")
 
     made = command(ASSEMBLE)

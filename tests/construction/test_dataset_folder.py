@@ -96,6 +96,8 @@ def test_the_datasheet_tells_what_is_known_and_marks_what_is_not(tmp_path: Path)
     assert text.startswith("# Datasheet of tea\n\nMade on 2026-11-22 with evidencebench ")
     for one in report.steps:
         assert f"| {one.step} | {one.n_drafts} | {one.n_drafts - one.n_kept} | {one.n_kept} |" in text
+        for reason, n in one.dropped.items():
+            assert f"| dropped: {reason} |  | {n} |  |" in text
     for split, counts in report.splits.items():
         if counts.n_instances:
             assert f"| {split} | {counts.n_instances} | {counts.n_papers} | {counts.n_reviews} |" in text

@@ -71,12 +71,16 @@ def datasheet(facts: DatasheetFacts) -> str:
     )
 
 
-def _paragraph(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
+def _paragraph(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
-    return "\n".join([title, "", *(_paragraph(f"* {line}") for line in lines)]) if lines else f"{title} none are known."
+    return (
+        "\n".join([title, "", *(_paragraph(f"* {line}", "  ") for line in lines)])
+        if lines
+        else f"{title} none are known."
+    )
 
 
 def _split_table(splits: Mapping[str, SplitCounts]) -> Table:

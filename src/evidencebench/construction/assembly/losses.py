@@ -97,5 +97,5 @@ def loss_table(steps: Iterable[StepLosses]) -> Table:
     for step in steps:
         rows.append([step.step, step.n_drafts, step.n_drafts - step.n_kept, step.n_kept])
         by_number = sorted(step.dropped.items(), key=lambda item: (-item[1], item[0]))
-        rows += [[f"  {reason}", None, n, None] for reason, n in by_number]
+        rows += [[f"dropped: {reason}", None, n, None] for reason, n in by_number]
     return Table(columns=["step", "drafts", "dropped", "kept"], rows=rows)

@@ -1,9 +1,9 @@
 """Where the parts of drafts come from: which models and prompts, with which settings, on papers of which licences."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evidencebench.construction.draft import Draft, Judging
 from evidencebench.construction.draft_file import DraftFile
@@ -55,25 +55,21 @@ def _rounds(judging: Judging) -> Iterable[PartSource]:
 
 
 def source_table(parts: Counter[PartSource]) -> Table:
-    """Return a table with a row a part, model and prompt."""
-    rows: list[list[Cell]] = [[one.part, one.model, one.prompt[:_SHOWN_DIGITS], n] for one, n in sorted(parts.items())]
+    """Return a table with a row a part, model and prompt, in the order in which drafts name them."""
+    rows: list[list[Cell]] = [[one.part, one.model, one.prompt[:_SHOWN_DIGITS], n] for one, n in parts.items()]
     return Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows)
 
 
 def setting_lines(files: Sequence[DraftFile]) -> list[str]:
     """Return a line a step with its settings, without addresses of servers."""
-    return [
-        f"{file.header.step}: "
-        + ", ".join(
-            printable(f"{key} {value}") for key, value in sorted(file.header.settings.items()) if _is_told(key, value)
-        )
-        for file in files
-        if any(_is_told(key, value) for key, value in file.header.settings.items())
-    ]
+    told = {file.header.step: list(_told_settings(file.header.settings)) for file in files}
+    return [f"{step}: {', '.join(settings)}" for step, settings in told.items() if settings]
 
 
-def _is_told(key: str, value: object) -> bool:
-    return value not in (None, "", [], {}) and _ADDRESS not in key
+def _told_settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in sorted(settings.items()):
+        if value not in (None, "", [], {}) and _ADDRESS not in key:
+            yield printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
 
 def licences_in(folder: Path, paper_files: Iterable[str]) -> Counter[str]:
