@@ -36,7 +36,7 @@ def main() -> None:
         n_others += sum(len(instance.query.sentences) - len(true) for _, true in pairs)
     print(f"{n_alike} of {n_instances} instances have the labels that are right")
     print(
-        f"found {n_found} of {n_found + n_missed} sources; of {n_others:,} other pairs, {n_invented} were judged sources"
+        f"found {n_found} of {n_found + n_missed} sources; of {n_others:,} other pairs, {n_invented} are taken for some"
     )
 
 
