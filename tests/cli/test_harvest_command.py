@@ -78,6 +78,18 @@ def test_files_that_are_no_reviews_are_told_and_the_others_read(
     assert "from 2 reviews" in found.out
 
 
+def test_reviews_without_marks_and_marks_outside_paragraphs_are_told(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "none.xml").write_bytes(review("Tea is old."))
+    (tmp_path / "table.xml").write_bytes(
+        review("Tea is old.", more=f"<table-wrap><table>{cite(1)}</table></table-wrap>")
+    )
+    found = command(f"construct harvest {tmp_path}/none.xml {tmp_path}/table.xml -o {tmp_path}/work --progress plain")
+    assert found.code == 0
+    assert "in no passage: 1 mark in headings, tables, figures and notes" in found.out
+    assert "without any citation mark: 1 review" in found.out
+    assert "harvesting: 2/2" in found.err
+
+
 def test_reviews_of_the_same_name_are_refused(reviews: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"one.xml: expected reviews in files of different names"):
         harvest([reviews / "one.xml", reviews / "one.xml"], tmp_path, rules=HarvestRules())

@@ -69,6 +69,7 @@ def test_a_sentence_with_one_mark_is_a_passage_about_its_reference() -> None:
         (f"[{cite(3)}\u2013{cite(5)}, {cite(8)}]", "3 4 5 8"),
         (f"[{cite(1)}, {cite(3)} &#x2013; {cite(5)}]", "1 3 4 5"),
         (f"<sup>{cite(3)}</sup>", "3"),
+        (cite(3, text="<sup>3</sup>"), "3"),
         (f"<sup>{cite(3)}\u2013{cite(5)}</sup>", "3 4 5"),
         (f"<sup>{cite(3)}</sup>\u2013<sup>{cite(5)}</sup>", "3 4 5"),
         (f"[{cite(3)}]-[{cite(5)}]", "3 5"),  # brackets that are closed make two marks

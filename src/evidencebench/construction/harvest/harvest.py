@@ -110,13 +110,13 @@ def harvest(
                 found = harvest_review(_content(path), file=path.name, rules=rules)
             except UnreadableError as error:
                 unreadable.append(str(error))
-                continue
-            for draft in found.drafts:
-                if draft.id not in writer.done:
-                    writer.append(draft)
-                count.add(draft)
-            n_without_marks += not (found.drafts or found.n_marks_elsewhere)
-            n_marks_elsewhere += found.n_marks_elsewhere
+            else:
+                for draft in found.drafts:
+                    if draft.id not in writer.done:
+                        writer.append(draft)
+                    count.add(draft)
+                n_without_marks += not (found.drafts or found.n_marks_elsewhere)
+                n_marks_elsewhere += found.n_marks_elsewhere
             on_review(number, len(reviews))
         writer.finish()
     return count.report(
