@@ -5,7 +5,7 @@
 
 Every article cites others, so that it is a review here. Printed are, without papers and with the same folder as papers:
 how many passages were kept, and how many dropped for which reason. Then 60 of the kept passages are drawn; with
-`--show` they are printed in their paragraphs, to be checked by hand. The verdicts lie in `harvest_verdicts.csv`:
+`--show` they are printed in their paragraphs, to be read one by one. The verdicts lie in `harvest_verdicts.csv`:
 
 * `is_right`: the passage says what exactly one paper says or did, all its sentences belong to it, and the reference is
   that paper's, as far as its title tells;
