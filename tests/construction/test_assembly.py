@@ -135,6 +135,24 @@ def test_the_order_of_the_lines_changes_no_byte(tmp_path_factory: pytest.TempPat
     assert _files(folder / "dataset") == before
 
 
+def test_instances_without_any_source_or_result_or_review_are_valid_too(tmp_path: Path) -> None:
+    _, source = _one_draft(tmp_path, review_id="", results=None)
+    draft = source["d"]
+    assert draft.judging is not None
+    nothing = msgspec.structs.replace(draft.judging, sources=((),) * len(draft.aspects))
+    drafts = [draft, msgspec.structs.replace(draft, id="e", summary="Another.", judging=nothing)]
+
+    report = _assembled(tmp_path, write_drafts(tmp_path / "filtered.jsonl", drafts), WHOLE)
+
+    path = tmp_path / "dataset" / "test.json"
+    assert validate_files([path], optima=True)[0].violations == ()
+    some, none = open_dataset(path)
+    assert (some.labels.results, some.cluster) == ((), some.query.paper_id)
+    assert set(some.labels.evaluations) == {"er_at_optimal", "er_at_10"}
+    assert none.labels.evaluations["er_at_optimal"].optimal == 0
+    assert report.splits["test"].n_reviews == 0
+
+
 def _one_draft(folder: Path, **fields: Any) -> tuple[Draft, DraftFile]:
     make_papers(folder / "papers", 1, Random(0))
     draft = judged_draft(folder / "papers", "paper0.txt", Random(0), id="d", **fields)

@@ -136,7 +136,7 @@ def assemble(
                 if names
             },
             n_papers=len({paper_of[one] for one in kept}),
-            n_reviews=len({candidates[one].draft.review_id for one in kept}),
+            n_reviews=len({candidates[one].draft.review_id for one in kept} - {""}),
             n_unproven=len(unproven),
             sources=sources_of_drafts(source[candidates[one].draft.id] for one in kept),
             setting_lines=setting_lines(before),

@@ -42,7 +42,7 @@ def choose_splits(
         split: SplitCounts(
             n_instances=len(chosen),
             n_papers=len({paper_of[one] for one in chosen}),
-            n_reviews=len({review(one) for one in chosen}),
+            n_reviews=len({review(one) for one in chosen} - {""}),
             wanted=float(shares[split]),
             reached=len(chosen) / len(kept),
         )
