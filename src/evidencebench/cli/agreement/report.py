@@ -1,6 +1,6 @@
 """``evidencebench agreement report``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ from evidencebench.cli import options
 from evidencebench.cli.agreement.printing import print_mark_report, print_ratings
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing
 from evidencebench.cli.progress import progress
-from evidencebench.construction.people.agreement.disagreements import disagreement_table
+from evidencebench.construction.people.agreement.disagreements import Disagreement, disagreement_table
 from evidencebench.construction.people.agreement.mark_report import report_marks
 from evidencebench.construction.people.agreement.marks import collect_marks
 from evidencebench.construction.people.agreement.ratings import report_ratings
 from evidencebench.construction.people.exchange.answers import collect_annotations
 from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.data.dataset import open_dataset
+from evidencebench.pages.disagreements import disagreements_page
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.tables import as_csv, printable
@@ -62,7 +63,12 @@ class _Team(click.ParamType[tuple[str, tuple[str, ...]]]):
     metavar="SHARE",
     help="Differences up to it count as equivalent: 0.05 is 5 points.",
 )
-@click.option("--disagreements", type=OutputFile(), metavar="FILE", help="Write all disagreements as CSV.")
+@click.option(
+    "--disagreements",
+    type=OutputFile(),
+    metavar="FILE",
+    help="Write all disagreements: as CSV, or as a page if FILE ends in .html.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file of disagreements.")
 @options.resampling
 @options.as_json
@@ -124,11 +130,17 @@ def command(
         )
         report = report_marks(marks, resampling=resampling, margin=margin)
     if disagreements:
-        write_whole(disagreements, f"{as_csv(disagreement_table(report.disagreements, marks.raters))}\n")
+        write_whole(disagreements, _disagreements(report.disagreements, marks.raters, disagreements, tasks_file))
     if as_json:
         print_json({**asdict(report), "warnings": collected.problems})
     else:
         print_mark_report(report, resampling, table_format, is_default_margin=margin == DEFAULT_MARGIN)
+
+
+def _disagreements(found: Sequence[Disagreement], raters: Sequence[str], output: Path, tasks_file: Path) -> str:
+    if output.suffix == ".html":
+        return disagreements_page(found, title=f"Disagreements in {tasks_file.name}")
+    return f"{as_csv(disagreement_table(found, raters))}\n"
 
 
 def _by_name(ctx: click.Context, teams: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[str, ...]]:

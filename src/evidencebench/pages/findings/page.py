@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from itertools import groupby
 
 from evidencebench.execution.finding import Finding
 from evidencebench.pages.findings.words import about, grouped, meanings, told
-from evidencebench.pages.markup import Node, as_html, node, replace_forbidden
-from evidencebench.pages.viewer.page_parts import FINDINGS_STYLES, security_policy, style
+from evidencebench.pages.markup import Node, node
+from evidencebench.pages.static_page import static_page
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
 from evidencebench.systems.directions.classifier import ReportedDirection
@@ -28,14 +27,7 @@ def findings_page(findings: Sequence[Finding]) -> str:
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
     title = findings[0].hypothesis if len({one.hypothesis for one in findings}) == 1 else "Evidence by hypothesis"
     body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, *notes)
-    style_text = style(FINDINGS_STYLES)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{security_policy("", style_text)}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n"
-        f"<body>{as_html(body)}</body>\n</html>\n"
-    )
+    return static_page(title, body)
 
 
 def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
