@@ -56,6 +56,11 @@ class Constructed:
         return sum(len(step.failures) for step in self.steps)
 
 
+def steps_of(config: Config) -> tuple[str, ...]:
+    """Return the steps that ask a model: all, or those behind the summaries where a table has these."""
+    return MODEL_STEPS[1 if config.file.table else 0 :]
+
+
 def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep, str]:
     """Return a step that asks a model, and the model that it asks."""
     judge = config.file.judge
@@ -78,6 +83,7 @@ def run_all(
     waiting: Waiting,
     today: date,
     limit: int | None = None,
+    until: str | None = None,
     overwrite: bool = False,
     drops_failed: bool = False,
     on_progress: Told = lambda *_: None,
@@ -89,6 +95,8 @@ def run_all(
     limit
         How many drafts each step that asks a model is given, as a pilot; the run then ends before the first step that
         is not finished by it.
+    until
+        The step that asks a model behind which the run ends; None: all is run.
     overwrite
         Whether all files are made anew.
     drops_failed
@@ -101,10 +109,9 @@ def run_all(
     StopError
         If no more requests may be sent, or replies wait for a batch.
     """
-    _harvest(config, overwrite=overwrite, on_progress=on_progress)
+    harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
     reports: list[StepReport] = []
-    first = 1 if config.file.table else 0  # a table holds summaries
-    for name in MODEL_STEPS[first:]:
+    for name in steps_of(config):
         step, model = model_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
         report = run_step(
@@ -119,7 +126,7 @@ def run_all(
             on_progress=partial(_tell, on_progress, name),
         )
         reports.append(report)
-        if report.failures:
+        if report.failures or name == until:
             return Constructed(steps=tuple(reports))
     if limit is not None:
         return Constructed(steps=tuple(reports))
@@ -137,7 +144,8 @@ def _tell(on_progress: Told, doing: str, n_done: int, n_all: int) -> None:
     on_progress(n_done, n_all, doing)
 
 
-def _harvest(config: Config, *, overwrite: bool, on_progress: Told) -> None:
+def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> None:
+    """Find the passages of the reviews, or the summaries of the table, unless that is done."""
     rules = HarvestRules(
         licences=frozenset(config.file.licences or ALLOWED),
         papers=papers_in(config.papers, on_paper=partial(_tell, on_progress, "papers")),

@@ -12,6 +12,7 @@ from evidencebench.cli.groups import LazyGroup
 _COMMANDS = {
     "demo": "Run all steps on a synthetic review, against a server for trials.",
     "run": "Run all steps, and make the data set.",
+    "estimate": "Price what is left of a construction.",
     "status": "Say where a construction stands.",
     "harvest": "Find the passages of reviews that speak of one paper each.",
     "summaries": "Delimit passages, and keep those that report results.",

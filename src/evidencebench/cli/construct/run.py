@@ -12,7 +12,7 @@ from evidencebench.cli.asking import Asking, asking_options, opened_client, tell
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
-from evidencebench.construction.pipeline import Constructed, run_all
+from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, run_all
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -22,12 +22,20 @@ _MOST_FAILURES = 5
 @click.command(name="run")
 @click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="CONFIG.toml")
 @options.number("--limit", help="Only so many drafts in each step that asks a model: a pilot.")
+@click.option("--until", type=click.Choice(MODEL_STEPS), metavar="STEP", help="End behind this step.")
 @click.option("--overwrite", is_flag=True, help="Make all files anew; stored replies cost nothing.")
 @click.option("--drop-failed", is_flag=True, help="Drop drafts whose request failed for good.")
 @asking_options()
 @click.pass_context
 def command(
-    ctx: click.Context, *, path: Path, limit: int | None, overwrite: bool, drop_failed: bool, asking: Asking
+    ctx: click.Context,
+    *,
+    path: Path,
+    limit: int | None,
+    until: str | None,
+    overwrite: bool,
+    drop_failed: bool,
+    asking: Asking,
 ) -> None:
     """Run all steps of a construction, and make the data set.
 
@@ -50,6 +58,7 @@ def command(
             waiting=waiting,
             today=date.today(),  # noqa: DTZ011 - the user's day
             limit=limit,
+            until=until,
             overwrite=overwrite,
             drops_failed=drop_failed,
             on_progress=shown,

@@ -38,7 +38,7 @@ async def _make_aspects(asker: Asker, draft: Draft) -> Draft:
         "aspects",
         {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
         example=_Aspects(["...", "..."]),
-        stand_in=_Aspects(_stand_ins(summary, ASSUMED_ASPECTS)),
+        stand_in=_Aspects(stand_in_aspects(summary, ASSUMED_ASPECTS)),
         check=lambda found: _wrong_with(found.aspects, draft.summary),
         what="aspects",
     )
@@ -87,7 +87,7 @@ def _wrong_with_verdicts(verdicts: list[_AspectVerdict], n_aspects: int) -> str:
     return ""
 
 
-def _stand_ins(summary: str, n_aspects: int) -> list[str]:
+def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
     """Return as many texts as there may be aspects, together a little longer than the summary, as aspects are."""
     words = summary.split()
     size = max(8, -(-len(words) // max(1, n_aspects)) + 4)

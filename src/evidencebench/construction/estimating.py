@@ -1,0 +1,354 @@
+"""What the steps that are left will cost: rehearsed on a sample of drafts, corrected by the replies that are stored."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+
+import msgspec
+import numpy as np
+
+from evidencebench.construction.config import Config
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft_file import DraftFile, open_drafts
+from evidencebench.construction.model_use import NOTHING, ModelUse, RehearsingSender, Uses, joined
+from evidencebench.construction.pipeline import model_step, steps_of
+from evidencebench.construction.steps.aspects import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects
+from evidencebench.construction.steps.checks import words_of
+from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.work_folder import input_of, output_of
+from evidencebench.errors import DataError, ReplyError
+from evidencebench.execution.rewriting import asker_from
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.systems.strategies.conversation import Asker
+
+_NORMAL_95 = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What an estimate takes for granted where nothing is known.
+
+    ``completion_tokens`` and ``aspects`` hold where no replies of the step are stored. ``n_sample`` drafts at most are
+    rehearsed of each group, drawn with ``seed``.
+    """
+
+    completion_tokens: int = 400
+    aspects: int = ASSUMED_ASPECTS
+    n_sample: int = 200
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEstimate:
+    """What is left of a step.
+
+    Attributes
+    ----------
+    n_drafts
+        How many drafts are left, those of steps before it included that may yet be dropped.
+    uses
+        Model -> what it will be asked.
+    used
+        Model -> what it was asked for the drafts that are done, as far as its replies are stored.
+    n_pilot
+        How many drafts correct the estimate; 0: tokens are estimated and replies assumed.
+    margin
+        Half of the 95 % interval of the prompt tokens, as a share of them, from the drafts that were drawn and those of
+        the pilot; None without a pilot.
+    repeated_tokens
+        How many tokens a prompt has in common with the one before it, from the beginning, on average.
+    """
+
+    step: str
+    n_drafts: int
+    uses: Uses
+    used: Uses
+    n_pilot: int
+    margin: float | None
+    repeated_tokens: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstructionEstimate:
+    """What is left of all steps; ``unreadable``: drafts of the sample whose paper cannot be read, with the reason."""
+
+    steps: tuple[StepEstimate, ...]
+    unreadable: Mapping[str, str]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sums:
+    """What drafts asked of one step: as rehearsed with stand-ins, and for drafts that are done as it was."""
+
+    rehearsed: list[ModelUse] = field(default_factory=list)  # a draft
+    was: list[Uses] = field(default_factory=list)  # of the same drafts, where they are done
+    sizes: list[int] = field(default_factory=list)
+    repeated_tokens: float = 0
+
+
+def estimate_construction(
+    config: Config,
+    *,
+    prices: PriceTable,
+    cache: ReplyCache | None,
+    assumptions: Assumptions = Assumptions(),
+    on_progress: Callable[[int, int], None] | None = None,
+) -> ConstructionEstimate:
+    """Return what the steps that ask a model will use from here on; nothing is sent.
+
+    Each draft that is left is in a group: those that wait for the same step. Some of each group are led through that
+    step and all behind it, with stand-ins for replies. Drafts that are done are led the same way, and what they asked
+    in truth, as the stored replies say, corrects the counts of the others: tokens, aspects, repeated requests, and
+    drafts that were dropped on the way.
+
+    Raises as `open_drafts`; the passages must be harvested.
+    """
+    return _Estimator(config, prices, cache, assumptions, on_progress or (lambda *_: None)).estimate()
+
+
+class _Estimator:
+    """Leads drafts through the steps."""
+
+    def __init__(
+        self,
+        config: Config,
+        prices: PriceTable,
+        cache: ReplyCache | None,
+        assumptions: Assumptions,
+        on_progress: Callable[[int, int], None],
+    ) -> None:
+        self._config, self._assumptions, self._on_progress = config, assumptions, on_progress
+        self._names = steps_of(config)
+        self._senders = {
+            stored: RehearsingSender(prices, cache if stored else None, assumptions.completion_tokens)
+            for stored in (False, True)
+        }
+        self._clients = {
+            stored: ChatClient(sender=sender, cache=None, prices=prices) for stored, sender in self._senders.items()
+        }
+        self._steps: dict[tuple[bool, str], tuple[ModelStep, Asker]] = {}
+        for stored, client in self._clients.items():
+            for name in self._names:
+                step, model = model_step(config, name, client)
+                self._steps[stored, name] = step, asker_from(model, client=client)
+        self._files: dict[str, DraftFile] = {}  # by the step that wrote it
+        self._going_on: dict[str, frozenset[str]] = {}
+        self._known_uses: dict[tuple[str, str], Uses | None] = {}
+        self._unreadable: dict[str, str] = {}
+        self._n_led = self._n_to_lead = 0
+
+    def estimate(self) -> ConstructionEstimate:
+        try:
+            return self._estimate()
+        finally:
+            for client in self._clients.values():
+                client.close()
+
+    def _estimate(self) -> ConstructionEstimate:
+        first = self._names[0]
+        source = open_drafts(input_of(first, self._config.work))
+        for name in self._names:
+            if (path := output_of(name, self._config.work)).is_file():
+                self._files[name] = open_drafts(path, must_be_finished=False)
+                self._going_on[name] = frozenset(self._files[name].going_on)
+        given = {name: self._input(name, source) for name in self._names}
+        self._aspects_per_word = self._rate_of_aspects()
+        waiting = {
+            name: sorted(set(file.going_on) - set(self._done(name))) for name, file in given.items() if file is not None
+        }
+        self._n_to_lead = sum(
+            len(self._drawn(ids)) + len(self._drawn(self._done_of(name, given[name])))
+            for name, ids in waiting.items()
+            if ids
+        )
+        left: dict[str, Uses] = {name: {} for name in self._names}
+        n_drafts: Counter[str] = Counter()
+        pilots: dict[str, int] = {}
+        errors: dict[str, list[float]] = {name: [] for name in self._names}
+        repeated: dict[str, float] = {}
+        for name, ids in waiting.items():
+            file = given[name]
+            if not ids or file is None:
+                continue
+            behind = self._names[self._names.index(name) :]
+            done = self._pilot_of(name, file, given, behind)
+            todo = self._sample_of(ids, file, behind)
+            for step in behind:
+                n_drafts[step] += len(ids)
+                by_size = step == name == "judge"  # what is judged grows with the aspects, which are known then
+                share = len(ids) / len(todo[step].rehearsed)
+                if by_size and share > 1:
+                    share = sum(len(file[one].aspects) for one in ids) / sum(todo[step].sizes)
+                model = self._steps[False, step][1].chat.model
+                found, error = _corrected(model, todo[step], done[step], share, len(ids), by_size=by_size)
+                left[step] = joined(left[step], found)
+                pilots[step] = max(pilots.get(step, 0), len(done[step].was))
+                if error is not None:
+                    errors[step].append(error)
+                n_requests = sum(one.requests for one in todo[step].rehearsed)
+                repeated[step] = todo[step].repeated_tokens / n_requests if n_requests else 0.0
+        return ConstructionEstimate(
+            steps=tuple(
+                StepEstimate(
+                    step=name,
+                    n_drafts=n_drafts[name],
+                    uses=left[name],
+                    used=self._used(name, given[name]),
+                    n_pilot=pilots.get(name, 0),
+                    margin=max(errors[name], default=None),
+                    repeated_tokens=repeated.get(name, 0.0),
+                )
+                for name in self._names
+            ),
+            unreadable=self._unreadable,
+        )
+
+    def _input(self, name: str, source: DraftFile) -> DraftFile | None:
+        place = self._names.index(name)
+        return source if place == 0 else self._files.get(self._names[place - 1])
+
+    def _done(self, name: str) -> Iterable[str]:
+        return self._files[name].offsets if name in self._files else ()
+
+    def _done_of(self, name: str, file: DraftFile | None) -> list[str]:
+        """Return the drafts that did a step, of those that it was given."""
+        return [] if file is None else sorted(set(file.going_on) & set(self._done(name)))
+
+    def _drawn(self, ids: Sequence[str]) -> list[str]:
+        n_drawn = min(self._assumptions.n_sample, len(ids))
+        drawn = np.random.default_rng(self._assumptions.seed).choice(len(ids), n_drawn, replace=False)
+        return [ids[place] for place in sorted(drawn)]
+
+    def _rate_of_aspects(self) -> float | None:
+        """Return how many aspects a word of a summary has, of those that are there; None where there are none."""
+        if "aspects" not in self._files:
+            return None
+        found = [self._files["aspects"][one] for one in self._drawn(sorted(self._files["aspects"].going_on))]
+        n_words = sum(len(words_of(one.summary)) for one in found)
+        return sum(len(one.aspects) for one in found) / n_words if n_words else None
+
+    def _with_likely_aspects(self, draft: Draft) -> Draft:
+        n_aspects = self._assumptions.aspects
+        if self._aspects_per_word is not None:
+            n_aspects = round(self._aspects_per_word * len(words_of(draft.summary)))
+        n_aspects = max(1, min(MOST_ASPECTS, n_aspects))
+        return msgspec.structs.replace(draft, aspects=tuple(stand_in_aspects(draft.summary, n_aspects)))
+
+    def _ask(self, name: str, draft: Draft, *, stored: bool) -> Draft | None:
+        """Lead a draft through a step; None where it cannot go on. What it asked is in the sender then."""
+        step, asker = self._steps[stored, name]
+        self._senders[stored].begin()
+        try:
+            made = self._clients[stored].run(step.work(asker, draft))
+        except ReplyError:
+            return None
+        except DataError as error:
+            self._unreadable[draft.id] = str(error)
+            return None
+        return None if made.dropped else made
+
+    def _rehearse(self, draft: Draft, behind: Sequence[str], sums: Mapping[str, _Sums]) -> None:
+        """Lead a draft through steps with stand-ins, and note what it asked in each."""
+        sender = self._senders[False]
+        self._on_progress(self._n_led, self._n_to_lead)
+        self._n_led += 1
+        now: Draft | None = draft
+        for name in behind:
+            size = 0 if now is None else len(now.aspects)
+            sender.begin()  # also where it cannot go on
+            if now is not None:
+                now = self._ask(name, now, stored=False)
+            sums[name].rehearsed.append(sum(sender.uses.values(), NOTHING))
+            sums[name].sizes.append(size)
+            sums[name].repeated_tokens += sender.repeated_tokens
+            if now is not None and name == "aspects":
+                now = self._with_likely_aspects(now)
+
+    def _sample_of(self, ids: Sequence[str], file: DraftFile, behind: Sequence[str]) -> Mapping[str, _Sums]:
+        sums = {name: _Sums() for name in behind}
+        for one in self._drawn(ids):
+            self._rehearse(file[one], behind, sums)
+        return sums
+
+    def _pilot_of(
+        self, name: str, file: DraftFile, given: Mapping[str, DraftFile | None], behind: Sequence[str]
+    ) -> Mapping[str, _Sums]:
+        """Return what drafts asked that did the step: rehearsed from there on, and as it was as far as they came."""
+        sums = {step: _Sums() for step in behind}
+        for one in self._drawn(self._done_of(name, file)):
+            rehearsed = {step: _Sums() for step in behind}
+            self._rehearse(file[one], behind, rehearsed)
+            is_dropped = False
+            for step in behind:
+                source = given[step]
+                uses: Uses | None = {}
+                if not is_dropped:
+                    is_known = source is not None and one in source.offsets and one in self._done(step)
+                    uses = self._used_by(step, source[one]) if is_known and source is not None else None
+                    is_dropped = is_known and one not in self._going_on[step]
+                if uses is None:  # it is not known what becomes of it
+                    break
+                sums[step].rehearsed += rehearsed[step].rehearsed
+                sums[step].was.append(uses)
+        return sums
+
+    def _used_by(self, name: str, draft: Draft) -> Uses | None:
+        """Return what a draft asked in a step that it has done; None where not all replies are stored any more."""
+        if (name, draft.id) not in self._known_uses:
+            self._ask(name, draft, stored=True)
+            sender = self._senders[True]
+            self._known_uses[name, draft.id] = None if sender.n_missing else sender.uses
+        return self._known_uses[name, draft.id]
+
+    def _used(self, name: str, file: DraftFile | None) -> Uses:
+        """Return what was asked for all drafts that did a step, from a sample of them."""
+        done = sorted(self._done(name))
+        if file is None or not done:
+            return {}
+        drawn = self._drawn(done)
+        total: Uses = {}
+        for one in drawn:
+            total = joined(total, self._used_by(name, file[one]) or {})
+        share = len(done) / len(drawn)
+        return {model: use.times(share, share, share) for model, use in total.items()}
+
+
+def _corrected(
+    model: str, todo: _Sums, done: _Sums, share: float, n_all: int, *, by_size: bool
+) -> tuple[Uses, float | None]:
+    """Return what the drafts of a group will ask, by model, and half of the 95 % interval as a share of it."""
+    total = sum(todo.rehearsed, NOTHING).times(share, share, share)
+    before = sum(done.rehearsed, NOTHING)
+    if not done.was or not before.requests:
+        return ({model: total} if total.requests else {}), None
+    was: Uses = {}
+    for one in done.was:
+        was = joined(was, one)
+    per_request, per_token = total.requests / before.requests, total.prompt_tokens / before.prompt_tokens
+    uses = {model: use.times(per_request, per_token, per_request) for model, use in was.items()}
+    sampled = _relative_error(
+        [(one.prompt_tokens, size if by_size else 1) for one, size in zip(todo.rehearsed, todo.sizes, strict=True)]
+    )
+    piloted = _relative_error(
+        [
+            (sum(use.prompt_tokens for use in uses_of.values()), one.prompt_tokens)
+            for uses_of, one in zip(done.was, done.rehearsed, strict=True)
+        ]
+    )
+    if piloted is None:
+        return uses, None
+    of_sample = 0.0 if sampled is None else sampled * sqrt(1 - len(todo.rehearsed) / n_all)
+    return uses, _NORMAL_95 * sqrt(of_sample**2 + piloted**2)
+
+
+def _relative_error(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return the standard error of a ratio of sums, as a share of it; None for fewer than two pairs or nothing."""
+    n, above, below = len(pairs), sum(one for one, _ in pairs), sum(other for _, other in pairs)
+    if n < 2 or not above or not below:  # noqa: PLR2004 - one says nothing of how they differ
+        return None
+    ratio = above / below
+    variance = sum((one - ratio * other) ** 2 for one, other in pairs) / (n - 1)
+    return sqrt(variance * n) / above

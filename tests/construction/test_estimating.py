@@ -1,0 +1,141 @@
+"""The estimate of a construction, beside what was then used."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from constructing_model import MODEL, PRICES, ConstructingModel, client_with, table_of_summaries
+from evidencebench.construction.config import Config, JudgeTable
+from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.estimating import Assumptions, ConstructionEstimate, estimate_construction
+from evidencebench.construction.model_use import NOTHING, ModelUse
+from evidencebench.construction.pipeline import run_all, steps_of
+from evidencebench.construction.work_folder import output_of
+from evidencebench.execution.asking import Waiting
+from evidencebench.models.llm.reply_cache import ReplyCache
+
+DAY = date(2026, 11, 22)
+CLOSE = 0.05
+
+
+def ran(
+    config: Config,
+    model: ConstructingModel,
+    cache: ReplyCache,
+    *,
+    limit: int | None = None,
+    until: str = "label-results",
+) -> ModelUse:
+    """Run the steps that ask a model, and return what was used."""
+    before = model.used
+    client = client_with(model, cache)
+    run_all(config, client=client, waiting=Waiting(client=client), today=DAY, limit=limit, until=until)
+    client.close()
+    return model.used + before.times(-1, -1, -1)
+
+
+def left(found: ConstructionEstimate) -> ModelUse:
+    return sum((use for step in found.steps for use in step.uses.values()), NOTHING)
+
+
+def used(found: ConstructionEstimate) -> ModelUse:
+    return sum((use for step in found.steps for use in step.used.values()), NOTHING)
+
+
+@pytest.mark.parametrize("judge", [JudgeTable(), JudgeTable(at_once=True)])
+def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_5_percent(
+    tmp_path: Path, judge: JudgeTable
+) -> None:
+    config = table_of_summaries(tmp_path, 60, most_sentences=36, judge=judge)
+    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
+    before = ran(config, model, cache, limit=20) + ran(config, model, cache, until="aspects")
+    found = estimate_construction(config, prices=PRICES, cache=cache)
+    guess, actual = left(found), ran(config, model, cache)
+    assert guess.requests == pytest.approx(actual.requests, rel=CLOSE)
+    assert guess.prompt_tokens == pytest.approx(actual.prompt_tokens, rel=CLOSE)
+    assert guess.reply_tokens == pytest.approx(actual.reply_tokens, rel=CLOSE)
+    assert guess.cost_usd(MODEL, PRICES) == pytest.approx(actual.cost_usd(MODEL, PRICES), rel=CLOSE)
+    assert used(found).times(1, 1, 1) == before
+
+
+def test_a_pilot_of_all_steps_tells_what_is_left_within_the_margin_that_it_says(tmp_path: Path) -> None:
+    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
+    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
+    ran(config, model, cache, limit=20)
+    found = estimate_construction(config, prices=PRICES, cache=cache)
+    assert {one.n_pilot for one in found.steps} == {20}
+    guess, actual = left(found), ran(config, model, cache)
+    margins = [one.margin for one in found.steps if one.margin is not None]
+    assert len(margins) == 4
+    assert guess.prompt_tokens == pytest.approx(actual.prompt_tokens, rel=max(margins))
+    assert guess.reply_tokens == pytest.approx(actual.reply_tokens, rel=max(margins))
+
+
+def test_what_is_left_of_the_judge_is_exact_where_its_drafts_are_all_looked_at(tmp_path: Path) -> None:
+    config = table_of_summaries(tmp_path, 8, most_sentences=24)
+    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
+    ran(config, model, cache)
+    drafts = list(open_drafts(output_of("aspects", config.work)).drafts())
+    for step in ("judge", "label-results"):
+        output_of(step, config.work).unlink()
+    found = estimate_construction(config, prices=PRICES, cache=cache)
+    windows = {
+        draft.id: len(range(0, len((config.papers / draft.paper_file).read_text().splitlines()), 5)) for draft in drafts
+    }
+    by_step = {one.step: one for one in found.steps}
+    assert by_step["judge"].uses[MODEL].requests == sum(len(one.aspects) * windows[one.id] for one in drafts)
+    assert by_step["label-results"].uses[MODEL].requests == len(drafts)
+    assert (by_step["hypotheses"].uses, by_step["aspects"].uses) == ({}, {})
+
+
+def test_more_drafts_than_are_looked_at_are_counted_by_a_sample(tmp_path: Path) -> None:
+    config = table_of_summaries(tmp_path, 60, most_sentences=20, judge=JudgeTable(at_once=True))
+    ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=10)
+    cache = ReplyCache(tmp_path / "cache")
+    whole = left(estimate_construction(config, prices=PRICES, cache=cache))
+    few = estimate_construction(config, prices=PRICES, cache=cache, assumptions=Assumptions(n_sample=25))
+    assert left(few).requests == pytest.approx(whole.requests, rel=0.15)
+    assert left(few).requests != whole.requests
+    margins = [one.margin for one in few.steps]
+    assert all(margin is not None and 0 < margin < 0.5 for margin in margins)
+
+
+def test_without_a_pilot_the_assumptions_say_how_many_aspects_and_how_long_replies_are(tmp_path: Path) -> None:
+    config = table_of_summaries(tmp_path, 5)
+    client = client_with(ConstructingModel(), ReplyCache(tmp_path / "cache"))
+    with pytest.raises(Exception, match="summaries"):
+        estimate_construction(config, prices=PRICES, cache=None)
+    client.close()
+    ran(config, ConstructingModel(), ReplyCache(tmp_path / "cache"), limit=1)
+    for step in steps_of(config):
+        output_of(step, config.work).unlink()
+    n_windows = sum(len(range(0, len((config.papers / f"{n}.txt").read_text().splitlines()), 5)) for n in range(5))
+    for n_aspects in (3, 8):
+        assumed = Assumptions(aspects=n_aspects, completion_tokens=70)
+        found = {
+            one.step: one for one in estimate_construction(config, prices=PRICES, cache=None, assumptions=assumed).steps
+        }
+        assert found["judge"].uses[MODEL].requests == n_aspects * n_windows
+        assert found["judge"].uses[MODEL].reply_tokens == 70 * n_aspects * n_windows
+        assert (found["hypotheses"].uses[MODEL].requests, found["hypotheses"].n_pilot) == (10, 0)
+
+
+def test_a_construction_that_is_done_costs_nothing_more(tmp_path: Path) -> None:
+    config = table_of_summaries(tmp_path, 6, judge=JudgeTable(at_once=True))
+    model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
+    ran(config, model, cache)
+    found = estimate_construction(config, prices=PRICES, cache=cache)
+    assert left(found) == NOTHING
+    assert used(found) == model.used
+
+
+def test_papers_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    config = table_of_summaries(tmp_path, 6, judge=JudgeTable(at_once=True))
+    cache = ReplyCache(tmp_path / "cache")
+    ran(config, ConstructingModel(), cache, limit=2)
+    gone = max(open_drafts(config.work / "summaries.jsonl").going_on)
+    (config.papers / open_drafts(config.work / "summaries.jsonl")[gone].paper_file).unlink()
+    found = estimate_construction(config, prices=PRICES, cache=cache)
+    assert list(found.unreadable) == [gone]
+    assert "cannot be read" in found.unreadable[gone]
