@@ -21,8 +21,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+from evidencebench.construction.config import Config, ConfigFile, JudgeTable
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftHeader, open_drafts, writing_drafts
+from evidencebench.construction.estimating import estimate_construction
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.running import run_step
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
@@ -40,6 +42,8 @@ N_JUDGMENTS = N_ASPECTS * (2 * N_SENTENCES - 5)  # of a paper
 _STEPS = (0.1, 0.3, 1.0)
 _MOST_EXPONENT = 0.1
 _MOST_BYTES_A_JUDGMENT = 4.0
+_MOST_OFF = 0.05
+_MODEL = "openai/gpt-4o-mini"
 _WORDS = (  # noqa: SIM905
     "tea adults blood pressure trial year group control mean fell rose risk weight dose week cohort women men "
     "outcome measured between after before significantly lower higher daily intake placebo baseline smoking age"
@@ -90,6 +94,7 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
         yield Figure(name=f"{name}, cache a request", ours=f"{cached / requests:.0f} B")
         shutil.rmtree(work)
         yield killed(folder, max(20, n_papers // 10), mode, name)
+    yield from estimated(folder / "judging-estimated", n_papers)
 
 
 def killed(folder: Path, n_papers: int, mode: str, name: str) -> Figure:
@@ -119,16 +124,75 @@ def killed(folder: Path, n_papers: int, mode: str, name: str) -> Figure:
     )
 
 
-def write_work(work: Path, n_papers: int) -> None:
+def estimated(work: Path, n_papers: int) -> Iterator[Figure]:
+    """Yield how far the estimate is from what is then used, where papers and summaries differ: from half to twice."""
+    write_work(work, n_papers, differ=True)
+    found = json.loads(measured([__file__, "--estimate", work]).output.splitlines()[-1])
+    shutil.rmtree(work)
+    for what in ("requests", "prompt_tokens", "reply_tokens", "cost_usd"):
+        guess, used = found["estimate"][what], found["used"][what]
+        yield Figure(
+            name=f"estimate, {what.replace('_', ' ')}",
+            ours=f"{guess:,.4g}" if what == "cost_usd" else f"{guess:,.0f}",
+            peer=f"{used:,.4g}" if what == "cost_usd" else f"{used:,.0f}",
+            ratio=f"{100 * (guess / used - 1):+.1f} %",
+            goal="<= 5 %",
+            reached=abs(guess / used - 1) <= _MOST_OFF,
+        )
+
+
+def estimate(work: Path) -> None:
+    """Judge 20 papers, estimate the others from a sample, judge them, and print both."""
+    file = ConfigFile(name="x", papers="papers", work=".", table="x", model=_MODEL, judge=JudgeTable(at_once=True))
+    config, prices = Config(file=file, folder=work), PriceTable.load()
+    for step in ("summaries", "hypotheses"):
+        shutil.copy(work / "aspects.jsonl", work / f"{step}.jsonl")
+    cache, total = ReplyCache(work / "cache"), None
+    for limit in (20, None):
+        client = ChatClient(sender=GoldSender(work / "sent"), cache=cache, prices=prices, max_in_flight=64)
+        run_step(
+            judge_step(file.judge.settings, PaperFolder(config.papers)),
+            open_drafts(work / "aspects.jsonl"),
+            work / "judgments.jsonl",
+            asker=Asker(client=client, chat=ChatModel(model=_MODEL), repairs=1),
+            waiting=Waiting(client=client),
+            limit=limit,
+        )
+        client.close()
+        if limit is not None:
+            found = estimate_construction(config, prices=prices, cache=cache)
+            total = next(one.uses[_MODEL] for one in found.steps if one.step == "judge")
+    assert total is not None
+    now = client.totals.now
+    guess = {
+        "requests": total.requests,
+        "prompt_tokens": total.prompt_tokens,
+        "reply_tokens": total.reply_tokens,
+        "cost_usd": total.cost_usd(_MODEL, prices),
+    }
+    used = {
+        "requests": now.requests,
+        "prompt_tokens": now.prompt_tokens,
+        "reply_tokens": now.completion_tokens,
+        "cost_usd": now.cost_usd,
+    }
+    print(json.dumps({"estimate": guess, "used": used}))
+
+
+def write_work(work: Path, n_papers: int, *, differ: bool = False) -> None:
     """Write a work folder: papers of random words, and drafts that have their aspects."""
     shutil.rmtree(work, ignore_errors=True)
     (work / "papers").mkdir(parents=True)
     chance = Random(0)
     with writing_drafts(work / "aspects.jsonl", DraftHeader(step="aspects")) as writer:
         for n in range(n_papers):
-            lines = (" ".join(chance.choices(_WORDS, k=N_WORDS)).capitalize() for _ in range(N_SENTENCES))
+            n_sentences = chance.randint(N_SENTENCES // 2, 3 * N_SENTENCES // 2) if differ else N_SENTENCES
+            n_aspects = chance.randint(N_ASPECTS // 2, 3 * N_ASPECTS // 2) if differ else N_ASPECTS
+            lines = (" ".join(chance.choices(_WORDS, k=N_WORDS)).capitalize() for _ in range(n_sentences))
             (work / "papers" / f"{n}.txt").write_text("".join(f"{line}.\n" for line in lines), encoding="utf-8")
-            aspects = tuple(f"Aspect {m} of study {n}: {' '.join(chance.choices(_WORDS, k=12))}" for m in range(8))
+            aspects = tuple(
+                f"Aspect {m} of study {n}: {' '.join(chance.choices(_WORDS, k=12))}" for m in range(n_aspects)
+            )
             writer.append(
                 Draft(
                     id=f"d{n:07}",
@@ -156,13 +220,18 @@ class GoldSender:
         shown = [int(one) for one in _SHOWN.findall(text)]
         if "judge all aspects" in text:
             listed = _ASPECT.findall(text.partition("\nAspects:\n")[2])
-            found = [{"aspect": n, "sentences": _sources(*one, shown)} for n, one in enumerate(listed, 1)]
+            found = [
+                {"aspect": n, "sentences": _sources(aspect, study, shown)}
+                for n, (aspect, study) in enumerate(listed, 1)
+            ]
             reply = json.dumps({"reasoning": "I compared each.", "aspects": found})
         else:
             asked = _ASPECT.search(text.partition("\nAspect: ")[2])
             assert asked is not None
             reply = f"I compared each.\n\nANSWER: {_sources(asked[1], asked[2], shown)}"
-        usage = Usage(prompt_tokens=prompt_tokens_of(request), completion_tokens=estimated_tokens(reply))
+        n_prompt = round(0.83 * prompt_tokens_of(request))  # a real tokenizer differs from the estimate too
+        n_reply = estimated_tokens(reply) + Random(text).randint(20, 200)
+        usage = Usage(prompt_tokens=n_prompt, completion_tokens=n_reply)
         return ChatReply(text=reply, usage=usage)
 
 
@@ -201,5 +270,7 @@ def run(work: Path, mode: str) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--run"]:
         run(Path(sys.argv[2]), sys.argv[3])
+    elif sys.argv[1:2] == ["--estimate"]:
+        estimate(Path(sys.argv[2]))
     else:
         main_of("judging.py", __doc__, figures)

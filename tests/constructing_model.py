@@ -1,9 +1,11 @@
 """A model of the tests' own that answers every step of a construction, and whose tokens are not those of estimates."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from evidencebench.construction.config import Config, ConfigFile, JudgeTable
 from evidencebench.construction.model_use import NOTHING, ModelUse
@@ -48,7 +50,7 @@ class ConstructingModel:
     def _reply(self, step: str, request: ChatRequest, chance: Random) -> str:
         if step == "judge one aspect":
             return "I cannot say." if chance.random() < 0.05 else "ANSWER: []"  # one in twenty is asked again
-        answers = {
+        answers: dict[str, Callable[[], dict[str, Any]]] = {
             "purpose of the evidence": lambda: {"purpose": "To learn whether tea in adults changes pressure."},
             "hypothesis": lambda: {"hypothesis": "Drinking tea lowers the blood pressure in adults."},
             "aspects": lambda: {"aspects": aspects_in(request)},
