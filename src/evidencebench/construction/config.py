@@ -30,14 +30,11 @@ class JudgeTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     overlap: int = 5
     at_once: bool = False
     votes: int = 1
-    share: float = 1.0
 
     @property
     def settings(self) -> JudgeSettings:
         """How papers are judged."""
-        return JudgeSettings(
-            window=self.window, overlap=self.overlap, at_once=self.at_once, votes=self.votes, share=self.share
-        )
+        return JudgeSettings(window=self.window, overlap=self.overlap, at_once=self.at_once, votes=self.votes)
 
 
 class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -128,7 +125,6 @@ def _wrong_with(file: ConfigFile) -> str:
             0 <= judge.overlap < judge.window
         ),
         f"judge: expected 1 vote or more, got {judge.votes}": judge.votes >= 1,
-        f"judge: expected a share above 0 and up to 1, got {judge.share:g}": 0 < judge.share <= 1,
         f"filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}": (
             0 <= file.filter.least_covered <= 1
         ),

@@ -7,6 +7,7 @@ from math import sqrt
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft
@@ -25,6 +26,8 @@ from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.systems.strategies.conversation import Asker
 
 _NORMAL_95 = 1.96
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,6 @@ class _Sums:
 
     rehearsed: list[ModelUse] = field(default_factory=list)  # a draft
     was: list[Uses] = field(default_factory=list)  # of the same drafts, where they are done
-    sizes: list[int] = field(default_factory=list)
     repeated_tokens: float = 0
 
 
@@ -175,15 +177,15 @@ class _Estimator:
                 continue
             behind = self._names[self._names.index(name) :]
             done = self._pilot_of(name, file, given, behind)
-            todo = self._sample_of(ids, file, behind)
+            drawn = self._drawn(ids)
+            todo = {step: _Sums() for step in behind}
+            for one in drawn:
+                self._rehearse(file[one], behind, todo)
+            weights = self._weights(name, file, ids, drawn)
             for step in behind:
                 n_drafts[step] += len(ids)
-                by_size = step == name == "judge"  # what is judged grows with the aspects, which are known then
-                share = len(ids) / len(todo[step].rehearsed)
-                if by_size and share > 1:
-                    share = sum(len(file[one].aspects) for one in ids) / sum(todo[step].sizes)
                 model = self._steps[False, step][1].chat.model
-                found, error = _corrected(model, todo[step], done[step], share, len(ids), by_size=by_size)
+                found, error = _corrected(model, todo[step], done[step], weights, len(ids))
                 left[step] = joined(left[step], found)
                 pilots[step] = max(pilots.get(step, 0), len(done[step].was))
                 if error is not None:
@@ -257,21 +259,39 @@ class _Estimator:
         self._n_led += 1
         now: Draft | None = draft
         for name in behind:
-            size = 0 if now is None else len(now.aspects)
             sender.begin()  # also where it cannot go on
             if now is not None:
                 now = self._ask(name, now, stored=False)
             sums[name].rehearsed.append(sum(sender.uses.values(), NOTHING))
-            sums[name].sizes.append(size)
             sums[name].repeated_tokens += sender.repeated_tokens
             if now is not None and name == "aspects":
                 now = self._with_likely_aspects(now)
 
-    def _sample_of(self, ids: Sequence[str], file: DraftFile, behind: Sequence[str]) -> Mapping[str, _Sums]:
-        sums = {name: _Sums() for name in behind}
-        for one in self._drawn(ids):
-            self._rehearse(file[one], behind, sums)
-        return sums
+    def _weights(self, name: str, file: DraftFile, ids: Sequence[str], drawn: Sequence[str]) -> Floats:
+        """Return how many drafts of its group each drawn one stands for.
+
+        What is judged grows with the sizes of the papers, and with the numbers of aspects where these are asked about
+        one by one. Both are known for all drafts that wait for it, so that drawn ones weigh more where the others are
+        larger than they are: the linear calibration of survey sampling.
+        """
+        weights = np.full(len(drawn), len(ids) / len(drawn))
+        if name != "judge" or len(drawn) == len(ids):
+            return weights
+        sizes = {one: self._size_of(file[one]) for one in ids}
+        own = np.array([sizes[one] for one in drawn])
+        apart = own - own.mean()
+        if not apart.any():
+            return weights
+        missing = sum(sizes.values()) - len(ids) * own.mean()
+        calibrated: Floats = weights + missing * apart / (apart @ apart)
+        return calibrated
+
+    def _size_of(self, draft: Draft) -> float:
+        try:
+            n_bytes = (self._config.papers / draft.paper_file).stat().st_size
+        except OSError:
+            return 0.0
+        return float(n_bytes if self._config.file.judge.at_once else n_bytes * len(draft.aspects))
 
     def _pilot_of(
         self, name: str, file: DraftFile, given: Mapping[str, DraftFile | None], behind: Sequence[str]
@@ -316,11 +336,9 @@ class _Estimator:
         return {model: use.times(share, share, share) for model, use in total.items()}
 
 
-def _corrected(
-    model: str, todo: _Sums, done: _Sums, share: float, n_all: int, *, by_size: bool
-) -> tuple[Uses, float | None]:
+def _corrected(model: str, todo: _Sums, done: _Sums, weights: Floats, n_all: int) -> tuple[Uses, float | None]:
     """Return what the drafts of a group will ask, by model, and half of the 95 % interval as a share of it."""
-    total = sum(todo.rehearsed, NOTHING).times(share, share, share)
+    total = sum((use.times(w, w, w) for use, w in zip(todo.rehearsed, weights.tolist(), strict=True)), NOTHING)
     before = sum(done.rehearsed, NOTHING)
     if not done.was or not before.requests:
         return ({model: total} if total.requests else {}), None
@@ -328,10 +346,7 @@ def _corrected(
     for one in done.was:
         was = joined(was, one)
     per_request, per_token = total.requests / before.requests, total.prompt_tokens / before.prompt_tokens
-    uses = {model: use.times(per_request, per_token, per_request) for model, use in was.items()}
-    sampled = _relative_error(
-        [(one.prompt_tokens, size if by_size else 1) for one, size in zip(todo.rehearsed, todo.sizes, strict=True)]
-    )
+    uses = {name: use.times(per_request, per_token, per_request) for name, use in was.items()}
     piloted = _relative_error(
         [
             (sum(use.prompt_tokens for use in uses_of.values()), one.prompt_tokens)
@@ -340,8 +355,22 @@ def _corrected(
     )
     if piloted is None:
         return uses, None
-    of_sample = 0.0 if sampled is None else sampled * sqrt(1 - len(todo.rehearsed) / n_all)
-    return uses, _NORMAL_95 * sqrt(of_sample**2 + piloted**2)
+    sampled = _sampling_error(np.array([one.prompt_tokens for one in todo.rehearsed]), weights, n_all)
+    return uses, _NORMAL_95 * sqrt(sampled**2 + piloted**2)
+
+
+def _sampling_error(tokens: Floats, weights: Floats, n_all: int) -> float:
+    """Return the standard error of a total from a sample of so many drafts, as a share of it.
+
+    What the weights follow is no error: they are linear in the size that is known of all.
+    """
+    n = len(tokens)
+    if n == n_all or n < 3 or not tokens.any():  # noqa: PLR2004 - two parameters are fitted
+        return 0.0
+    apart = weights - weights.mean()
+    slope = float(apart @ tokens / (apart @ apart)) if apart.any() else 0.0
+    residuals = tokens - tokens.mean() - slope * apart
+    return sqrt(float(residuals @ residuals) / (n - 2) / n * (1 - n / n_all)) / float(tokens.mean())
 
 
 def _relative_error(pairs: Sequence[tuple[float, float]]) -> float | None:

@@ -17,7 +17,6 @@ from evidencebench.construction.harvest.papers_at_hand import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.table import harvest_table
 from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.ranking import ranked_by_finder
 from evidencebench.construction.running import StepReport, run_step
 from evidencebench.construction.steps.aspects import ASPECTS
 from evidencebench.construction.steps.hypotheses import HYPOTHESES
@@ -69,7 +68,6 @@ def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep
             judge.settings,
             PaperFolder(config.papers),
             second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
-            rank=ranked_by_finder if judge.share < 1 else None,
         )
         return step, judge.model or config.file.model
     others = {"summaries": SUMMARIES, "hypotheses": HYPOTHESES, "aspects": ASPECTS, "label-results": LABEL_RESULTS}

@@ -51,7 +51,7 @@ class StepReport:
 
     def fields(self) -> dict[str, Any]:
         """Return what a program reads."""
-        return {**asdict(self), "is_finished": self.is_finished}
+        return {**asdict(self), "dropped": dict(self.dropped), "is_finished": self.is_finished}
 
 
 def settings_of(step: ModelStep, asker: Asker) -> dict[str, Any]:

@@ -1,16 +1,18 @@
 """``evidencebench construct judge``."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking
 from evidencebench.cli.construct.stepping import Stepping, run_model_step, step_options
+from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.ranking import ranked_by_finder
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
 from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.steps.votes import WindowAgreement
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import ChatClient
 
@@ -27,14 +29,6 @@ from evidencebench.models.llm.client import ChatClient
 @options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window.")
 @click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request.")
 @options.number("--votes", default=1, help="Times that each window is asked; the majority decides.")
-@click.option(
-    "--share",
-    type=options.Finite(0, 1, min_open=True),
-    default=1.0,
-    show_default=True,
-    metavar="SHARE",
-    help="Share of windows asked: those that the finder puts first.",
-)
 @click.option("--second-model", metavar="MODEL", help="Decides where windows of the first disagree.")
 @step_options
 @click.pass_context
@@ -46,7 +40,6 @@ def command(
     overlap: int,
     at_once: bool,
     votes: int,
-    share: float,
     second_model: str | None,
     stepping: Stepping,
     asking: Asking,
@@ -63,11 +56,30 @@ def command(
     """
     if overlap >= window:
         raise click.UsageError(f"--overlap: expected less than the window of {window}, got {overlap}")
-    settings = JudgeSettings(window=window, overlap=overlap, at_once=at_once, votes=votes, share=share)
+    settings = JudgeSettings(window=window, overlap=overlap, at_once=at_once, votes=votes)
     folder = PaperFolder(papers)
 
     def make(client: ChatClient | None) -> ModelStep:
         second = None if second_model is None else asker_from(second_model, client=client)
-        return judge_step(settings, folder, second=second, rank=ranked_by_finder if share < 1 else None)
+        return judge_step(settings, folder, second=second)
 
-    ctx.exit(run_model_step("judge", make, stepping, asking))
+    ctx.exit(run_model_step("judge", make, stepping, asking, _agreement))
+
+
+def _agreement(path: Path) -> tuple[dict[str, Any], str]:
+    """Return how often two windows agree on a sentence, by model: as fields, and as sentences."""
+    counted_by: dict[str, WindowAgreement] = {}
+    for draft in open_drafts(path, must_be_finished=False).drafts():
+        for judged in draft.judging.rounds if draft.judging else ():
+            if draft.judging is not None and not judged.decides:  # that one is asked where windows disagree
+                counted_by.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
+    fields = {
+        model: {"n": one.pairs.total(), "agree": one.share, "kappa": one.kappa} for model, one in counted_by.items()
+    }
+    texts = [
+        f"{model}: two windows with the same sentence agree in {100 * one.share:.1f} % of {one.pairs.total():,} "
+        f"judgments of both, kappa {'undefined' if one.kappa is None else f'{one.kappa:.2f}'}."
+        for model, one in counted_by.items()
+        if one.share is not None
+    ]
+    return {"windows_agree": fields}, " ".join(texts)

@@ -10,7 +10,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
-from evidencebench.cli.output import print_json, print_table
+from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.running import StepReport, run_step
 from evidencebench.construction.steps.model_step import ModelStep
@@ -54,8 +54,17 @@ def step_options(command: options.Command) -> options.Command:
     return bundled(asking_options()(command))
 
 
-def run_model_step(name: str, make_step: MakeStep, stepping: Stepping, asking: Asking) -> int:
-    """Run a step in its work folder, print what it did, and return the exit code: 1 where drafts failed."""
+def run_model_step(
+    name: str,
+    make_step: MakeStep,
+    stepping: Stepping,
+    asking: Asking,
+    describe: Callable[[Path], tuple[dict[str, Any], str]] = lambda _: ({}, ""),
+) -> int:
+    """Run a step in its work folder, print what it did, and return the exit code: 1 where drafts failed.
+
+    ``describe`` returns more of the file that it wrote: for JSON, and as sentences.
+    """
     source = open_drafts(input_of(name, stepping.folder))
     if asking.estimate:
         return int(
@@ -75,7 +84,11 @@ def run_model_step(name: str, make_step: MakeStep, stepping: Stepping, asking: A
         )
     tell_asked(client)
     more: dict[str, Any] = {} if client is None else {"asked": client.totals.fields()}
+    described, sentences = describe(output_of(name, stepping.folder))
+    more |= described
     tell_step(report, output_of(name, stepping.folder), as_json=asking.as_json, more=more)
+    if sentences and not asking.as_json:
+        print_prose(sentences)
     return int(bool(report.failures))
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -46,15 +46,12 @@ class JudgeSettings:
         Whether one request asks for all aspects of a summary, which costs an eighth.
     votes
         How often each window is asked, with another seed each time; the majority decides.
-    share
-        The share of the windows that is asked, in 0..1: those with the sentences that ``rank`` puts first. 1: all.
     """
 
     window: int = 10
     overlap: int = 5
     at_once: bool = False
     votes: int = 1
-    share: float = 1.0
 
     def __post_init__(self) -> None:
         """Raise where windows would not go forward, or there would be no vote."""
@@ -62,10 +59,8 @@ class JudgeSettings:
             raise SystemSpecError(
                 f"judge: overlap: expected 0 or more and less than the window of {self.window}, got {self.overlap}"
             )
-        if self.votes < 1 or not 0 < self.share <= 1:
-            raise SystemSpecError(
-                f"judge: expected at least one vote, and a share above 0 and up to 1, got {self.votes} and {self.share}"
-            )
+        if self.votes < 1:
+            raise SystemSpecError(f"judge: votes: expected at least 1, got {self.votes}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +96,6 @@ class _Judge:
     settings: JudgeSettings
     papers: PaperFolder
     second: Asker | None
-    rank: Callable[[Query], Sequence[int]] | None
 
     async def __call__(self, asker: Asker, draft: Draft) -> Draft:
         """Return a draft with its judging; many requests are made at once."""
@@ -115,7 +109,7 @@ class _Judge:
         windows = [
             _shown(query, one) for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
         ]
-        asked = await asyncio.to_thread(self._windows_asked, query, windows)
+        asked = list(range(len(windows)))
         rounds = [
             await self._round(replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)), draft, windows,
                               [asked] * len(draft.aspects))
@@ -143,15 +137,6 @@ class _Judge:
         if left := sorted(set[int]().union(*(unjudged(one, spans) for one in votes))):
             return dropped(made, "sentences without a readable judgment", ", ".join(map(str, left)))
         return made
-
-    def _windows_asked(self, query: Query, windows: Sequence[_ShownWindow]) -> list[int]:
-        """Return the places of the windows that are asked: those that hold the first sentences of a ranking."""
-        n_asked = round(self.settings.share * len(windows))
-        if self.rank is None or n_asked >= len(windows):
-            return list(range(len(windows)))
-        place_of = {index: place for place, index in enumerate(self.rank(query))}
-        best = [min(place_of.get(index, len(place_of)) for index in one.sentences) for one in windows]
-        return sorted(sorted(range(len(windows)), key=lambda place: (best[place], place))[: max(1, n_asked)])
 
     async def _round(
         self, asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]]
@@ -298,20 +283,15 @@ def judge_step(
     papers: PaperFolder,
     *,
     second: Asker | None = None,
-    rank: Callable[[Query], Sequence[int]] | None = None,
 ) -> ModelStep:
-    """Return the step that judges.
-
-    ``second`` is asked where windows disagree, and decides there. ``rank`` orders the sentences of a paper for a
-    hypothesis, best first, where only a share of the windows is asked.
-    """
+    """Return the step that judges; ``second`` is asked where windows disagree, and decides there."""
     prompt = "judge_all" if settings.at_once else "judge_one"
-    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes, "share": settings.share}
+    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes}
     if second is not None:
         own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
     return ModelStep(
         name="judge",
         prompts=(prompt, "judge_rule", *FORM_PROMPTS),
-        work=_Judge(settings=settings, papers=papers, second=second, rank=rank),
+        work=_Judge(settings=settings, papers=papers, second=second),
         settings=own,
     )
