@@ -37,7 +37,7 @@ def command(
     drop_failed: bool,
     asking: Asking,
 ) -> None:
-    """Run all steps of a construction, and make the data set.
+    """Run all steps, and make the data set.
 
     CONFIG.toml names reviews, papers and models; see docs/construction.md. What is
     done is not done again: after Ctrl-C, a cost limit or a failed server, run it
