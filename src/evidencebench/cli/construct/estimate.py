@@ -64,11 +64,12 @@ def command(
     as_json: bool,
     progress_style: str,
 ) -> None:
-    """Price what is left of a construction. Nothing is sent.
+    """Price what is left of a construction.
 
-    Run a pilot first, such as 'construct run CONFIG.toml --limit 20': its stored
-    replies say how long prompts and replies are, how many aspects a summary has,
-    and how many drafts are dropped. Without one, all that is assumed.
+    Nothing is sent. Run a pilot first, such as 'construct run CONFIG.toml
+    --limit 20': its stored replies say how long prompts and replies are, how many
+    aspects a summary has, and how many drafts are dropped. Without one, all that
+    is assumed.
 
     \b
     Example: evidencebench construct estimate construction.toml
