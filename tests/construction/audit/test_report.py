@@ -165,7 +165,7 @@ def test_the_commands_say_what_is_audited_and_what_is_not(
     assert "aspect recall, covered" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "2 of 4 drawn misses have a verdict; the others are taken to be like them" in err
-    assert f"auditors are even about 1 miss ({next(m.id for m in misses.misses if m.aspect_id == 'two_1')})" in err
+    assert f"auditors are even about 1 miss ('{next(m.id for m in misses.misses if m.aspect_id == 'two_1')}',)" in err
 
     monkeypatch.setattr("sys.argv", ["evidencebench", *words, "--draws", "200", "--json"])
     with pytest.raises(SystemExit):

@@ -22,6 +22,7 @@ from evidencebench.construction.people.tasks import (
     write_tasks,
 )
 from evidencebench.query import Kind
+from evidencebench.storage.locks import locked_file
 from serving_commands import serving_command
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
@@ -123,6 +124,7 @@ def test_two_annotators_differ_one_decides_and_the_report_reads_it(
         expect(sentence(page, 20)).to_be_hidden()  # far from any dispute
         page.keyboard.press("a")
         expect(sentence(page, 20)).to_be_visible()
+        assert_accessible(page)
         expect(sentence(page, 2)).to_be_focused()
         page.keyboard.press("x")
         page.get_by_label("Note").fill("It says so.")
@@ -228,6 +230,29 @@ def test_a_killed_server_loses_nothing_and_what_was_marked_meanwhile_is_saved_wh
             page.wait_for_timeout(100)
         page.goto("about:blank")
     assert sentences_of(tmp_path) == {"Ada": {"task_2": (2, 9), "task_3": (3,)}}
+
+
+def test_what_the_server_cannot_write_is_sent_until_it_can(
+    words: tuple[str, ...], tmp_path: Path, new_page: NewPage
+) -> None:
+    page = new_page(expected_errors=["status of 503"])
+    with serving_command(*words) as (url, _):
+        sign_in(page, url, "Ada")
+        page.goto(f"{url}#/tasks/task_1")
+        sentence(page, 2).click()
+        saved(page)
+        (journal,) = (tmp_path / "people").glob("*.jsonl")
+        with locked_file(journal) as is_ours:
+            assert is_ours
+            sentence(page, 3).click()
+            expect(page.locator(".pick-saved")).to_have_text("Not saved.")
+            expect(page.get_by_role("alert").filter(has_text="another process is writing this file")).to_be_visible()
+        saved(page)
+        expect(page.get_by_role("alert").filter(has_text="another process")).to_have_count(0)
+        page.get_by_role("button", name="Done").click()
+        expect(page.locator(".pick-eyebrow")).to_contain_text("Task 2 of 3")
+        page.goto("about:blank")
+    assert sentences_of(tmp_path) == {"Ada": {"task_1": (2, 3)}}
 
 
 @pytest.mark.parametrize(("width", "dark"), screens(360, 1280))

@@ -13,7 +13,7 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.scoring.proportions import Proportion
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.tables import Cell, Table
-from evidencebench.wording import counted
+from evidencebench.wording import counted, first_few
 
 
 @click.command(name="report")
@@ -72,7 +72,7 @@ def _cautions(found: AuditReport) -> list[str]:
         )
     if found.tied:
         cautions.append(
-            f"auditors are even about {counted(len(found.tied), 'miss', 'misses')} ({', '.join(found.tied)}), which "
+            f"auditors are even about {counted(len(found.tied), 'miss', 'misses')} {first_few(found.tied)}, which "
             "count as the system's fault; a third auditor would decide"
         )
     return cautions
