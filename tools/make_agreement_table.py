@@ -49,7 +49,8 @@ class World:
     """How papers and raters are: all shares are of sentences.
 
     ``concentration`` is that of the beta distribution from which each paper draws what people find of its sources, and
-    its share of sources; None: papers are alike.
+    its share of sources; None: papers are alike. With ``apart``, what the model finds is drawn for itself, so that it
+    does not do better on papers on which people do.
     """
 
     n_papers: int = 50
@@ -59,6 +60,7 @@ class World:
     wrong: float = 0.0035  # of the rest, by a person and by the model
     model: float = 1.0  # what the model finds, as a share of what people find
     concentration: float | None = None
+    apart: bool = False
 
     def tables(self) -> Floats:
         """Return the expected tables of the three pairs (3 x 4), exactly."""
@@ -68,8 +70,9 @@ class World:
         person = self.sources * self.found + (1 - self.sources) * self.wrong
         model = self.sources * self.found * self.model + (1 - self.sources) * self.wrong
         tables = []
-        for second, share in ((person, 1.0), (model, self.model), (model, self.model)):
-            both = self.sources * square * share + (1 - self.sources) * self.wrong**2
+        with_model = (self.found**2 if self.apart else square) * self.model
+        for second, found_by_both in ((person, square), (model, with_model), (model, with_model)):
+            both = self.sources * found_by_both + (1 - self.sources) * self.wrong**2
             tables.append([1 - person - second + both, second - both, person - both, both])
         return np.array(tables)
 
@@ -87,11 +90,15 @@ class World:
         if k is not None:
             sources = generator.beta(self.sources * 5 * k, (1 - self.sources) * 5 * k, n)
             found = generator.beta(self.found * k, (1 - self.found) * k, n)
-        counts = generator.multinomial(sizes, self._shares(sources, found)).astype(np.float64)
+        by_model = self.model * found
+        if k is not None and self.apart:
+            mean = self.model * self.found
+            by_model = generator.beta(mean * k, (1 - mean) * k, n)
+        finds = np.stack([found, found, by_model], axis=1)[:, None, :]  # papers x 1 x raters
+        counts = generator.multinomial(sizes, self._shares(sources, finds)).astype(np.float64)
         return Patterns(counts=counts, columns=_columns())
 
-    def _shares(self, sources: Floats, found: Floats) -> Floats:
-        finds = np.stack([found, found, self.model * found], axis=1)[:, None, :]  # papers x 1 x raters
+    def _shares(self, sources: Floats, finds: Floats) -> Floats:
         of_source = np.where(ANSWERS == 1, finds, 1 - finds).prod(2)
         of_rest = np.where(ANSWERS == 1, self.wrong, 1 - self.wrong).prod(1)
         shares: Floats = sources[:, None] * of_source + (1 - sources[:, None]) * of_rest
@@ -109,7 +116,7 @@ def _columns() -> Floats:
 
 def with_difference(world: World, measure: str, difference: float) -> World:
     """Return a world whose model agrees so much better or worse with people than they do with each other."""
-    low, high = 0.0, 1.0
+    low, high = 0.0, 0.999 / world.found
     for _ in range(60):
         middle = (low + high) / 2
         is_below = replace(world, model=middle).truth()[STATISTIC.place(measure, -1)] < difference
@@ -188,9 +195,10 @@ def _tails(level: float) -> list[float]:
 WORLDS = {
     "alike": World(),
     "differ": World(concentration=8.0),
+    "differ, the model's for itself": with_difference(World(concentration=8.0, apart=True), "kappa", 0.0),
     "differ, 20 papers": World(concentration=8.0, n_papers=20),
 }
-"""Whether the raters' rates of errors are alike in all papers."""
+"""Whether the raters' rates of errors are alike in all papers. People and the model agree as people do."""
 
 
 def tables(n_studies: int) -> Iterator[Table]:

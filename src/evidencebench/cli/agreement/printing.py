@@ -92,7 +92,7 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
         title="The difference by two other bootstraps (percentiles), as published",
         columns=["measure", "over sentences", "over papers, then sentences"],
         rows=rows,
-        notes=["The first is too narrow and the second too wide: docs/construction.md, Agreement."],
+        notes=["The first takes no account of papers; the second is too wide: docs/construction.md, Agreement."],
     )
     yield _power_table(report.power, report.margin)
     yield _kinds_table(report)

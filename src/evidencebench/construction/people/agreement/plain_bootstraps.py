@@ -1,7 +1,7 @@
 """Two bootstraps of a difference as others report them: over sentences, and over papers and then their sentences.
 
-The first takes no account of papers, and its intervals are too narrow for kappa and F1. The second draws the sentences
-of a paper anew although drawing the paper varies them already, and its intervals are too wide.
+The first takes no account of papers, and its intervals are too narrow where errors differ between papers. The second
+draws the sentences of a paper anew although drawing the paper varies them already, and its intervals are too wide.
 """
 
 from collections.abc import Sequence
