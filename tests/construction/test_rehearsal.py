@@ -1,13 +1,11 @@
 """Real papers: the labels that doctors marked go through filter and assemble, and come out as they went in."""
 
-from datetime import date
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.settings import AssemblySettings
+from evidencebench.construction.assembly.decontamination import BY_TEXT
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.filtering import filter_drafts
 from evidencebench.construction.gold_studies import read_gold
@@ -16,18 +14,29 @@ from evidencebench.construction.running import run_step
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
 from evidencebench.construction.steps.label_results import LABEL_RESULTS
 from evidencebench.construction.work_folder import input_of, output_of
-from evidencebench.data.dataset import open_dataset
-from evidencebench.data.instance import Instance
+from evidencebench.data.dataset import open_dataset, write_dataset
+from evidencebench.data.evidence_inference.plain_text import read_trial_text
+from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima
 from evidencebench.data.sample import load_sample
 from evidencebench.data.validation.validate import validate_file
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import make_client
+from evidencebench.query import Query
+from evidencebench.storage.text_file import read_text
 from fake_models import running_fake_server
 from make_rehearsal import make_rehearsal
 from skips import DATA_FOLDER
+from trial_constructions import WHOLE
 
 N_PAPERS = 20
+
+
+def _real_folder() -> Path:
+    folder = DATA_FOLDER / "evidence_inference"
+    if not folder.is_dir():
+        pytest.skip(f"needs the real file {folder}, which is not here")
+    return folder
 
 
 def _by_number(instance: Instance) -> tuple[object, ...]:
@@ -47,14 +56,10 @@ def _by_number(instance: Instance) -> tuple[object, ...]:
 
 @pytest.mark.data
 def test_labels_of_real_papers_come_out_as_they_went_in(tmp_path: Path) -> None:
-    folder = DATA_FOLDER / "evidence_inference"
-    if not folder.is_dir():
-        pytest.skip(f"needs the real file {folder}, which is not here")
-    made = make_rehearsal(folder, tmp_path, n_papers=N_PAPERS, judged=True)
+    made = make_rehearsal(_real_folder(), tmp_path, n_papers=N_PAPERS, judged=True)
 
     filtered = filter_drafts(open_drafts(input_of("filter", tmp_path)), output_of("filter", tmp_path))
-    settings = AssemblySettings(name="ei", made_on=date(2026, 11, 22), shares={"test": Fraction(1)})
-    report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", settings)
+    report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE)
 
     gold = {one.id: one for one in open_dataset(tmp_path / "gold.json")}
     found = list(open_dataset(tmp_path / "dataset" / "test.json"))
@@ -74,11 +79,8 @@ def test_labels_of_real_papers_come_out_as_they_went_in(tmp_path: Path) -> None:
 def test_a_judge_of_known_error_rate_makes_the_errors_that_arithmetic_says_and_what_it_made_is_valid(
     tmp_path: Path,
 ) -> None:
-    folder = DATA_FOLDER / "evidence_inference"
-    if not folder.is_dir():
-        pytest.skip(f"needs the real file {folder}, which is not here")
     misses, invents = 0.2, 0.005
-    made = make_rehearsal(folder, tmp_path, n_papers=N_PAPERS)
+    made = make_rehearsal(_real_folder(), tmp_path, n_papers=N_PAPERS)
     with running_fake_server(load_sample(), studies=read_gold(tmp_path / "studies.jsonl")) as server:
         client = make_client(cache=False)
         asker = asker_from(f"local/noisy-{misses}-{invents},base_url={server.base_url}", client=client)
@@ -106,8 +108,7 @@ def test_a_judge_of_known_error_rate_makes_the_errors_that_arithmetic_says_and_w
     assert abs(n_invented - expected_invented) <= 4 * expected_invented**0.5
 
     filtered = filter_drafts(open_drafts(input_of("filter", tmp_path)), output_of("filter", tmp_path))
-    settings = AssemblySettings(name="ei", made_on=date(2026, 11, 22), shares={"test": Fraction(1)})
-    assemble(filtered, tmp_path / "papers", tmp_path / "dataset", settings)
+    assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE)
     kept = [judged[one] for one in sorted(filtered.going_on)]
     assembled = list(open_dataset(tmp_path / "dataset" / "test.json"))
     assert len(kept) == len(assembled) >= len(made.drafts) // 2
@@ -115,3 +116,34 @@ def test_a_judge_of_known_error_rate_makes_the_errors_that_arithmetic_says_and_w
         assert draft.judging is not None
         assert tuple(map(one.labels.sources.get, one.labels.aspects)) == draft.judging.sources
     assert validate_file(tmp_path / "dataset" / "test.json", optima=True).violations == ()
+
+
+@pytest.mark.data
+def test_real_papers_are_met_by_their_text_though_it_was_read_from_another_format(tmp_path: Path) -> None:
+    made = make_rehearsal(_real_folder(), tmp_path, n_papers=N_PAPERS, judged=True)
+    filtered = filter_drafts(open_drafts(input_of("filter", tmp_path)), output_of("filter", tmp_path))
+    files = sorted({draft.paper_file for draft in made.drafts})
+    others = [_read_from_text(name.removesuffix(".nxml"), number) for number, name in enumerate(files[::2])]
+    write_dataset(tmp_path / "others.json", others)
+    against = [open_dataset(tmp_path / "others.json")]
+
+    report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE, against=against)
+
+    left = [draft for draft in made.drafts if draft.paper_file not in files[::2]]
+    assert report.steps[-1].dropped == {BY_TEXT: len(made.drafts) - len(left)}
+    found = {one.query.paper_id for one in open_dataset(tmp_path / "dataset" / "test.json")}
+    assert found == {draft.paper_id for draft in left}
+
+
+def _read_from_text(name: str, number: int) -> Instance:
+    """Return an instance of the plain text of an article, under an id that says nothing."""
+    path = _real_folder() / "txt" / f"{name}.txt"
+    paper = read_trial_text(read_text(path), str(path)).paper
+    query = Query(
+        instance_id=f"other{number}",
+        paper_id=f"other{number}",
+        hypothesis=f"Claim {number}.",
+        sentences=paper.sentences,
+        kinds=paper.kinds,
+    )
+    return Instance(query=query, labels=Labels(aspects=("a",), sources={"a": (0,)}))
