@@ -65,3 +65,13 @@ def test_many_groups_reach_the_shares_to_an_instance_and_each_split_has_groups_o
         large = sum(size == 40 for size, place in zip(sizes, found, strict=True) if place == split)
         assert 0.5 * share < Fraction(large, sizes.count(40)) < 2 * share
     assert found != assign_groups(sizes, shares, seed=1)
+
+
+def test_an_unlucky_draw_of_hundreds_of_large_groups_is_mended_exactly() -> None:
+    sizes = [7] * 700
+    shares = {"train": Fraction(801, 1000), "dev": Fraction(129, 1000), "test": Fraction(70, 1000)}
+
+    found = assign_groups(sizes, shares, seed=0)
+
+    # 4,900 instances in sevens: 3,924.9, 632.1 and 343 are wanted, and 561, 90 and 49 groups come closest.
+    assert Counter(found) == {"train": 561, "dev": 90, "test": 49}

@@ -77,7 +77,7 @@ def _warnings(
     linked = (
         f"review '{shortened(name, 40)}' has {n_of_it:,} of them"
         if len(reviews) == 1
-        else (f"{len(reviews):,} reviews that share papers, the largest '{shortened(name, 40)}'")
+        else f"{len(reviews):,} reviews that share papers, the largest '{shortened(name, 40)}'"
     )
     advice = "--split-by paper keeps only papers apart" if by_review else "other --shares would fit"
     who = linked if by_review else "they are of one paper"
