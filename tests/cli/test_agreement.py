@@ -83,6 +83,25 @@ def test_without_labels_people_are_compared_with_each_other(command: Command) ->
     assert (alone.code, "expected two raters to compare, got 1" in alone.err) == (2, True)
 
 
+def test_a_folder_with_decisions_is_compared_with_the_labels(command: Command) -> None:
+    command(DRAW)
+    tasks = read_tasks("tasks.jsonl")
+    folder = AnnotationFolder(Path("people"), tasks)
+    for name in ("Ada", "Bo"):
+        for number, task in enumerate(tasks.tasks):
+            marks = (1,) if number == 0 and name == "Bo" else SAMPLE[task.instance_id].labels.sources[task.aspect_id]
+            folder.append(name, TaskAnnotation(task=task.id, sentences=tuple(sorted(marks)), is_done=number < 8))
+    first = tasks.tasks[0]
+    sources = tuple(sorted(SAMPLE[first.instance_id].labels.sources[first.aspect_id]))
+    folder.decide("Cleo", TaskAnnotation(task=first.id, sentences=sources, is_done=True))
+    found = command("agreement report people --tasks tasks.jsonl --data sample --draws 200 --model-name gpt --json")
+    pairs = {(one["first"], one["second"]): one for one in found.json["everything"]["pairs"]}
+    assert set(pairs) == {("Ada", "Bo"), ("Ada", "gpt"), ("Bo", "gpt"), ("decided", "gpt")}
+    assert {names: one["n_tasks"] for names, one in pairs.items()} == dict.fromkeys(pairs, 8)
+    assert pairs["decided", "gpt"]["measures"]["kappa"]["value"] == 1.0
+    assert pairs["Bo", "gpt"]["measures"]["kappa"]["value"] < 1.0
+
+
 def test_what_was_left_out_is_told_before_the_report(command: Command) -> None:
     command(f"{DRAW} --for csv")
     fill("ada.csv", 0.9, 1)
