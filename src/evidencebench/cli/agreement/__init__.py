@@ -9,7 +9,7 @@ from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
     "sample": "Draw what people are asked, blind, also for other tools.",
-    "annotate": "Let people annotate tasks in a browser, and adjudicate.",
+    "annotate": "Let people annotate TASKS in a browser, and adjudicate.",
     "report": "Report how people agree with each other and with the model.",
 }
 
