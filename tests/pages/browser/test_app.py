@@ -112,7 +112,7 @@ def test_an_app_that_has_ended_is_told_of(new_page: NewPage) -> None:
         page.goto(app.url)
         rows(page)
     page.locator("a.row-link").first.click()
-    expect(page.locator("#viewer")).to_contain_text("is “evidencebench view” still running?")
+    expect(page.locator("#viewer")).to_contain_text("is “evidencebench” still running?")
 
 
 def test_an_id_that_is_too_long_for_an_address_is_shown_all_the_same(page: Page, tmp_path: Path) -> None:
