@@ -1,4 +1,4 @@
-"""``evidencebench audit``: find out which misses of a run are its own fault, one command a file.
+"""``evidencebench audit``: find out which misses of a run are not its own fault, one command a file.
 
 Read `sample`, `review` and `report`, in the order in which they are called.
 """
