@@ -168,3 +168,12 @@ def test_without_any_passage_the_end_says_so(tmp_path: Path, command: Command) -
         found = command(f"construct run {tmp_path / 'construction.toml'}")
     assert found.code == 2
     assert "expected a draft for the data set, got none" in found.err
+
+
+def test_a_review_that_cannot_be_read_is_told_and_the_others_are_used(tmp_path: Path, command: Command) -> None:
+    with _construction(tmp_path):
+        (tmp_path / "reviews" / "broken.xml").write_text("<article><front>")
+        found = command(f"construct run {tmp_path / 'construction.toml'}")
+    assert found.code == 1
+    assert "broken.xml" in found.err
+    assert list(open_dataset(str(tmp_path / "work" / "dataset" / "test.json"))) == expected_instances()

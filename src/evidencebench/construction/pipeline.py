@@ -42,11 +42,12 @@ Told = Callable[[int, int, str], None]
 class Constructed:
     """What a run of all steps came to.
 
-    ``steps`` are the reports of the steps that ask a model. ``dataset`` is None where drafts are left to be asked for
-    again, or only a pilot was run.
+    ``steps`` are the reports of the steps that ask a model; ``unreadable`` says why reviews could not be read.
+    ``dataset`` is None where drafts are left to be asked for again, or only a pilot was run.
     """
 
     steps: tuple[StepReport, ...]
+    unreadable: tuple[str, ...] = ()
     dataset: AssemblyReport | None = None
 
     @property
@@ -107,7 +108,7 @@ def run_all(
     StopError
         If no more requests may be sent, or replies wait for a batch.
     """
-    harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
+    unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
     reports: list[StepReport] = []
     for name in steps_of(config):
         step, model = model_step(config, name, client)
@@ -125,9 +126,9 @@ def run_all(
         )
         reports.append(report)
         if report.failures or name == until:
-            return Constructed(steps=tuple(reports))
+            return Constructed(steps=tuple(reports), unreadable=unreadable)
     if limit is not None:
-        return Constructed(steps=tuple(reports))
+        return Constructed(steps=tuple(reports), unreadable=unreadable)
     filtered = filter_drafts(
         open_drafts(input_of("filter", config.work)),
         output_of("filter", config.work),
@@ -135,29 +136,31 @@ def run_all(
         overwrite=overwrite,
         on_progress=partial(_tell, on_progress, "filter"),
     )
-    return _assembled(config, filtered, tuple(reports), today, on_progress)
+    dataset = _assembled(config, filtered, today, on_progress)
+    return Constructed(steps=tuple(reports), unreadable=unreadable, dataset=dataset)
 
 
 def _tell(on_progress: Told, doing: str, n_done: int, n_all: int) -> None:
     on_progress(n_done, n_all, doing)
 
 
-def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> None:
-    """Find the passages of the reviews, or the summaries of the table, unless that is done."""
+def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tuple[str, ...]:
+    """Find the passages of the reviews, or the summaries of the table, and return why reviews could not be read."""
     rules = HarvestRules(
         licences=frozenset(config.file.licences or ALLOWED),
         papers=papers_in(config.papers, on_paper=partial(_tell, on_progress, "papers")),
     )
     if config.file.table:
-        harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
-        return
-    harvest(
-        [one for name in config.file.reviews for one in _files_in(config.folder / name)],
-        config.work,
-        rules=rules,
-        overwrite=overwrite,
-        on_review=partial(_tell, on_progress, "harvest"),
-    )
+        found = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
+    else:
+        found = harvest(
+            [one for name in config.file.reviews for one in _files_in(config.folder / name)],
+            config.work,
+            rules=rules,
+            overwrite=overwrite,
+            on_review=partial(_tell, on_progress, "harvest"),
+        )
+    return found.unreadable
 
 
 def _files_in(path: Path) -> list[Path]:
@@ -169,21 +172,16 @@ def _files_in(path: Path) -> list[Path]:
     return [path]
 
 
-def _assembled(
-    config: Config, filtered: DraftFile, reports: tuple[StepReport, ...], today: date, on_progress: Told
-) -> Constructed:
-    folder = config.work / DATASET_FOLDER
-    settings = config.assembly_settings(today)
-    report = assemble(
+def _assembled(config: Config, filtered: DraftFile, today: date, on_progress: Told) -> AssemblyReport:
+    return assemble(
         filtered,
         config.papers,
-        folder,
-        settings,
+        config.work / DATASET_FOLDER,
+        config.assembly_settings(today),
         against=[open_dataset(_data_path(config, one)) for one in config.file.assemble.against],
         overwrite=True,
         on_progress=on_progress,
     )
-    return Constructed(steps=reports, dataset=report)
 
 
 def _data_path(config: Config, name: str) -> str:

@@ -41,7 +41,8 @@ def command(
 
     CONFIG.toml names reviews, papers and models; see docs/construction.md. What is
     done is not done again: after Ctrl-C, a cost limit or a failed server, run it
-    again. Exit code 1: some drafts failed and are to be asked for again.
+    again. Exit code 1: a review could not be read, or some drafts failed and are
+    to be asked for again.
 
     \b
     Example: evidencebench construct run construction.toml --max-cost-usd 20
@@ -65,10 +66,13 @@ def command(
         )
     tell_asked(client)
     _tell(made, asking, {"asked": client.totals.fields()})
-    ctx.exit(1 if made.n_failures or (made.dataset and made.dataset.unproven) else 0)
+    is_proven = made.dataset is None or not made.dataset.unproven
+    ctx.exit(1 if made.n_failures or made.unreadable or not is_proven else 0)
 
 
 def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
+    for why in made.unreadable:
+        click.echo(f"error: {printable(why)}", err=True)
     failures = [pair for step in made.steps for pair in step.failures.items()]
     for draft_id, why in failures[:_MOST_FAILURES]:
         click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
@@ -77,7 +81,8 @@ def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
     dataset = made.dataset
     if asking.as_json:
         fields = None if dataset is None else asdict(dataset) | {"steps": [one.fields() for one in dataset.steps]}
-        print_json({"steps": [step.fields() for step in made.steps], "dataset": fields, **more})
+        found = {"unreadable": made.unreadable, "steps": [step.fields() for step in made.steps], "dataset": fields}
+        print_json({**found, **more})
     elif dataset is not None:
         print_cautions(dataset.warnings)
         print_table(loss_table(dataset.steps))
