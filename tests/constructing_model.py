@@ -15,6 +15,7 @@ from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.tokens import prompt_tokens_of
 from judge_models import judged_aspects
+from scripted_models import shown_in
 
 PRICES = PriceTable.load()
 MODEL = "openai/gpt-4o-mini"
@@ -28,8 +29,10 @@ class ConstructingModel:
     """Answers by chance, which its conversation alone decides, so that any order gives the same replies."""
 
     tokens_of_estimate: float = 0.8
+    finds: float = 0.0  # the share of pairs of aspect and shown sentence that it takes for sources
     used: ModelUse = NOTHING
     asked: set[str] = field(default_factory=set)
+    models: list[str] = field(default_factory=list)
 
     async def send(self, request: ChatRequest) -> ChatReply:
         text = request.messages[0].text
@@ -38,10 +41,11 @@ class ConstructingModel:
         reply = self._reply(step, request, chance)
         usage = Usage(
             prompt_tokens=round(self.tokens_of_estimate * prompt_tokens_of(request) * chance.uniform(0.95, 1.05)),
-            completion_tokens=round(chance.lognormvariate(4, 0.5)) + (200 if step == "hypothesis" else 0),
+            completion_tokens=round(chance.lognormvariate(4, 0.25)) + (200 if step == "hypothesis" else 0),
         )
         assert request.key not in self.asked
         self.asked.add(request.key)
+        self.models.append(request.model)
         self.used += ModelUse(
             requests=1, prompt_tokens=usage.prompt_tokens or 0, reply_tokens=usage.completion_tokens or 0
         )
@@ -60,7 +64,12 @@ class ConstructingModel:
                     for n, _ in enumerate(judged_aspects(request), 1)
                 ]
             },
-            "judge all aspects": lambda: {"aspects": []},
+            "judge all aspects": lambda: {
+                "aspects": [
+                    {"aspect": n, "sentences": [one for one in shown_in(request) if chance.random() < self.finds]}
+                    for n, _ in enumerate(judged_aspects(request), 1)
+                ]
+            },
             "label results": lambda: {"results": []},
         }
         return json.dumps(answers[step]())

@@ -47,7 +47,7 @@ def used(found: ConstructionEstimate) -> ModelUse:
 def test_once_the_aspects_are_there_a_pilot_of_20_drafts_tells_the_judge_within_5_percent(
     tmp_path: Path, judge: JudgeTable
 ) -> None:
-    config = table_of_summaries(tmp_path, 60, most_sentences=36, judge=judge)
+    config = table_of_summaries(tmp_path, 50, most_sentences=30, judge=judge)
     model, cache = ConstructingModel(), ReplyCache(tmp_path / "cache")
     before = ran(config, model, cache, limit=20) + ran(config, model, cache, until="aspects")
     found = estimate_construction(config, prices=PRICES, cache=cache)
@@ -70,6 +70,21 @@ def test_a_pilot_of_all_steps_tells_what_is_left_within_the_margin_that_it_says(
     assert len(margins) == 4
     assert guess.prompt_tokens == pytest.approx(actual.prompt_tokens, rel=max(margins))
     assert guess.reply_tokens == pytest.approx(actual.reply_tokens, rel=max(margins))
+
+
+def test_what_a_second_model_is_asked_is_told_by_a_pilot(tmp_path: Path) -> None:
+    second = "openai/gpt-4o"
+    config = table_of_summaries(tmp_path, 40, most_sentences=24, judge=JudgeTable(at_once=True, second_model=second))
+    model, cache = ConstructingModel(finds=0.02), ReplyCache(tmp_path / "cache")
+    ran(config, model, cache, limit=20)
+    ran(config, model, cache, until="aspects")
+    found = next(one for one in estimate_construction(config, prices=PRICES, cache=cache).steps if one.step == "judge")
+    n_before = sum(model_name == second for model_name in model.models)
+    ran(config, model, cache)
+    n_asked = sum(model_name == second for model_name in model.models) - n_before
+    assert n_asked > 20
+    assert found.uses[second].requests == pytest.approx(n_asked, rel=0.25)
+    assert found.used[second].requests == n_before
 
 
 def test_what_is_left_of_the_judge_is_exact_where_its_drafts_are_all_looked_at(tmp_path: Path) -> None:

@@ -14,7 +14,15 @@ from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.running import StepReport, run_step
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step, request_beginnings
 from evidencebench.construction.steps.windows import masks_in, voted_sentences
-from evidencebench.errors import DataError, EndpointError, RunMismatchError, StopError, SystemSpecError, UnreadableError
+from evidencebench.errors import (
+    DataError,
+    EndpointError,
+    PendingError,
+    RunMismatchError,
+    StopError,
+    SystemSpecError,
+    UnreadableError,
+)
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.systems.strategies.conversation import Asker
@@ -82,6 +90,13 @@ def test_three_votes_are_asked_with_other_seeds_and_the_majority_of_each_window_
     judging = judging_of(made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(votes=3, overlap=0)))
     assert ([request.seed for request in made.sender.asked], judging.sources) == ([0, 1, 2], ((3, 4),))
     assert [one.votes for one in judging.rounds] == [("018",), ("010",), ("218",)]
+
+
+def test_all_votes_wait_for_one_batch(tmp_path: Path) -> None:
+    made = bench(tmp_path, lambda _: PendingError("waits for its batch"))
+    with pytest.raises(PendingError):
+        made.judge(draft_of(GOLD), JudgeSettings(votes=3))
+    assert len(made.sender.asked) == 3 * len(GOLD) * 5
 
 
 def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Run a step over a file of drafts: many at a time, what is done kept, and gone on with after a stop."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -78,7 +79,8 @@ def run_step(
     Parameters
     ----------
     limit
-        How many drafts, in the order of their ids; None: all. With a limit that is less, the target stays unfinished.
+        How many drafts, of any reviews, and the same ones in each step; None: all. With a limit that is less, the
+        target stays unfinished.
     drops_failed
         Whether a draft is dropped for which a request failed for good; else it stays without a line.
 
@@ -92,7 +94,7 @@ def run_step(
     header = DraftHeader(
         step=step.name, settings=settings_of(step, asker), prompts=digests_of(step.prompts), source_sha256=source.sha256
     )
-    ids = sorted(source.going_on)[:limit]
+    ids = sorted(source.going_on) if limit is None else sorted(source.going_on, key=_mixed)[:limit]
     with writing_drafts(target, header, source=source, overwrite=overwrite) as writer:
         todo = [Todo(one, None) for one in ids if one not in writer.done]
         record = _Record(
@@ -118,6 +120,11 @@ def run_step(
             f"{record.n_left} of {len(ids)} drafts wait for a batch; run again: what is stored is not paid twice"
         )
     return record.report
+
+
+def _mixed(draft_id: str) -> bytes:
+    """Return what orders drafts of all reviews among each other, so that the first of them are like all."""
+    return hashlib.sha256(draft_id.encode()).digest()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -86,7 +86,8 @@ def command(
     if as_json:
         print_json(_fields(found, table, requests_per_minute))
     else:
-        _print(found, table, requests_per_minute, assumed)
+        has_second = config.file.judge.second_model is not None
+        _print(found, table, requests_per_minute, assumed, has_second=has_second)
 
 
 def _cost(prices: PriceTable, *, batch: bool = False, caching: bool = False) -> Cost:
@@ -141,7 +142,9 @@ def _all(uses: Iterator[Uses]) -> Uses:
     return total
 
 
-def _print(found: ConstructionEstimate, prices: PriceTable, per_minute: float, assumed: Assumptions) -> None:
+def _print(
+    found: ConstructionEstimate, prices: PriceTable, per_minute: float, assumed: Assumptions, *, has_second: bool
+) -> None:
     for draft_id, why in list(found.unreadable.items())[:5]:
         click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
     left = _all(one.uses for one in found.steps)
@@ -166,7 +169,7 @@ def _print(found: ConstructionEstimate, prices: PriceTable, per_minute: float, a
             f"{'of unknown price' if spent is None else shown_usd(spent)}."
         )
     if left:
-        print_prose(" ".join(_notes(found, left, prices, per_minute, assumed)))
+        print_prose(" ".join(_notes(found, left, prices, per_minute, assumed, has_second=has_second)))
 
 
 def _priced_cells(uses: Uses, prices: PriceTable, per_minute: float) -> list[Cell]:
@@ -189,7 +192,13 @@ def _short(tokens: float) -> str:
 
 
 def _notes(
-    found: ConstructionEstimate, left: Uses, prices: PriceTable, per_minute: float, assumed: Assumptions
+    found: ConstructionEstimate,
+    left: Uses,
+    prices: PriceTable,
+    per_minute: float,
+    assumed: Assumptions,
+    *,
+    has_second: bool,
 ) -> Iterator[str]:
     """Yield what the numbers rest on, as sentences."""
     guessed = [one.step for one in found.steps if one.n_drafts and not one.n_pilot]
@@ -202,6 +211,8 @@ def _notes(
             f"{assumed.completion_tokens} tokens (--assume-tokens), no draft dropped. A pilot would tell: "
             "'construct run CONFIG.toml --limit 20'."
         )
+    if "judge" in guessed and has_second:
+        yield "How often the second model is asked is not known without a pilot; it is left out."
     yield f"Hours at {per_minute:g} requests a minute (--requests-per-minute); batches take up to a day each."
     yield _on_caching(found.steps, left, prices)
     yield f"Prices as of {prices.as_of}: check them (--prices). Nothing was sent."

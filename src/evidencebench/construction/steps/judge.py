@@ -110,11 +110,15 @@ class _Judge:
             _shown(query, one) for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
         ]
         asked = list(range(len(windows)))
-        rounds = [
-            await self._round(replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)), draft, windows,
-                              [asked] * len(draft.aspects))
+        rounds = await _all_of(  # together, so that one batch holds all votes
+            self._round(
+                replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)),
+                draft,
+                windows,
+                [asked] * len(draft.aspects),
+            )
             for vote in range(settings.votes)
-        ]  # fmt: skip
+        )
         judging = Judging(
             paper_sha256=on_disk.sha256,
             n_sentences=len(query.sentences),
