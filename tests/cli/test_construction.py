@@ -140,7 +140,7 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Comm
         ('name = "synthetic"', 'nam = "synthetic"', "Object contains unknown field `nam`"),
         ('name = "synthetic"', "name = ", "Invalid value (at line 2"),
         ('reviews = ["reviews"]', "", "expected 'reviews' or 'table', and not both"),
-        ("test = 1.0", "test = 0.9", "assemble: expected shares from 0 that add up to 1"),
+        ("test = 1.0", "test = 0.9", "shares: expected shares that add up to 1, got 0.9"),
         (
             "[assemble]",
             "[judge]\noverlap = 10\n[assemble]",
