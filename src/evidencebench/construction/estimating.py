@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import sqrt
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile, open_drafts
-from evidencebench.construction.model_use import NOTHING, ModelUse, RehearsingSender, Uses, joined
+from evidencebench.construction.estimate_correction import Floats, StepSums, corrected
+from evidencebench.construction.model_use import NOTHING, RehearsingSender, Uses, joined
 from evidencebench.construction.pipeline import model_step, steps_of
 from evidencebench.construction.steps.aspects import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects
 from evidencebench.construction.steps.checks import words_of
@@ -24,10 +23,6 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.systems.strategies.conversation import Asker
-
-_NORMAL_95 = 1.96
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +75,6 @@ class ConstructionEstimate:
 
     steps: tuple[StepEstimate, ...]
     unreadable: Mapping[str, str]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Sums:
-    """What drafts asked of one step: as rehearsed with stand-ins, and for drafts that are done as it was."""
-
-    rehearsed: list[ModelUse] = field(default_factory=list)  # a draft
-    was: list[Uses] = field(default_factory=list)  # of the same drafts, where they are done
-    repeated_tokens: float = 0
 
 
 def estimate_construction(
@@ -178,14 +164,14 @@ class _Estimator:
             behind = self._names[self._names.index(name) :]
             done = self._pilot_of(name, file, given, behind)
             drawn = self._drawn(ids)
-            todo = {step: _Sums() for step in behind}
+            todo = {step: StepSums() for step in behind}
             for one in drawn:
                 self._rehearse(file[one], behind, todo)
             weights = self._weights(name, file, ids, drawn)
             for step in behind:
                 n_drafts[step] += len(ids)
                 model = self._steps[False, step][1].chat.model
-                found, error = _corrected(model, todo[step], done[step], weights, len(ids))
+                found, error = corrected(model, todo[step], done[step], weights, len(ids))
                 left[step] = joined(left[step], found)
                 pilots[step] = max(pilots.get(step, 0), len(done[step].was))
                 if error is not None:
@@ -252,7 +238,7 @@ class _Estimator:
             return None
         return None if made.dropped else made
 
-    def _rehearse(self, draft: Draft, behind: Sequence[str], sums: Mapping[str, _Sums]) -> None:
+    def _rehearse(self, draft: Draft, behind: Sequence[str], sums: Mapping[str, StepSums]) -> None:
         """Lead a draft through steps with stand-ins, and note what it asked in each."""
         sender = self._senders[False]
         self._on_progress(self._n_led, self._n_to_lead)
@@ -295,11 +281,11 @@ class _Estimator:
 
     def _pilot_of(
         self, name: str, file: DraftFile, given: Mapping[str, DraftFile | None], behind: Sequence[str]
-    ) -> Mapping[str, _Sums]:
+    ) -> Mapping[str, StepSums]:
         """Return what drafts asked that did the step: rehearsed from there on, and as it was as far as they came."""
-        sums = {step: _Sums() for step in behind}
+        sums = {step: StepSums() for step in behind}
         for one in self._drawn(self._done_of(name, file)):
-            rehearsed = {step: _Sums() for step in behind}
+            rehearsed = {step: StepSums() for step in behind}
             self._rehearse(file[one], behind, rehearsed)
             is_dropped = False
             for step in behind:
@@ -334,50 +320,3 @@ class _Estimator:
             total = joined(total, self._used_by(name, file[one]) or {})
         share = len(done) / len(drawn)
         return {model: use.times(share, share, share) for model, use in total.items()}
-
-
-def _corrected(model: str, todo: _Sums, done: _Sums, weights: Floats, n_all: int) -> tuple[Uses, float | None]:
-    """Return what the drafts of a group will ask, by model, and half of the 95 % interval as a share of it."""
-    total = sum((use.times(w, w, w) for use, w in zip(todo.rehearsed, weights.tolist(), strict=True)), NOTHING)
-    before = sum(done.rehearsed, NOTHING)
-    if not done.was or not before.requests:
-        return ({model: total} if total.requests else {}), None
-    was: Uses = {}
-    for one in done.was:
-        was = joined(was, one)
-    per_request, per_token = total.requests / before.requests, total.prompt_tokens / before.prompt_tokens
-    uses = {name: use.times(per_request, per_token, per_request) for name, use in was.items()}
-    piloted = _relative_error(
-        [
-            (sum(use.prompt_tokens for use in uses_of.values()), one.prompt_tokens)
-            for uses_of, one in zip(done.was, done.rehearsed, strict=True)
-        ]
-    )
-    if piloted is None:
-        return uses, None
-    sampled = _sampling_error(np.array([one.prompt_tokens for one in todo.rehearsed]), weights, n_all)
-    return uses, _NORMAL_95 * sqrt(sampled**2 + piloted**2)
-
-
-def _sampling_error(tokens: Floats, weights: Floats, n_all: int) -> float:
-    """Return the standard error of a total from a sample of so many drafts, as a share of it.
-
-    What the weights follow is no error: they are linear in the size that is known of all.
-    """
-    n = len(tokens)
-    if n == n_all or n < 3 or not tokens.any():  # noqa: PLR2004 - two parameters are fitted
-        return 0.0
-    apart = weights - weights.mean()
-    slope = float(apart @ tokens / (apart @ apart)) if apart.any() else 0.0
-    residuals = tokens - tokens.mean() - slope * apart
-    return sqrt(float(residuals @ residuals) / (n - 2) / n * (1 - n / n_all)) / float(tokens.mean())
-
-
-def _relative_error(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return the standard error of a ratio of sums, as a share of it; None for fewer than two pairs or nothing."""
-    n, above, below = len(pairs), sum(one for one, _ in pairs), sum(other for _, other in pairs)
-    if n < 2 or not above or not below:  # noqa: PLR2004 - one says nothing of how they differ
-        return None
-    ratio = above / below
-    variance = sum((one - ratio * other) ** 2 for one, other in pairs) / (n - 1)
-    return sqrt(variance * n) / above
