@@ -11,8 +11,8 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
   let kept = null; // the value on the server that this tab has seen last
   let isDone = false;
   note(found.answer);
+  if (!found.answer && task.said) kept = agreed(task, sort); // so that only to look at a dispute saves nothing
   let value = kept;
-  if (!found.answer && task.said) value = agreed(task, sort);
   let isOver = false;
   let typing = null;
   let doneOnServer = Boolean(found.answer?.is_done);
