@@ -47,7 +47,7 @@ def step_options(command: options.Command) -> options.Command:
         click.option(
             "--model", required=True, metavar="MODEL", help="Such as openai/NAME; behind commas, options of llm_base."
         ),
-        options.limit,
+        options.number("--limit", help="Only so many drafts, of all reviews: a pilot."),
         click.option("--overwrite", is_flag=True, help="Make the file anew where it exists."),
         click.option("--drop-failed", is_flag=True, help="Drop a draft whose request failed for good."),
     )
