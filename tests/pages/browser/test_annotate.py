@@ -126,10 +126,10 @@ def test_two_annotators_differ_one_decides_and_the_report_reads_it(
         expect(page.get_by_text("0 of 1 done")).to_be_visible()
         assert not (tmp_path / "people" / "adjudicated.jsonl").exists()  # only to look at a dispute decides nothing
         page.get_by_role("link", name="Begin with the first").click()
+        expect(sentence(page, 2)).to_be_focused()
         page.keyboard.press("a")
         expect(sentence(page, 20)).to_be_visible()
         assert_accessible(page)
-        expect(sentence(page, 2)).to_be_focused()
         page.keyboard.press("x")
         page.get_by_label("Note").fill("It says so.")
         saved(page)
