@@ -10,5 +10,5 @@ the data set. `gold` is its reverse: a labelled instance as a draft that was jud
 `config` names all that decides a data set, `pipeline` runs all steps of it, `standing` says how far they are,
 `estimating` what is left of them will cost, with `model_use` and `estimate_correction`.
 `people/` checks the labels with people.
-`audit/` finds out with people which misses of a run are its own fault.
+`audit/` finds out with people which misses of a run are not its own fault.
 """
