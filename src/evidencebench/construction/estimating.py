@@ -1,8 +1,7 @@
 """What the steps that are left will cost: rehearsed on a sample of drafts, corrected by the replies that are stored."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
@@ -97,6 +96,17 @@ def estimate_construction(
     return _Estimator(config, prices, cache, assumptions, on_progress or (lambda *_: None)).estimate()
 
 
+@dataclass(slots=True, kw_only=True)
+class _StepLeft:
+    """What is left of a step, as in `StepEstimate`, summed over the groups of drafts that wait."""
+
+    n_drafts: int = 0
+    uses: Uses = field(default_factory=dict)
+    n_pilot: int = 0
+    errors: list[float] = field(default_factory=list)
+    repeated_tokens: float = 0.0
+
+
 class _Estimator:
     """Leads drafts through the steps."""
 
@@ -145,54 +155,56 @@ class _Estimator:
         given = {name: self._input(name, source) for name in self._names}
         self._aspects_per_word = self._rate_of_aspects()
         waiting = {
-            name: sorted(set(file.going_on) - set(self._done(name))) for name, file in given.items() if file is not None
+            name: ids
+            for name, file in given.items()
+            if file is not None and (ids := sorted(set(file.going_on) - set(self._done(name))))
         }
         self._n_to_lead = sum(
-            len(self._drawn(ids)) + len(self._drawn(self._done_of(name, given[name])))
-            for name, ids in waiting.items()
-            if ids
+            len(self._drawn(ids)) + len(self._drawn(self._done_of(name, given[name]))) for name, ids in waiting.items()
         )
-        left: dict[str, Uses] = {name: {} for name in self._names}
-        n_drafts: Counter[str] = Counter()
-        pilots: dict[str, int] = {}
-        errors: dict[str, list[float]] = {name: [] for name in self._names}
-        repeated: dict[str, float] = {}
+        left = {name: _StepLeft() for name in self._names}
         for name, ids in waiting.items():
-            file = given[name]
-            if not ids or file is None:
-                continue
-            behind = self._names[self._names.index(name) :]
-            done = self._pilot_of(name, file, given, behind)
-            drawn = self._drawn(ids)
-            todo = {step: StepSums() for step in behind}
-            for one in drawn:
-                self._rehearse(file[one], behind, todo)
-            weights = self._weights(name, file, ids, drawn)
-            for step in behind:
-                n_drafts[step] += len(ids)
-                model = self._steps[False, step][1].chat.model
-                found, error = corrected(model, todo[step], done[step], weights, len(ids))
-                left[step] = joined(left[step], found)
-                pilots[step] = max(pilots.get(step, 0), len(done[step].was))
-                if error is not None:
-                    errors[step].append(error)
-                n_requests = sum(one.requests for one in todo[step].rehearsed)
-                repeated[step] = todo[step].repeated_tokens / n_requests if n_requests else 0.0
+            self._add_group(name, ids, given, left)
         return ConstructionEstimate(
             steps=tuple(
                 StepEstimate(
                     step=name,
-                    n_drafts=n_drafts[name],
-                    uses=left[name],
+                    n_drafts=left[name].n_drafts,
+                    uses=left[name].uses,
                     used=self._used(name, given[name]),
-                    n_pilot=pilots.get(name, 0),
-                    margin=max(errors[name], default=None),
-                    repeated_tokens=repeated.get(name, 0.0),
+                    n_pilot=left[name].n_pilot,
+                    margin=max(left[name].errors, default=None),
+                    repeated_tokens=left[name].repeated_tokens,
                 )
                 for name in self._names
             ),
             unreadable=self._unreadable,
         )
+
+    def _add_group(
+        self, name: str, ids: Sequence[str], given: Mapping[str, DraftFile | None], left: Mapping[str, _StepLeft]
+    ) -> None:
+        """Add what the drafts that wait for a step will use in it, and in those behind it."""
+        file = given[name]
+        if file is None:
+            return
+        behind = self._names[self._names.index(name) :]
+        done = self._pilot_of(name, file, given, behind)
+        drawn = self._drawn(ids)
+        todo = {step: StepSums() for step in behind}
+        for one in drawn:
+            self._rehearse(file[one], behind, todo)
+        weights = self._weights(name, file, ids, drawn)
+        for step in behind:
+            model = self._steps[False, step][1].chat.model
+            found, error = corrected(model, todo[step], done[step], weights, len(ids))
+            n_requests = sum(one.requests for one in todo[step].rehearsed)
+            sums = left[step]
+            sums.n_drafts += len(ids)
+            sums.uses = joined(sums.uses, found)
+            sums.n_pilot = max(sums.n_pilot, len(done[step].was))
+            sums.errors += [] if error is None else [error]
+            sums.repeated_tokens = todo[step].repeated_tokens / n_requests if n_requests else 0.0
 
     def _input(self, name: str, source: DraftFile) -> DraftFile | None:
         place = self._names.index(name)
