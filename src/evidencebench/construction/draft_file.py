@@ -18,7 +18,7 @@ from evidencebench.errors import RunFormatError, RunMismatchError, UnreadableErr
 from evidencebench.provenance import differences
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_in
-from evidencebench.storage.reading import BROKEN_JSON, file_sha256
+from evidencebench.storage.reading import BROKEN_JSON, file_sha256, open_file
 
 _BEGINS = b'{"format":"evidencebench drafts"'
 _BLOCK_BYTES = 1 << 20
@@ -67,7 +67,7 @@ class DraftFile:
 
     def __getitem__(self, draft_id: str) -> Draft:
         """Return a draft, read anew; raises `RunFormatError` where its line is no draft."""
-        with self.path.open("rb") as file:
+        with open_file(self.path) as file:
             file.seek(self.offsets[draft_id])
             line = file.readline()
         try:
@@ -93,7 +93,7 @@ class DraftFile:
 def is_draft_file(path: Path) -> bool:
     """Say whether a file begins as files of drafts do; raises `UnreadableError` if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(len(_BEGINS)) == _BEGINS
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
@@ -111,7 +111,7 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
     header: DraftHeader | None = None
     is_finished, read_sha256 = False, ""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             for line in lines_in(iter(lambda: file.read(_BLOCK_BYTES), b"")):
                 if header is None:
                     header = _header_in(path, line.content)
