@@ -1,7 +1,6 @@
 """A fake model server on loopback, in a thread, for as long as a test needs it."""
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.integrations.fake_server.app import FakeModelApp
 from evidencebench.integrations.fake_server.client import ConnectionLimits
 from evidencebench.integrations.fake_server.request_log import LogEntry
-from evidencebench.integrations.fake_server.serving import served
+from evidencebench.integrations.fake_server.serving import served_in_thread
 from evidencebench.integrations.fake_server.settings import PASSING_FAULTS, Fault, Personality, Settings
 
 T = TypeVar("T")
@@ -78,26 +77,5 @@ def running_fake_server(dataset: Dataset, *, port: int = 0, **options: Any) -> I
     """Run a fake server until the block ends; options as `fake_model_app` and `Settings` take them."""
     app, entries = fake_model_app(dataset, **options)
     server = RunningServer(app=app, entries=entries)
-    has_begun, over, failures = threading.Event(), asyncio.Event(), list[OSError]()
-
-    async def serve() -> None:
-        try:
-            async with served(app, "127.0.0.1", port) as address:
-                server.root_url = address
-                has_begun.set()
-                await over.wait()
-        except OSError as error:
-            failures.append(error)
-            has_begun.set()
-
-    thread = threading.Thread(target=server.loop.run_until_complete, args=[serve()], name="fake server", daemon=True)
-    thread.start()
-    has_begun.wait()
-    try:
-        if failures:
-            raise failures[0]
+    with served_in_thread(app, port=port, loop=server.loop) as server.root_url:
         yield server
-    finally:
-        server.loop.call_soon_threadsafe(over.set)
-        thread.join()
-        server.loop.close()

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
+from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.agreement.marks import Marks, collect_marks
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
-    SourceData,
     TasksFile,
     TasksHeader,
     TaskSort,
@@ -66,7 +66,7 @@ def study_at(folder: Path, papers: Sequence[Instance], sort: TaskSort = "sentenc
     """Write papers and tasks into a folder."""
     write_dataset(folder / "papers.json", papers)
     dataset = open_dataset(folder / "papers.json")
-    header = TasksHeader(sort=sort, seed=0, data=SourceData(name=dataset.name, sha256=dataset.sha256))
+    header = TasksHeader(sort=sort, seed=0, data=FileDigest(name=dataset.name, sha256=dataset.sha256))
     tasks = [
         AnnotationTask(
             id=f"task_{number}",

@@ -26,9 +26,10 @@ from scipy.stats import binomtest
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.harvest.harvest import PASSAGES_NAME, harvest
+from evidencebench.construction.harvest.harvest import harvest
 from evidencebench.construction.harvest.papers_at_hand import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
+from evidencebench.construction.work_folder import output_of
 
 VERDICTS = Path(__file__).with_name("harvest_verdicts.csv")
 SEED = 20261123
@@ -46,7 +47,7 @@ def main() -> None:
     reviews = [*sorted(articles.glob("*.nxml")), *sorted((given.data / "jats").glob("*.nxml"))]
     with tempfile.TemporaryDirectory() as folder:
         print_counts("without papers", reviews, Path(folder, "all"), HarvestRules())
-        drawn = draw(Path(folder, "all", PASSAGES_NAME), given.seed)
+        drawn = draw(output_of("harvest", Path(folder, "all")), given.seed)
         print_counts(
             "with these articles as papers", reviews, Path(folder, "at_hand"), HarvestRules(papers=papers_in(articles))
         )

@@ -14,8 +14,7 @@ import pytest
 
 from command_line import Command
 from evidencebench import open_dataset
-from evidencebench.construction.gold_studies import read_gold
-from evidencebench.construction.synthetic_review import expected_instances, write_synthetic_review
+from evidencebench.construction.synthetic_review import expected_instances, synthetic_studies, write_synthetic_review
 from evidencebench.data.sample import load_sample
 from evidencebench.models.llm.inventory import kept_replies
 from evidencebench.models.llm.reply_cache import ReplyCache
@@ -29,8 +28,7 @@ def _construction(
     folder: Path, *, at_once: bool = True, model: str = "local/any", **settings: Any
 ) -> Iterator[RunningServer]:
     """Write the synthetic review into a folder, and serve what its configuration asks."""
-    write_synthetic_review(folder, model=model)
-    with running_fake_server(load_sample(), studies=read_gold(folder / "gold.jsonl"), **settings) as server:
+    with running_fake_server(load_sample(), studies=synthetic_studies(), **settings) as server:
         write_synthetic_review(folder, model=f"{model},base_url={server.base_url}")
         if at_once:
             config = folder / "construction.toml"

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation
 from evidencebench.construction.people.exchange.answers import collect_annotations
 from evidencebench.construction.people.exchange.tool_files import TOOLS
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
-    SourceData,
     TasksFile,
     TasksHeader,
     read_tasks,
@@ -57,7 +57,7 @@ def tasks_at(folder: Path, texts: tuple[str, ...] = HOSTILE, *, n_tasks: int = 3
     header = TasksHeader(
         sort="hypotheses" if rates else "sentences",
         seed=0,
-        data=SourceData(name="d", sha256="00"),
+        data=FileDigest(name="d", sha256="00"),
         criteria=criteria if rates else (),
     )
     tasks = [

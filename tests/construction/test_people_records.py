@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.annotations import (
     AnnotationFolder,
     TaskAnnotation,
@@ -18,7 +19,6 @@ from evidencebench.construction.people.answer_journals import ADJUDICATED
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
-    SourceData,
     TasksFile,
     TasksHeader,
     read_tasks,
@@ -28,7 +28,7 @@ from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError, 
 from evidencebench.query import Kind
 from examples import examples
 
-SOURCE = SourceData(name="tea.json", sha256="ab" * 32)
+SOURCE = FileDigest(name="tea.json", sha256="ab" * 32)
 MARKING = TasksHeader(sort="sentences", seed=7, data=SOURCE)
 RATING = TasksHeader(sort="hypotheses", seed=7, data=SOURCE, criteria=(Criterion(name="valuable", question="Is it?"),))
 TEA = AnnotationTask(

@@ -230,12 +230,7 @@ _OPTIONS = (
     click.option("--estimate", is_flag=True, help="Print prompts, tokens and cost; send nothing, write no run."),
     options.number("--assume-tokens", "assumed_tokens", default=400, help="How long a reply is, for --estimate."),
     _above_0("--max-cost-usd", metavar="USD", help="Stop before this call can cost more."),
-    click.option(
-        "--prices",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Your own price table; see docs/llm.md.",
-    ),
+    options.prices,
     click.option("--batch", is_flag=True, help="Use the provider's batches: cheaper, within a day."),
     options.number("--max-connections", default=DEFAULT_MAX_WAITING, help="Requests in flight at once."),
     _above_0("--requests-per-minute", metavar="N", help="At most."),

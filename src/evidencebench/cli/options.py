@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from math import isfinite
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import click
@@ -212,6 +213,12 @@ require_complete = click.option(
     "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
 )
 jobs = number("-j", "--jobs", default=1, help="Processes; fewer for small data.")
+prices = click.option(
+    "--prices",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Your own price table; see docs/llm.md.",
+)
 limit = number("--limit", help="Only the first N instances.")
 progress_style = choice(
     "--progress",

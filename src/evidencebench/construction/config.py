@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.construction.assembly.settings import (
+    DEFAULT_SHARES,
     AssemblySettings,
     SplitBy,
     wrong_with_name,
@@ -46,7 +47,9 @@ class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[assemble]``: the options of ``construct assemble``."""
 
-    shares: dict[str, float] = msgspec.field(default_factory=lambda: {"train": 0.8, "dev": 0.1, "test": 0.1})
+    shares: dict[str, float] = msgspec.field(
+        default_factory=lambda: {split: float(share) for split, share in DEFAULT_SHARES.items()}
+    )
     split_by: SplitBy = "both"
     seed: int = 0
     against: list[str] = []

@@ -9,7 +9,7 @@ from evidencebench.construction.draft import Draft
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.text_file import read_bytes
 
 _KEPT = 32
 
@@ -45,8 +45,5 @@ class PaperFolder:
         path = self.folder / name
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise DataError(f"{path}: expected a file within {self.folder}, got one outside of it")
-        try:
-            content = read_whole(path)
-        except OSError as error:
-            raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+        content = read_bytes(path)
         return PaperOnDisk(paper=read_content(content, name=str(path)), sha256=hashlib.sha256(content).hexdigest())

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile, DraftHeader, DraftWriter, writing_drafts
 from evidencebench.construction.prompts import digests_of
 from evidencebench.construction.steps.model_step import NO_REPLY, ModelStep, dropped, settings_of_asker
-from evidencebench.errors import DataError, PendingError, ReplyError, StopError, UnreadableReplyError
-from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all
+from evidencebench.errors import DataError, ReplyError, StopError, UnreadableReplyError
+from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all, attempted
 from evidencebench.runs.answer_line import Failure
 from evidencebench.systems.strategies.conversation import Asker
 
@@ -168,18 +168,14 @@ def _asking(
     """Return the function that threads call; it leaves what came of a draft in ``made``."""
 
     def ask(todo: Todo) -> InstanceOutcome:
-        answers: Mapping[str | None, Failure] = {}
         draft = source[todo.instance_id]
-        try:
-            made[todo.instance_id] = asker.client.run(step.work(asker, draft))
-        except UnreadableReplyError as error:
-            made[todo.instance_id] = dropped(draft, NO_REPLY, str(error))
-        except (ReplyError, DataError) as error:
-            answers = {None: Failure(error=str(error))}
-        except PendingError:
-            return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo)
-        except StopError as error:
-            return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo, stop=error)
-        return InstanceOutcome(todo=todo, answers=answers, seconds=0)
+
+        def work() -> None:
+            try:
+                made[todo.instance_id] = asker.client.run(step.work(asker, draft))
+            except UnreadableReplyError as error:
+                made[todo.instance_id] = dropped(draft, NO_REPLY, str(error))
+
+        return attempted(todo, work, failures=(ReplyError, DataError))
 
     return ask

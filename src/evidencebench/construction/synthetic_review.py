@@ -56,7 +56,7 @@ def write_synthetic_review(folder: Path, *, model: str) -> None:
     for number, instance in enumerate(instances, 1):
         write_whole(folder / "papers" / f"paper_{number}.xml", _paper_xml(instance, number))
     write_whole(folder / "reviews" / "review.xml", _review_xml(instances))
-    write_gold(folder / "gold.jsonl", _gold(instances))
+    write_gold(folder / "gold.jsonl", synthetic_studies())
     write_whole(folder / "construction.toml", _CONFIG.format(model=model))
 
 
@@ -165,8 +165,9 @@ def _passage(instance: Instance, number: int) -> str:
     return " ".join(f"{escape(text.rstrip('.'))} {_mark(number)}." for text in instance.labels.texts.values())
 
 
-def _gold(instances: Sequence[Instance]) -> Iterator[GoldStudy]:
-    for number, instance in enumerate(instances, 1):
+def synthetic_studies() -> Iterator[GoldStudy]:
+    """Yield what the trial server is to know of the review."""
+    for number, instance in enumerate(_instances(), 1):
         labels = instance.labels
         summary = " ".join(f"{text.rstrip('.')} [{number}]." for text in labels.texts.values())
         yield GoldStudy(

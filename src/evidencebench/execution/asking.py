@@ -10,7 +10,14 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.engine.threads import Threads
-from evidencebench.errors import CostLimitError, FailedAnswerError, PendingError, StopError
+from evidencebench.errors import (
+    CostLimitError,
+    EvidenceBenchError,
+    FailedAnswerError,
+    PendingError,
+    ReplyError,
+    StopError,
+)
 from evidencebench.execution.answering import answer_instance
 from evidencebench.execution.changes import Changes, changed_instance
 from evidencebench.models.llm.client import ChatClient
@@ -84,6 +91,31 @@ class Rehearsal:
     n_failed: int
     first_error: str | None = None
     tasks: tuple[str, ...] = ()  # names of the tasks if each is asked for itself; empty: one answer serves all
+
+
+def rehearsal_of(n_instances: int, failures: Mapping[str, str]) -> Rehearsal:
+    """Return what would come of so many, of which some fail: id -> reason."""
+    first = next(iter(failures.items()), None)
+    return Rehearsal(
+        n_instances=n_instances,
+        n_failed=len(failures),
+        first_error=None if first is None else ": ".join(first),
+    )
+
+
+def attempted(
+    todo: Todo, work: Callable[[], object], *, failures: tuple[type[EvidenceBenchError], ...] = (ReplyError,)
+) -> InstanceOutcome:
+    """Do the work of a todo, and return its outcome, of which the answers hold an error of ``failures`` alone."""
+    try:
+        work()
+    except failures as error:
+        return InstanceOutcome(todo=todo, answers={None: Failure(error=str(error))}, seconds=0)
+    except PendingError:
+        return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo)
+    except StopError as error:
+        return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo, stop=error)
+    return InstanceOutcome(todo=todo, answers={}, seconds=0)
 
 
 def todo_of(

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from evidencebench.errors import PendingError, ReplyError, StopError, SystemSpecError
-from evidencebench.execution.asking import InstanceOutcome, Rehearsal, Todo, Waiting, ask_all
+from evidencebench.errors import StopError, SystemSpecError
+from evidencebench.execution.asking import InstanceOutcome, Rehearsal, Todo, Waiting, ask_all, attempted, rehearsal_of
 from evidencebench.execution.making import make_system
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.answer_line import Failure
@@ -23,12 +23,7 @@ class Rewritten:
     @property
     def rehearsal(self) -> Rehearsal:
         """What would come of it, where nothing was sent."""
-        first = next(iter(self.failures.items()), None)
-        return Rehearsal(
-            n_instances=len(self.hypotheses) + len(self.failures),
-            n_failed=len(self.failures),
-            first_error=None if first is None else ": ".join(first),
-        )
+        return rehearsal_of(len(self.hypotheses) + len(self.failures), self.failures)
 
 
 def asker_from(model: str, *, seed: int = 0, client: ChatClient | None = None) -> Asker:
@@ -55,15 +50,10 @@ def rewrite_all(
     failures: dict[str, str] = {}
 
     def ask(todo: Todo) -> InstanceOutcome:
-        try:
+        def work() -> None:
             texts[todo.instance_id] = asker.client.run(rewrite(asker, own[todo.instance_id], how))
-        except ReplyError as error:
-            return InstanceOutcome(todo=todo, answers={None: Failure(error=str(error))}, seconds=0)
-        except PendingError:
-            return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo)
-        except StopError as error:
-            return InstanceOutcome(todo=todo, answers={}, seconds=0, unanswered=todo, stop=error)
-        return InstanceOutcome(todo=todo, answers={}, seconds=0)
+
+        return attempted(todo, work)
 
     def keep(outcome: InstanceOutcome) -> None:
         for failed in outcome.answers.values():

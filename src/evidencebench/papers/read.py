@@ -14,7 +14,7 @@ from evidencebench.papers.plain import read_plain
 from evidencebench.papers.refusal import metadata_only
 from evidencebench.papers.xml_formats import is_xml_paper, read_xml
 from evidencebench.query import Kind
-from evidencebench.storage.reading import read_whole
+from evidencebench.storage.text_file import read_bytes
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
@@ -71,11 +71,7 @@ def read(path: Path, *, abstract_suffices: bool = False) -> Paper:
 
 def read_all(path: Path, *, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
     """Return each paper that a file holds, or why that one cannot be read; raises as `read` does for the file."""
-    try:
-        content = read_whole(path)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    return read_all_content(content, name=str(path), abstract_suffices=abstract_suffices)
+    return read_all_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
 
 
 def read_content(content: bytes, *, name: str) -> Paper:

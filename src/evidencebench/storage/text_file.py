@@ -44,8 +44,12 @@ def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
 
 def read_text(path: Path, *, at_most: int = MOST_BYTES) -> str:
     """Return the text of a regular file; raises `UnreadableError` where it cannot be read, or is no such text."""
+    return decoded(read_bytes(path, at_most=at_most), name=str(path))
+
+
+def read_bytes(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a regular file; raises `UnreadableError` where it cannot be read."""
     try:
-        content = read_whole(path, at_most=at_most)
+        return read_whole(path, at_most=at_most)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    return decoded(content, name=str(path))

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from evidencebench.construction.people.tasks import AnnotationTask, SourceData, TasksHeader, read_tasks, write_tasks
+from evidencebench.construction.entry_files import FileDigest
+from evidencebench.construction.people.tasks import AnnotationTask, TasksHeader, read_tasks, write_tasks
 from evidencebench.pages.annotating.annotation_pages import annotation_pages
 from evidencebench.pages.annotating.app import make_task_app
 from evidencebench.pages.app.serving import Address
@@ -18,7 +19,7 @@ URL = "http://127.0.0.1:8642"
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Give a folder with two tasks of three sentences."""
-    header = TasksHeader(sort="sentences", seed=0, data=SourceData(name="tea.json", sha256="ab" * 32))
+    header = TasksHeader(sort="sentences", seed=0, data=FileDigest(name="tea.json", sha256="ab" * 32))
     tasks = [
         AnnotationTask(
             id=f"task_{number}",

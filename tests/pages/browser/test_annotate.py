@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from browsing import NewPage, assert_accessible, assert_fits, screens
+from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.annotations import read_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
-    SourceData,
     TasksHeader,
     TaskSort,
     read_tasks,
@@ -53,7 +53,7 @@ def task(number: int) -> AnnotationTask:
 
 def write(path: Path, sort: TaskSort = "sentences", criteria: Sequence[Criterion] = (), n: int = 3) -> None:
     header = TasksHeader(
-        sort=sort, seed=0, data=SourceData(name="tea.json", sha256="ab" * 32), criteria=tuple(criteria)
+        sort=sort, seed=0, data=FileDigest(name="tea.json", sha256="ab" * 32), criteria=tuple(criteria)
     )
     write_tasks(path, header, [task(number) for number in range(1, n + 1)])
 

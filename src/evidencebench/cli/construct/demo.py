@@ -11,9 +11,8 @@ from evidencebench.cli.output import print_table
 from evidencebench.cli.progress import progress
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
-from evidencebench.construction.gold_studies import read_gold
 from evidencebench.construction.pipeline import Constructed, run_all
-from evidencebench.construction.synthetic_review import expected_instances, write_synthetic_review
+from evidencebench.construction.synthetic_review import expected_instances, synthetic_studies, write_synthetic_review
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import EvidenceBenchError
@@ -71,10 +70,7 @@ def _construct(folder: Path, scratch: Path, faults: float, progress_style: str) 
     from evidencebench.integrations.fake_server.app import FakeModelApp  # noqa: PLC0415 - an extra
     from evidencebench.integrations.fake_server.serving import served_in_thread  # noqa: PLC0415 - an extra
 
-    write_synthetic_review(folder, model=_MODEL.format(address="http://127.0.0.1:1"))
-    app = FakeModelApp(
-        load_sample(), Settings(fault_rate=faults, hang_seconds=0.2), studies=read_gold(folder / "gold.jsonl")
-    )
+    app = FakeModelApp(load_sample(), Settings(fault_rate=faults, hang_seconds=0.2), studies=synthetic_studies())
     client = make_client(environ={"EVIDENCEBENCH_CACHE": str(scratch / "cache")}, max_attempts=12)
     with served_in_thread(app) as address, progress("constructing", progress_style) as shown:
         write_synthetic_review(folder, model=_MODEL.format(address=address))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.construct.stepping import tell_failures
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.construction.config import read_config
@@ -24,7 +25,7 @@ from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import shown_usd
 from evidencebench.storage.user_folders import cache_folder
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
 _HOUR_MINUTES = 60
@@ -45,12 +46,7 @@ Cost = Callable[[Uses], float | None]
     metavar="N",
     help="For the hours.",
 )
-@click.option(
-    "--prices",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Your own price table; see docs/llm.md.",
-)
+@options.prices
 @options.as_json
 @options.progress_style
 def command(
@@ -145,8 +141,7 @@ def _all(uses: Iterator[Uses]) -> Uses:
 def _print(
     found: ConstructionEstimate, prices: PriceTable, per_minute: float, assumed: Assumptions, *, has_second: bool
 ) -> None:
-    for draft_id, why in list(found.unreadable.items())[:5]:
-        click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
+    tell_failures(found.unreadable)
     left = _all(one.uses for one in found.steps)
     rows: list[list[Cell]] = [
         [

@@ -9,11 +9,12 @@ from evidencebench.cli import options
 from evidencebench.cli.find.inputs import paper_names
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, refuse_existing
 from evidencebench.cli.progress import progress
-from evidencebench.construction.harvest.harvest import PASSAGES_NAME, HarvestReport, harvest
+from evidencebench.construction.harvest.harvest import HarvestReport, harvest
 from evidencebench.construction.harvest.licences import ALLOWED, KNOWN
 from evidencebench.construction.harvest.papers_at_hand import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
-from evidencebench.construction.harvest.table import SUMMARIES_NAME, harvest_table
+from evidencebench.construction.harvest.table import harvest_table
+from evidencebench.construction.work_folder import output_of
 from evidencebench.storage.whole_file import is_standard_output, write_whole
 from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
@@ -104,12 +105,12 @@ def command(
             papers = papers_in(papers_folder, on_paper=on_paper)
     rules = HarvestRules(licences=frozenset(licences or ALLOWED), papers=papers)
     if table is not None:
-        output, report = folder / SUMMARIES_NAME, harvest_table(table, folder, rules=rules, overwrite=overwrite)
+        output, report = output_of("summaries", folder), harvest_table(table, folder, rules=rules, overwrite=overwrite)
     else:
         paths = [Path(name) for name in paper_names(reviews)]
         with progress("harvesting", progress_style) as on_review:
             report = harvest(paths, folder, rules=rules, overwrite=overwrite, on_review=on_review)
-        output = folder / PASSAGES_NAME
+        output = output_of("harvest", folder)
     unreadable = (*(papers.unreadable if papers else ()), *report.unreadable)
     for message in unreadable:
         click.echo(f"error: {printable(message)}", err=True)

@@ -9,14 +9,13 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
+from evidencebench.cli.construct.stepping import tell_failures
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
 from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, run_all
 from evidencebench.tables import printable
 from evidencebench.wording import counted
-
-_MOST_FAILURES = 5
 
 
 @click.command(name="run")
@@ -73,11 +72,9 @@ def command(
 def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
     for why in made.unreadable:
         click.echo(f"error: {printable(why)}", err=True)
-    failures = [pair for step in made.steps for pair in step.failures.items()]
-    for draft_id, why in failures[:_MOST_FAILURES]:
-        click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
-    if failures:
-        click.echo(f"{counted(len(failures), 'draft')} failed; run again to ask for them again", err=True)
+    tell_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
+    if made.n_failures:
+        click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
     dataset = made.dataset
     if asking.as_json:
         fields = None if dataset is None else asdict(dataset) | {"steps": [one.fields() for one in dataset.steps]}

@@ -1,7 +1,7 @@
 """What the commands of the steps that ask a model share: their options, and how they run and tell what they did."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.running import StepReport, run_step
 from evidencebench.construction.steps.model_step import ModelStep
 from evidencebench.construction.work_folder import input_of, output_of
-from evidencebench.execution.asking import Rehearsal
+from evidencebench.execution.asking import Rehearsal, rehearsal_of
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.tables import Cell, Table, printable
@@ -104,18 +104,12 @@ def _rehearse(
             limit=stepping.limit,
             on_progress=shown,
         )
-    first = next(iter(report.failures.items()), None)
-    return Rehearsal(
-        n_instances=report.n_drafts,
-        n_failed=len(report.failures),
-        first_error=None if first is None else ": ".join(first),
-    )
+    return rehearsal_of(report.n_drafts, report.failures)
 
 
 def tell_step(report: StepReport, output: Path, *, as_json: bool, more: dict[str, Any]) -> None:
     """Print what a step did."""
-    for draft_id, why in list(report.failures.items())[:_MOST_FAILURES]:
-        click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
+    tell_failures(report.failures)
     if as_json:
         print_json({"output": str(output), **report.fields(), **more})
         return
@@ -125,3 +119,9 @@ def tell_step(report: StepReport, output: Path, *, as_json: bool, more: dict[str
         rows.append(["failed, to be asked again", len(report.failures)])
     print_table(Table(columns=[report.step, counted(report.n_drafts, "draft")], rows=rows))
     click.echo(f"{output}{'' if report.is_finished else ': not finished; run again'}")
+
+
+def tell_failures(failures: Mapping[str, str]) -> None:
+    """Print the first of the drafts that failed, with the reason, on standard error."""
+    for draft_id, why in list(failures.items())[:_MOST_FAILURES]:
+        click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)

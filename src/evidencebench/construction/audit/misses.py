@@ -1,6 +1,5 @@
 """The sampled misses of a run: what an auditor is shown. A file of them is JSON Lines: a header, then a line a miss."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,21 +8,12 @@ from typing import Literal
 
 import msgspec
 
-from evidencebench.errors import RunFormatError, UnreadableError
+from evidencebench.construction.entry_files import EntriesFormat, FileDigest, read_entries, write_entries
+from evidencebench.errors import RunFormatError
 from evidencebench.query import Kind
-from evidencebench.storage.json_lines import lines_of
-from evidencebench.storage.reading import BROKEN_JSON, PathText, read_whole
-from evidencebench.storage.whole_file import write_whole
+from evidencebench.storage.reading import PathText
 
 _VERSION = 1
-_MOST_BYTES = 1 << 30
-
-
-class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
-    """A file by its name and checksum."""
-
-    name: str
-    sha256: str
 
 
 class Stratum(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +105,7 @@ class MissesFile:
 
 def write_misses(path: Path, header: MissesHeader, misses: Iterable[Miss]) -> None:
     """Write a file of misses; it appears whole or not at all. Raises `DataError` if it cannot be written."""
-    write_whole(path, (msgspec.json.encode(line) + b"\n" for line in (header, *misses)))
+    write_entries(path, header, misses)
 
 
 def read_misses(path: PathText) -> MissesFile:
@@ -123,41 +113,8 @@ def read_misses(path: PathText) -> MissesFile:
 
     Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is no file of misses.
     """
-    path = Path(path)
-    try:
-        content = read_whole(path, at_most=_MOST_BYTES)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    header: MissesHeader | None = None
-    misses: dict[str, Miss] = {}
-    for number, _, line, _ in lines_of(content):
-        where = f"{path}: line {number}"
-        try:
-            if header is None:
-                header = msgspec.json.decode(line, type=MissesHeader)
-                _require_version(path, header)
-                continue
-            miss = msgspec.json.decode(line, type=Miss)
-        except BROKEN_JSON as error:
-            what = "a miss" if header else "the header of a file of misses, which 'evidencebench audit sample' makes"
-            raise RunFormatError(f"{where}: expected {what}: {error}") from error
-        if miss.id in misses:
-            raise RunFormatError(f"{where}: miss '{miss.id}' stands more than once")
-        _require_places(where, miss)
-        misses[miss.id] = miss
-    if header is None or not misses:
-        raise RunFormatError(f"{path}: expected a header and a miss a line, got {'no miss' if header else 'nothing'}")
-    return MissesFile(
-        path=path, header=header, misses=tuple(misses.values()), sha256=hashlib.sha256(content).hexdigest()
-    )
-
-
-def _require_version(path: Path, header: MissesHeader) -> None:
-    if header.version != _VERSION:
-        raise RunFormatError(
-            f"{path}: misses of version {header.version}, but this version reads {_VERSION}; "
-            "upgrade with 'pip install -U evidencebench'"
-        )
+    found = read_entries(Path(path), _FORMAT)
+    return MissesFile(path=Path(path), header=found.header, misses=found.entries, sha256=found.sha256)
 
 
 def _require_places(where: str, miss: Miss) -> None:
@@ -167,3 +124,14 @@ def _require_places(where: str, miss: Miss) -> None:
     for index in (*miss.sources, *miss.selected):
         if not 0 <= index < n_sentences:
             raise RunFormatError(f"{where}: names sentence {index}, but the paper has 0..{n_sentences - 1}")
+
+
+_FORMAT = EntriesFormat(
+    header=MissesHeader,
+    entry=Miss,
+    version=_VERSION,
+    one="miss",
+    many="misses",
+    made_by="evidencebench audit sample",
+    check_entry=_require_places,
+)

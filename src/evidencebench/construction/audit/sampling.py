@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from evidencebench.construction.audit.misses import FileDigest, Miss, MissesHeader, Stratum
+from evidencebench.construction.audit.misses import Miss, MissesHeader, Stratum
+from evidencebench.construction.entry_files import FileDigest
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task

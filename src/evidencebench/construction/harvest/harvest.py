@@ -11,10 +11,10 @@ from evidencebench.construction.draft_file import DraftHeader, writing_drafts
 from evidencebench.construction.harvest.drafts import harvest_review
 from evidencebench.construction.harvest.paper_names import id_to_fetch
 from evidencebench.construction.harvest.reasons import NOT_AT_HAND, HarvestRules
+from evidencebench.construction.work_folder import output_of
 from evidencebench.errors import DataError, UnreadableError
-from evidencebench.storage.reading import file_sha256, read_whole
-
-PASSAGES_NAME = "passages.jsonl"
+from evidencebench.storage.reading import file_sha256
+from evidencebench.storage.text_file import read_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +104,10 @@ def harvest(
     count, unreadable = DraftCount(), list[str]()
     n_without_marks = n_marks_elsewhere = 0
     make_folder(folder)
-    with writing_drafts(folder / PASSAGES_NAME, header, overwrite=overwrite) as writer:
+    with writing_drafts(output_of("harvest", folder), header, overwrite=overwrite) as writer:
         for number, path in enumerate(reviews, 1):
             try:
-                found = harvest_review(_content(path), file=path.name, rules=rules)
+                found = harvest_review(read_bytes(path), file=path.name, rules=rules)
             except UnreadableError as error:
                 unreadable.append(str(error))
             else:
@@ -159,10 +159,3 @@ def _digest(reviews: Iterable[Path]) -> str:
         except OSError:  # told when it is harvested
             digest.update(f"{path.name}\n".encode())
     return digest.hexdigest()[:12]
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_whole(path)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error

@@ -14,7 +14,8 @@ from evidencebench.construction.harvest.harvest import DraftCount, HarvestReport
 from evidencebench.construction.harvest.paper_names import normal_ids, paper_id_of
 from evidencebench.construction.harvest.papers_at_hand import PaperAtHand
 from evidencebench.construction.harvest.reasons import HarvestRules
-from evidencebench.construction.steps.checks import has_words
+from evidencebench.construction.steps.checks import NO_WORDS, has_words
+from evidencebench.construction.work_folder import output_of
 from evidencebench.errors import DataError, UnreadableError
 from evidencebench.papers.paper_ids import public_id
 from evidencebench.storage.reading import BROKEN_JSON, file_sha256
@@ -22,11 +23,8 @@ from evidencebench.storage.text_file import read_text
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 
-SUMMARIES_NAME = "summaries.jsonl"
 COLUMNS = ("summary", "paper", "review_id")
 MORE_COLUMNS = ("id", "context")
-
-NO_WORDS = "no words"
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _JSON_LINES = frozenset({".jsonl", ".ndjson"})
@@ -43,7 +41,7 @@ def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: b
     count = DraftCount()
     header = DraftHeader(step="harvest", settings={"table": file_sha256(path)[:12], **settings_of(rules)})
     make_folder(folder)
-    with writing_drafts(folder / SUMMARIES_NAME, header, overwrite=overwrite) as writer:
+    with writing_drafts(output_of("summaries", folder), header, overwrite=overwrite) as writer:
         for draft in drafts:
             if draft.id not in writer.done:
                 writer.append(draft)
@@ -58,10 +56,7 @@ def _rows(path: Path) -> Iterator[_Row]:
         raise UnreadableError(
             f"{path}: expected a table in .csv, .tsv or .jsonl, got '{suffix}'; save it as one of these"
         )
-    try:
-        text = read_text(path)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    text = read_text(path)
     return _lines_of_json(path, text) if suffix in _JSON_LINES else _lines_of_csv(path, text, _DELIMITERS[suffix])
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.people.tasks import AnnotationTask, Criterion, SourceData, TasksHeader, TaskSort
+from evidencebench.construction.entry_files import FileDigest
+from evidencebench.construction.people.tasks import AnnotationTask, Criterion, TasksHeader, TaskSort
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
@@ -64,7 +65,7 @@ def draw_tasks(
     header = TasksHeader(
         sort=sort,
         seed=seed,
-        data=SourceData(name=dataset.name, sha256=dataset.sha256),
+        data=FileDigest(name=dataset.name, sha256=dataset.sha256),
         criteria=_criteria(sort, with_summaries=bool(summaries)),
     )
     return DrawnTasks(

@@ -3,7 +3,6 @@
 A file of tasks is JSON Lines: a header, then a line a task.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,18 +11,16 @@ from typing import Literal
 
 import msgspec
 
-from evidencebench.errors import RunFormatError, UnreadableError
+from evidencebench.construction.entry_files import EntriesFormat, FileDigest, read_entries, write_entries
+from evidencebench.errors import RunFormatError
 from evidencebench.query import Kind
-from evidencebench.storage.json_lines import lines_of
-from evidencebench.storage.reading import BROKEN_JSON, PathText, read_whole
-from evidencebench.storage.whole_file import write_whole
+from evidencebench.storage.reading import PathText
 from evidencebench.wording import counted
 
 TaskSort = Literal["sentences", "hypotheses", "aspects"]
 """What is asked: which sentences hold an aspect, or whether a hypothesis or an aspect meets criteria."""
 
 VERSION = 1
-_MOST_BYTES = 1 << 30
 
 
 class Criterion(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,13 +30,6 @@ class Criterion(msgspec.Struct, frozen=True, kw_only=True):
     question: str
 
 
-class SourceData(msgspec.Struct, frozen=True, kw_only=True):
-    """The data set that the tasks were drawn from."""
-
-    name: str
-    sha256: str
-
-
 class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line. ``criteria`` is empty where sentences are to be marked."""
 
@@ -47,7 +37,7 @@ class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
     version: int = VERSION
     sort: TaskSort
     seed: int
-    data: SourceData
+    data: FileDigest  # that they were drawn from
     criteria: tuple[Criterion, ...] = ()
 
 
@@ -94,8 +84,7 @@ class TasksFile:
 
 def write_tasks(path: PathText, header: TasksHeader, tasks: Iterable[AnnotationTask]) -> None:
     """Write a file of tasks; it appears whole or not at all. Raises `DataError` if it cannot be written."""
-    lines = (header, *tasks)
-    write_whole(Path(path), (msgspec.json.encode(line) + b"\n" for line in lines))
+    write_entries(Path(path), header, tasks)
 
 
 def read_tasks(path: PathText) -> TasksFile:
@@ -103,41 +92,29 @@ def read_tasks(path: PathText) -> TasksFile:
 
     Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is no file of tasks.
     """
-    path = Path(path)
-    try:
-        content = read_whole(path, at_most=_MOST_BYTES)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-    header: TasksHeader | None = None
-    tasks: dict[str, AnnotationTask] = {}
-    for number, _, line, _ in lines_of(content):
-        try:
-            if header is None:
-                header = _checked_header(path, msgspec.json.decode(line, type=TasksHeader))
-                continue
-            task = msgspec.json.decode(line, type=AnnotationTask)
-        except BROKEN_JSON as error:
-            what = "a task" if header else "the header of a file of tasks, which 'evidencebench agreement sample' makes"
-            raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
-        if task.id in tasks:
-            raise RunFormatError(f"{path}: line {number}: task '{task.id}' stands more than once")
-        if len(task.kinds) != len(task.sentences):
-            raise RunFormatError(
-                f"{path}: line {number}: expected a kind for each of {counted(len(task.sentences), 'sentence')}, "
-                f"got {len(task.kinds)}"
-            )
-        tasks[task.id] = task
-    if header is None or not tasks:
-        raise RunFormatError(f"{path}: expected a header and a task a line, got {'no task' if header else 'nothing'}")
-    return TasksFile(path=path, header=header, tasks=tuple(tasks.values()), sha256=hashlib.sha256(content).hexdigest())
+    found = read_entries(Path(path), _FORMAT)
+    return TasksFile(path=Path(path), header=found.header, tasks=found.entries, sha256=found.sha256)
 
 
-def _checked_header(path: Path, header: TasksHeader) -> TasksHeader:
-    if header.version != VERSION:
-        raise RunFormatError(
-            f"{path}: tasks of version {header.version}, but this version reads {VERSION}; "
-            "upgrade with 'pip install -U evidencebench'"
-        )
+def _check_header(path: Path, header: TasksHeader) -> None:
     if (header.sort == "sentences") is bool(header.criteria):
         raise RunFormatError(f"{path}: line 1: expected criteria for '{header.sort}' only if things are rated")
-    return header
+
+
+def _check_task(where: str, task: AnnotationTask) -> None:
+    if len(task.kinds) != len(task.sentences):
+        raise RunFormatError(
+            f"{where}: expected a kind for each of {counted(len(task.sentences), 'sentence')}, got {len(task.kinds)}"
+        )
+
+
+_FORMAT = EntriesFormat(
+    header=TasksHeader,
+    entry=AnnotationTask,
+    version=VERSION,
+    one="task",
+    many="tasks",
+    made_by="evidencebench agreement sample",
+    check_entry=_check_task,
+    check_header=_check_header,
+)

@@ -8,6 +8,9 @@ from evidencebench.papers.sentences import sentence_spans
 FEWEST_WORDS, MOST_WORDS = 5, 50
 """How many words a hypothesis has."""
 
+NO_WORDS = "no words"
+"""Why a draft is dropped whose summary says nothing: see `has_words`."""
+
 _LEAST_SHARED = 0.2
 """The least share of a text's words that stand in the text that it was made from."""
 

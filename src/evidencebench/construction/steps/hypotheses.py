@@ -4,7 +4,7 @@ import msgspec
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.steps.asking_objects import FORM_PROMPTS, ask_object
-from evidencebench.construction.steps.checks import has_words, is_foreign, wrong_with_hypothesis
+from evidencebench.construction.steps.checks import NO_WORDS, has_words, is_foreign, wrong_with_hypothesis
 from evidencebench.construction.steps.model_step import ModelStep, dropped
 from evidencebench.systems.strategies.conversation import Asker
 from evidencebench.systems.strategies.excerpt import prompt_line
@@ -23,7 +23,7 @@ class _Hypothesis(msgspec.Struct):
 
 async def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
     if not has_words(draft.summary):
-        return dropped(draft, "no words")
+        return dropped(draft, NO_WORDS)
     summary, context = prompt_line(draft.summary), prompt_line(draft.context)
     sources = dict(draft.sources_of)
     purpose, sources["hypotheses purpose"] = await ask_object(

@@ -4,7 +4,7 @@ import msgspec
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.steps.asking_objects import FORM_PROMPTS, ask_object
-from evidencebench.construction.steps.checks import has_words
+from evidencebench.construction.steps.checks import NO_WORDS, has_words
 from evidencebench.construction.steps.model_step import ModelStep, dropped
 from evidencebench.papers.sentences import sentence_spans
 from evidencebench.systems.strategies.conversation import Asker
@@ -21,7 +21,7 @@ class _Kept(msgspec.Struct):
 
 async def _make_summary(asker: Asker, draft: Draft) -> Draft:
     if not has_words(draft.summary):
-        return dropped(draft, "no words")
+        return dropped(draft, NO_WORDS)
     sources = dict(draft.sources_of)
     summary = draft.summary
     if draft.passage is not None:  # a summary from a table is delimited already

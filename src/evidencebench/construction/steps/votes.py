@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from evidencebench.construction.draft import Judging, JudgingRound
-from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, masks_in, voted_sentences
+from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, masks_in, voted_sentences, windows_of_paper
 
 
 def window_votes(
@@ -79,7 +79,7 @@ class WindowAgreement:
 
     def add(self, judging: Judging, judged: JudgingRound) -> None:
         """Count the votes of a round."""
-        windows = [range(start, min(start + judging.window, judging.n_sentences)) for start in judging.starts]
+        windows = windows_of_paper(judging.n_sentences, judging.window, judging.overlap)
         for aspect in range(len(judged.votes)):
             masks = list(masks_in(judged.votes[aspect], judging.digits))
             read = [

@@ -67,16 +67,19 @@ def serve_until_signal(app: FakeModelApp, *, host: str, port: int, on_start: Cal
 
 
 @contextmanager
-def served_in_thread(app: FakeModelApp) -> Iterator[str]:
-    """Serve an app on a free port of this machine, from a thread of its own, while the block runs; yields its address.
+def served_in_thread(
+    app: FakeModelApp, *, port: int = 0, loop: asyncio.AbstractEventLoop | None = None
+) -> Iterator[str]:
+    """Serve an app on this machine, from a thread of its own, while the block runs; yields its address.
 
-    Raises `OSError` if no port can be used.
+    Port 0 chooses a free port. ``loop`` is closed at the end; None: a new one. Raises `OSError` if the port is taken or
+    may not be used.
     """
     started: queue.SimpleQueue[str | BaseException] = queue.SimpleQueue()
-    loop, over = asyncio.new_event_loop(), asyncio.Event()
+    loop, over = loop or asyncio.new_event_loop(), asyncio.Event()
 
     async def serve() -> None:
-        async with served(app, "127.0.0.1", 0) as address:
+        async with served(app, "127.0.0.1", port) as address:
             started.put(address)
             await over.wait()
 
@@ -88,7 +91,7 @@ def served_in_thread(app: FakeModelApp) -> Iterator[str]:
         finally:
             loop.close()
 
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=run, name="fake server", daemon=True)
     thread.start()
     address = started.get()
     if isinstance(address, BaseException):

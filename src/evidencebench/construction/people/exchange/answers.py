@@ -10,8 +10,8 @@ from evidencebench.construction.people.exchange.foreign import ForeignAnnotation
 from evidencebench.construction.people.exchange.label_studio import read_label_studio
 from evidencebench.construction.people.exchange.sheet import read_sheet
 from evidencebench.construction.people.tasks import TasksFile
-from evidencebench.errors import RunFormatError, UnreadableError
-from evidencebench.storage.reading import read_whole
+from evidencebench.errors import RunFormatError
+from evidencebench.storage.text_file import read_bytes
 
 _MOST_BYTES = 1 << 30
 
@@ -57,10 +57,7 @@ def _merge(into: dict[str, TaskAnnotation], found: Mapping[str, TaskAnnotation],
 
 
 def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
-    try:
-        content = read_whole(path, at_most=_MOST_BYTES)
-    except OSError as error:
-        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    content = read_bytes(path, at_most=_MOST_BYTES)
     found = ForeignAnnotations(path=path, tasks=tasks)
     head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b'{"format":"evidencebench annotations"'):
