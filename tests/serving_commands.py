@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+
+Serving = Callable[..., AbstractContextManager[tuple[str, int]]]
+"""Runs a command as `serving_command` does, and has its pages left before it is killed."""
 
 
 @contextmanager

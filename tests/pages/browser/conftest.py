@@ -2,6 +2,7 @@
 
 from asyncio import AbstractEventLoop, _set_running_loop, get_running_loop
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
 from evidencebench.execution.execute import execute
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from serving_commands import Serving, serving_command
 
 _HERE = Path(__file__).parent
 
@@ -54,6 +56,19 @@ def new_page(browser: Browser) -> Iterator[NewPage]:
     yield pages
     pages.close()
     assert not pages.problems, "\n".join(pages.problems)
+
+
+@pytest.fixture
+def serving(new_page: Pages) -> Serving:
+    """Give a function that serves pages by a command; they are left before it is killed, as their icons may be late."""
+
+    @contextmanager
+    def serve(*words: str) -> Iterator[tuple[str, int]]:
+        with serving_command(*words) as found:
+            yield found
+            new_page.leave()
+
+    return serve
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from evidencebench.construction.people.tasks import (
 )
 from evidencebench.query import Kind
 from evidencebench.storage.locks import locked_file
-from serving_commands import serving_command
+from serving_commands import Serving, serving_command
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 
@@ -93,9 +93,9 @@ def sentences_of(tmp_path: Path) -> dict[str, dict[str, tuple[int, ...] | None]]
 
 
 def test_two_annotators_differ_one_decides_and_the_report_reads_it(
-    words: tuple[str, ...], tmp_path: Path, new_page: NewPage
+    serving: Serving, words: tuple[str, ...], tmp_path: Path, new_page: NewPage
 ) -> None:
-    with serving_command(*words) as (url, _):
+    with serving(*words) as (url, _):
         said: dict[str, list[list[int]]] = {"Ada": [[2], [2, 3], []], "Bo": [[2], [3, 9], []]}
         for name, marks in said.items():
             page = new_page()
@@ -150,8 +150,10 @@ def test_two_annotators_differ_one_decides_and_the_report_reads_it(
     assert pair["measures"]["kappa"]["value"] == pytest.approx((88 / 90 - by_chance) / (1 - by_chance))
 
 
-def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(words: tuple[str, ...], tmp_path: Path, page: Page) -> None:
-    with serving_command(*words) as (url, _):
+def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(
+    serving: Serving, words: tuple[str, ...], tmp_path: Path, page: Page
+) -> None:
+    with serving(*words) as (url, _):
         sign_in(page, url, "Ada")
         page.keyboard.press("Enter")  # "Begin" has the focus
         expect(sentence(page, 0)).to_be_focused()
@@ -181,9 +183,9 @@ def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(words: tuple[str, ...
 
 
 def test_what_two_tabs_of_one_person_mark_is_put_together(
-    words: tuple[str, ...], tmp_path: Path, new_page: NewPage
+    serving: Serving, words: tuple[str, ...], tmp_path: Path, new_page: NewPage
 ) -> None:
-    with serving_command(*words) as (url, _):
+    with serving(*words) as (url, _):
         one = new_page(expected_errors=["status of 409"])
         sign_in(one, url, "Ada")
         other = one.context.new_page()
@@ -237,10 +239,10 @@ def test_a_killed_server_loses_nothing_and_what_was_marked_meanwhile_is_saved_wh
 
 
 def test_what_the_server_cannot_write_is_sent_until_it_can(
-    words: tuple[str, ...], tmp_path: Path, new_page: NewPage
+    serving: Serving, words: tuple[str, ...], tmp_path: Path, new_page: NewPage
 ) -> None:
     page = new_page(expected_errors=["status of 503"])
-    with serving_command(*words) as (url, _):
+    with serving(*words) as (url, _):
         sign_in(page, url, "Ada")
         page.goto(f"{url}#/tasks/task_1")
         sentence(page, 2).click()
@@ -261,10 +263,10 @@ def test_what_the_server_cannot_write_is_sent_until_it_can(
 
 @pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
 def test_text_of_papers_stays_text_and_every_page_fits_and_is_accessible(
-    words: tuple[str, ...], new_page: NewPage, width: int, *, dark: bool
+    serving: Serving, words: tuple[str, ...], new_page: NewPage, width: int, *, dark: bool
 ) -> None:
     page = new_page(width, 800, dark=dark)
-    with serving_command(*words) as (url, _):
+    with serving(*words) as (url, _):
         page.goto(url)
         assert_accessible(page)
         assert_fits(page)
@@ -281,11 +283,11 @@ def test_text_of_papers_stays_text_and_every_page_fits_and_is_accessible(
         page.goto("about:blank")
 
 
-def test_hypotheses_are_rated_with_yes_and_no(tmp_path: Path, page: Page) -> None:
+def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, page: Page) -> None:
     criteria = [Criterion(name=name, question=f"Is it {name}?") for name in ("valuable", "relevant")]
     write(tmp_path / "tasks.jsonl", "hypotheses", criteria, n=2)
     words = ("agreement", "annotate", str(tmp_path / "tasks.jsonl"), "--folder", str(tmp_path / "people"))
-    with serving_command(*words) as (url, _):
+    with serving(*words) as (url, _):
         sign_in(page, url, "Ada")
         page.keyboard.press("Enter")
         expect(page.get_by_role("group", name="Is it valuable?").get_by_role("button", name="Yes")).to_be_focused()

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench import execute, load_sample
-from serving_commands import serving_command
+from serving_commands import Serving
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 
@@ -35,8 +35,10 @@ def begin(page: Page, url: str, name: str) -> None:
     expect(page.locator(".pick-eyebrow")).to_contain_text("Task 1 of 4")
 
 
-def test_causes_chosen_with_the_keyboard_correct_the_score(words: tuple[str, ...], tmp_path: Path, page: Page) -> None:
-    with serving_command(*words) as (url, _):
+def test_causes_chosen_with_the_keyboard_correct_the_score(
+    serving: Serving, words: tuple[str, ...], tmp_path: Path, page: Page
+) -> None:
+    with serving(*words) as (url, _):
         begin(page, url, "Ada")
         for number, key in enumerate("1217", 1):
             expect(page.locator(".pick-eyebrow")).to_contain_text(f"Task {number} of 4")
@@ -73,10 +75,10 @@ def test_causes_chosen_with_the_keyboard_correct_the_score(words: tuple[str, ...
 
 @pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
 def test_the_page_of_a_miss_fits_and_is_accessible_and_a_choice_can_be_taken_back(
-    words: tuple[str, ...], new_page: NewPage, width: int, *, dark: bool
+    serving: Serving, words: tuple[str, ...], new_page: NewPage, width: int, *, dark: bool
 ) -> None:
     page = new_page(width, 800, dark=dark)
-    with serving_command(*words) as (url, _):
+    with serving(*words) as (url, _):
         page.goto(url)
         expect(page.locator("section.people-page").first).to_contain_text("4 misses of bm25(k1=0.9")
         begin(page, url, "Bo")
