@@ -3,9 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+INSTALL := python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/$(INSTALL) --constraint constraints.txt
 
-.PHONY: demo construction-demo test check bench docs results finder-model direction-model screenshots clean
+.PHONY: demo construction-demo test neighbours check bench docs results finder-model direction-model screenshots clean
 
 demo: $(VENV)/.core
 	$(BIN)/evidencebench demo
@@ -18,6 +19,20 @@ construction-demo: $(VENV)/.core
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal # so that one process has most tests of a file, and its fixtures
+
+# The packages that users plug evidencebench into, each in an environment of its own, with its real release.
+NEIGHBOURS := ray inspect mteb exports
+neighbours: $(NEIGHBOURS:%=neighbour-%)
+
+.PHONY: $(NEIGHBOURS:%=neighbour-%)
+$(NEIGHBOURS:%=neighbour-%): neighbour-%: .venv-%/.ready
+	.venv-$*/bin/python -m pytest -W default tests/neighbours/$* # their packages warn of what is theirs
+
+.venv-%/.ready: pyproject.toml tests/neighbours/%/constraints.txt
+	$(PYTHON) -m venv .venv-$*
+	$(if $(filter mteb,$*),.venv-$*/bin/$(INSTALL) torch==2.13.0)
+	.venv-$*/bin/$(INSTALL) --constraint tests/neighbours/$*/constraints.txt --editable '.[test-$*]'
+	touch $@
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -64,4 +79,4 @@ $(VENV)/.dev: $(VENV)/.core
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(NEIGHBOURS:%=.venv-%) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

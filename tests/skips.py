@@ -14,6 +14,7 @@ _CURES = {
     "chromium": ("a browser", "apt-get install chromium"),
     "real file": ("the real data", f"put the published files into {DATA_FOLDER}"),
     "shared/data": ("the real data", f"put the published files into {DATA_FOLDER}"),
+    "neighbour": ("a neighbour's package", "make neighbours"),
     "extra": ("an optional package", "pip install -e '.[test]'"),
 }
 

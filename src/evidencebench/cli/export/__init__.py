@@ -1,0 +1,12 @@
+"""``evidencebench export``: data and runs in the forms that other tools read, one command a file."""
+
+import click
+
+from evidencebench.cli.groups import LazyGroup
+
+_COMMANDS: dict[str, str] = {}
+
+
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
+def command() -> None:
+    """Write data and runs in the forms that other tools read."""
