@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -82,6 +83,8 @@ class Process:
         What it printed.
     seconds
         From its start to its end.
+    processor_seconds
+        Of the processor, in it and in the processes that it started and waited for.
     peaks_mb
         Peak anonymous memory of it and of each process it started, largest first, sampled; pages of mapped files do
         not count. Empty where the system has no /proc.
@@ -89,6 +92,7 @@ class Process:
 
     output: str
     seconds: float
+    processor_seconds: float
     peaks_mb: tuple[float, ...]
 
 
@@ -102,7 +106,7 @@ def measured(arguments: Sequence[str | Path]) -> Process:
     """
     peaks: dict[int, float] = {}
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-        start = time.perf_counter()
+        start, used_before = time.perf_counter(), _processor_seconds()
         with subprocess.Popen([sys.executable, *map(str, arguments)], stdout=output, stderr=errors) as process:
             while process.poll() is None:
                 for pid in _family(process.pid):
@@ -115,7 +119,14 @@ def measured(arguments: Sequence[str | Path]) -> Process:
         if process.returncode:
             raise RuntimeError(f"{' '.join(map(str, arguments))}: exit code {process.returncode}: {errors.read()}")
         peaks_mb = tuple(sorted((peak for peak in peaks.values() if peak), reverse=True))
-        return Process(output=output.read(), seconds=seconds, peaks_mb=peaks_mb)
+        used = _processor_seconds() - used_before
+        return Process(output=output.read(), seconds=seconds, processor_seconds=used, peaks_mb=peaks_mb)
+
+
+def _processor_seconds() -> float:
+    """Return the processor's time of all processes that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def anonymous_mb(pid: int | str = "self") -> float:
