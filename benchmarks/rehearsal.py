@@ -4,10 +4,10 @@
     python benchmarks/rehearsal.py /somewhere/large --steps solve,score  these anew
     python benchmarks/rehearsal.py /somewhere/large --sizes 1000,10000   without the largest
 
-Each step is a command in a process of its own. What it took is appended to ``rehearsal.jsonl`` in the folder, so that a
-rehearsal that is interrupted goes on; then the table is printed, in Markdown. The folder needs 12 GB. Each exponent says
-how the processor's time grows from one size to the next: 1 is linear. Memory is the sum of the peaks of all processes
-of a step, without the pages of files. The peer of Parquet is JSON, in the same table.
+Each step is a command in a process of its own. What it took is appended to ``rehearsal.jsonl`` in the folder, so that
+a rehearsal that is interrupted goes on; then the table is printed, in Markdown. The folder needs 12 GB. Each exponent
+says how the processor's time grows from one size to the next: 1 is linear. Memory is the sum of the peaks of all
+processes of a step, without the pages of files. The peer of Parquet is JSON, in the same table.
 """
 
 import argparse
