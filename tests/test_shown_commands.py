@@ -39,7 +39,7 @@ COMMANDS = sorted({(path.name, line) for path in DOCUMENTS for line in shown(pat
 def called(words: list[str]) -> tuple[click.Command, list[str]]:
     """Return the command that words name, and the words behind its name."""
     command: click.Command = cli
-    while isinstance(command, click.Group) and words:
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):  # a group may have options
         found = command.get_command(click.Context(command, **cli.context_settings), words[0])
         assert found is not None, f"there is no command '{words[0]}'"
         command, words = found, words[1:]

@@ -24,7 +24,7 @@ MAX_DEPTH = 8
 
 # name, package.module or file.py; :factory; then options behind another colon
 _SPECIFICATION = re.compile(
-    r"(?P<name>(?:[^:\[\]]+\.py|[A-Za-z_][\w.]*)(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL
+    r"(?P<name>(?:[^:\[\]]+\.py|[A-Za-z_][\w.-]*)(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL
 )
 _NEEDS_BRACKETS = re.compile(r"[\[\],+]|^\s|\s$|^$")
 _MAX_SHOWN = 60

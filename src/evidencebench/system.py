@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any, Protocol, SupportsIndex, cast, get_args
 
 from evidencebench.errors import OutOfRangeError, RunMismatchError, SystemSpecError
+from evidencebench.extras import library_versions
 from evidencebench.provenance import differences, merged_versions, versions_of_code
 from evidencebench.query import AspectScope, Query
 from evidencebench.wording import first_few, one_line
@@ -231,13 +232,15 @@ class NamedSystem:
     Attributes
     ----------
     name
-        A name of `SYSTEMS`, or ``package.module:factory``.
+        A name of `SYSTEMS`, ``package.module:factory`` or ``file.py:factory``.
     options
         Every option by name, defaults included, in JSON values; a nested system is ``{"name": ..., "options": ...}``.
     system
         The object that answers.
     module
-        The module of a system of the user's own; None for one of this package.
+        The module of a system of the user's own, or of another package; None for one of this package.
+    package
+        The name of the installed package whose plug-in the system is; None: it is no plug-in.
     traits
         What the system declares.
     """
@@ -246,6 +249,7 @@ class NamedSystem:
     options: Mapping[str, Any]
     system: System | KnowingSystem
     module: ModuleType | None = field(default=None, repr=False, compare=False)
+    package: str | None = field(default=None, repr=False, compare=False)
     traits: Traits = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -287,7 +291,8 @@ class NamedSystem:
     def versions(self) -> dict[str, str]:
         """Return the versions and digests that decide its answers, those of the systems it asks included."""
         of_code = versions_of_code(self.name, self.module)
-        return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_code)
+        of_package = {} if self.package is None else library_versions(self.package)
+        return merged_versions(*(part.versions() for part in self.parts), self.traits.versions(), of_package, of_code)
 
     def check_versions(self, begun_with: Mapping[str, str]) -> None:
         """Raise `RunMismatchError` where `versions` differs from ``begun_with``, that of the process that began."""

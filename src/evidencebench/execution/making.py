@@ -19,7 +19,7 @@ from evidencebench.execution.options import (
     require_options,
 )
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
-from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY
+from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, parse_specification
 from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System, traits_of
@@ -32,7 +32,8 @@ def make_system(spec: str, *, seed: int | None = None, client: ChatClient | None
     Parameters
     ----------
     spec
-        ``name`` or ``name:option=value,option=value``. The name is one of `SYSTEMS`, or for own code
+        ``name`` or ``name:option=value,option=value``. The name is one of `SYSTEMS`, which installed packages may add
+        to, or for own code
         ``package.module:factory`` or ``file.py:factory``: a callable that takes the options and returns a system. A
         value in square brackets may hold commas, such as another specification; see `evidencebench.specification`.
     seed
@@ -68,7 +69,7 @@ def system_from(
         return given
     named = named_system(with_named_parts(given, system_from))
     kind = type(given)
-    known = {factory: name for name, factory in reversed(tuple(SYSTEMS.items()))}
+    known = {SYSTEMS[name]: name for name in reversed(PACKAGED)}
     if not is_dataclass(given) and getattr(given, "__dict__", {}):
         raise TypeError(
             f"system: {kind.__name__} is no dataclass, so that its options cannot stand in a run's header; make it a "
@@ -96,11 +97,18 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     try:
         system = factory(**group_options(factory, values), **clients)
         _require_answering(system, spec, name)
-        named = NamedSystem(name=name, options=all_options(system, values), system=system, module=module_of(name))
+        plugin = plugin_named(name)
+        named = NamedSystem(
+            name=name,
+            options=all_options(system, values),
+            system=system,
+            module=module_of(name),
+            package=None if plugin is None else plugin.package,
+        )
     except EvidenceBenchError:
         raise
     except Exception as error:  # own code may raise anything
-        trace = None if name in SYSTEMS else trace_of(error, {__file__, traits_of.__code__.co_filename})
+        trace = None if name in PACKAGED else trace_of(error, {__file__, traits_of.__code__.co_filename})
         raise SystemSpecError(f"system '{spec}': {type(error).__name__}: {error}").at(trace) from error
     if named.knows_labels and name not in KNOWING_SYSTEMS:
         raise SystemSpecError(f"system '{spec}': own code is not given the labels; take knows_labels out of its traits")
@@ -159,7 +167,7 @@ def make_options(name: str, factory: Callable[..., Any], options: Mapping[str, s
 
 def factory_of(name: str) -> Callable[..., Any]:
     """Return the class or function of this name: an entry of `SYSTEMS`, or own code as `find_own_code` finds it."""
-    if name in SYSTEMS:
+    if name in PACKAGED or plugin_named(name) is not None:
         return SYSTEMS[name]
     if name in TAKEN_AWAY:
         raise SystemSpecError(TAKEN_AWAY[name])
@@ -177,5 +185,8 @@ def factory_of(name: str) -> Callable[..., Any]:
 
 
 def module_of(name: str) -> ModuleType | None:
-    """Return the module of own code, by the name given to `factory_of`; None for an entry of `SYSTEMS`."""
-    return None if name in SYSTEMS else find_own_code(name)[1]
+    """Return the module of own code or a plug-in, by the name given to `factory_of`; None for one of this package."""
+    if name in PACKAGED:
+        return None
+    plugin = plugin_named(name)
+    return (find_own_code(name) if plugin is None else plugin.load())[1]

@@ -1,9 +1,14 @@
-"""The table of system names: a new system needs a file of its own and a line here."""
+"""The table of system names: a new system needs a file of its own and a line here.
+
+The systems of installed packages follow them (see `plugins`).
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType
 
+from evidencebench.errors import SystemSpecError
+from evidencebench.execution.plugins import Plugin, Plugins, installed_plugins
 from evidencebench.models.model_card import SET_SELECTOR_IS_GONE
 from evidencebench.system import KnowingSystem, System
 
@@ -44,26 +49,53 @@ _PLACES = {
 }
 
 
+PACKAGED: tuple[str, ...] = tuple(_PLACES)
+"""Names of the systems of this package; the other entries of `SYSTEMS` are plug-ins."""
+_TAKEN = frozenset(PACKAGED)
+
+
+def plugins() -> Plugins:
+    """Return the systems of installed packages."""
+    return installed_plugins(_TAKEN)
+
+
+def plugin_named(name: str) -> Plugin | None:
+    """Return the plug-in of this name; None where it names none. Raises `SystemSpecError` where packages clash."""
+    if name in _PLACES or ":" in name:
+        return None
+    found = plugins()
+    if name in found.refused:
+        raise SystemSpecError(found.refused[name])
+    return found.usable.get(name)
+
+
 class _Systems(Mapping[str, Factory]):
     """The table; a system's module is imported when the system is first looked up, since imports are slow."""
 
     def __getitem__(self, name: str) -> Factory:
+        if name not in _PLACES:
+            plugin = plugin_named(name)
+            if plugin is None:
+                raise KeyError(name)
+            return plugin.load()[0]
         module, _, kind = _PLACES[name].partition(":")
         found: Factory = getattr(import_module(f"evidencebench.{module}"), kind)
         return found
 
     def __contains__(self, name: object) -> bool:
-        return name in _PLACES
+        return name in _PLACES or (isinstance(name, str) and ":" not in name and name in plugins().usable)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_PLACES)
+        yield from _PLACES
+        yield from plugins().usable
 
     def __len__(self) -> int:
-        return len(_PLACES)
+        return len(_PLACES) + len(plugins().usable)
 
 
 SYSTEMS: Mapping[str, Factory] = _Systems()
-"""System name -> its class, whose fields are its options."""
+"""System name -> its class, whose fields are its options. Installed packages may add to it; `SystemSpecError` where
+the code of such a package cannot be imported."""
 
 TAKEN_AWAY: Mapping[str, str] = MappingProxyType({"set_selector": SET_SELECTOR_IS_GONE})
 """Name of a system or training of earlier versions -> the message for users who ask for it."""

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.system_table import SYSTEMS
+from evidencebench.execution.system_table import PACKAGED, SYSTEMS
 from evidencebench.pages.figures import bar_of, difference_chart
 from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import (
@@ -118,7 +118,7 @@ def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, s
 
 def _is_blind(run: RunFile) -> bool:
     name = "" if run.header is None else run.header.system.name
-    return name in SYSTEMS and not traits_of(SYSTEMS[name]).reads_hypothesis
+    return name in PACKAGED and not traits_of(SYSTEMS[name]).reads_hypothesis
 
 
 def _results_figure(findings: Findings, results: Sequence[ControlResult]) -> Node:
@@ -182,7 +182,7 @@ def _why_no_partner(system: SystemHeader) -> str:
         return "people are asked each paper's own hypothesis only"
     if "stored" in _names_in({"name": system.name, "options": system.options}):
         return "it builds on stored answers, which are for each paper's own hypothesis"
-    if system.name in SYSTEMS and not traits_of(SYSTEMS[system.name]).reads_hypothesis:
+    if system.name in PACKAGED and not traits_of(SYSTEMS[system.name]).reads_hypothesis:
         return "it never reads the hypothesis, so its answers would be the same"
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"

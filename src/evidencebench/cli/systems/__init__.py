@@ -1,0 +1,119 @@
+"""``evidencebench systems``: lists the systems; the command `new` writes a package with one."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import MISSING
+from typing import Any
+
+import click
+import msgspec
+
+from evidencebench.cli import options
+from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.output import print_cautions, print_json, print_table, terminal_width
+from evidencebench.errors import SystemSpecError
+from evidencebench.execution.options import options_of
+from evidencebench.execution.system_table import SYSTEMS, Factory, plugin_named, plugins
+from evidencebench.extras import library_versions
+from evidencebench.runs.header import option_text
+from evidencebench.tables import Table
+
+_COMMANDS = {"new": "Write a package with a system of your own, to install and change."}
+
+
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS, invoke_without_command=True)
+@options.as_json
+@options.table_format
+@click.pass_context
+def command(ctx: click.Context, *, as_json: bool, table_format: str) -> None:
+    """List the systems with their options and defaults.
+
+    Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets
+    may hold commas, so a system with options of its own; a list is joined
+    by plus signs: fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1].
+    Own code is named file.py:Class or package.module:factory, which returns
+    an object with rank(query, brief). Systems of installed packages are listed
+    too, with the package's name.
+
+    \b
+    Examples:
+      evidencebench systems --json
+      evidencebench systems new my-ranker
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    factories = dict(_factories())
+    if as_json:
+        print_json({name: _record(name, factory) for name, factory in factories.items()})
+        return
+    rows = [(name, _description(name, factory)) for name, factory in factories.items()]
+    taken = {name: ",".join(found) for name, factory in factories.items() if (found := _options(factory))}
+    if table_format == "csv":
+        flat = [(name, line, taken.get(name, "")) for name, line in rows]
+        print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
+        return
+    print_table(Table(columns=["system", "what it returns first"], rows=_fold_rows(rows)), table_format)
+    folded = _fold_rows([(name, text.replace(",", ", ")) for name, text in taken.items()])
+    print_table(Table(columns=["system", "options with their defaults"], rows=folded), table_format)
+
+
+def _factories() -> Iterator[tuple[str, Factory]]:
+    """Yield each system's name and class; warn of plug-ins that cannot be used, and leave them out."""
+    messages = list(plugins().refused.values())
+    for name in SYSTEMS:
+        try:
+            factory = SYSTEMS[name]
+            options_of(factory)
+        except SystemSpecError as error:
+            messages.append(str(error))
+        except (TypeError, NameError) as error:  # annotations that name nothing
+            messages.append(f"system '{name}' of package '{_package(name)}': its options cannot be read: {error}")
+        else:
+            yield name, factory
+    print_cautions(messages)
+
+
+def _record(name: str, factory: Factory) -> dict[str, Any]:
+    defaults = {
+        key: None if one.default is MISSING else msgspec.to_builtins(one.default, enc_hook=str)
+        for key, one in options_of(factory).items()
+    }
+    return {"description": _first_line(factory), "options": defaults, "package": _package(name)}
+
+
+def _package(name: str) -> str | None:
+    """Return the package whose plug-in a system is, with its version; None for a system of evidencebench."""
+    plugin = plugin_named(name)
+    if plugin is None:
+        return None
+    return " ".join([plugin.package, *library_versions(plugin.package).values()])
+
+
+def _description(name: str, factory: Factory) -> str:
+    package = _package(name)
+    return " ".join(filter(None, [_first_line(factory), f"[{package}]" if package else ""]))
+
+
+def _first_line(factory: Factory) -> str:
+    return next(iter((inspect.getdoc(factory) or "").splitlines()), "")
+
+
+def _options(factory: Factory) -> list[str]:
+    """Return each option with its default, ``...`` for one that must be given."""
+    return [f"{key}={_default_text(option.default)}" for key, option in options_of(factory).items()]
+
+
+def _default_text(default: Any) -> str:
+    if default is MISSING:
+        return "..."
+    return option_text(list(default) if isinstance(default, tuple) else default)
+
+
+def _fold_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the rows with long descriptions broken over several rows."""
+    folded: list[tuple[str, str]] = []
+    width = terminal_width() - 2 - max(len(name) for name, _ in rows)
+    for name, text in rows:
+        lines = click.formatting.wrap_text(text, width).splitlines()
+        folded += [(name if position == 0 else "", line) for position, line in enumerate(lines)]
+    return folded
