@@ -34,6 +34,13 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.execution.execute import execute as execute
     from evidencebench.execution.making import make_system as make_system
     from evidencebench.execution.system_table import SYSTEMS as SYSTEMS
+    from evidencebench.integrations.trec.frames import answers_of_frame as answers_of_frame
+    from evidencebench.integrations.trec.frames import candidates_frame as candidates_frame
+    from evidencebench.integrations.trec.frames import qrels_frame as qrels_frame
+    from evidencebench.integrations.trec.frames import run_frame as run_frame
+    from evidencebench.integrations.trec.qrels import qrels_dict as qrels_dict
+    from evidencebench.integrations.trec.qrels import with_qrels as with_qrels
+    from evidencebench.integrations.trec.run_scores import run_dict as run_dict
     from evidencebench.models.llm.client import make_client as make_client
     from evidencebench.pages.figures import Bar as Bar
     from evidencebench.pages.figures import BarGroup as BarGroup
@@ -89,6 +96,9 @@ _NAMES_OF = {
     "execution.execute": "execute",
     "execution.making": "make_system",
     "execution.system_table": "SYSTEMS",
+    "integrations.trec.frames": "answers_of_frame candidates_frame qrels_frame run_frame",
+    "integrations.trec.qrels": "qrels_dict with_qrels",
+    "integrations.trec.run_scores": "run_dict",
     "models.llm.client": "make_client",
     "pages.figures": "Bar BarGroup ChartLine difference_chart grouped_chart interval_chart line_chart png_file "
     "stacked svg_file table_of_bars table_of_groups table_of_lines terminal_bars",

@@ -113,7 +113,7 @@ def test_what_other_data_have_is_left_out(command: Command) -> None:
         ("--shares manifest=1", "expected splits named with small letters, digits or '_', got 'manifest'"),
         ("--name ../tea", "name: expected letters, digits, '_', '.' or '-', got '../tea'"),
         ("--against none.json", "none.json: cannot be read"),
-        ("--output papers", "papers: holds something else than a data set, which would be lost"),
+        ("--output papers", "papers: holds something else, which would be lost"),
         ("--papers nowhere", "nowhere: expected a folder of papers, got none; give it with --papers"),
     ],
 )

@@ -148,7 +148,7 @@ def test_only_a_data_set_is_replaced_and_only_if_asked(tmp_path: Path) -> None:
         assemble(source, tmp_path / "papers", output, WHOLE)
     assemble(source, tmp_path / "papers", output, replace(WHOLE, name="coffee"), overwrite=True)
     assert "# Datasheet of coffee" in (output / "datasheet.md").read_text()
-    with pytest.raises(DataError, match="papers: holds something else than a data set, which would be lost"):
+    with pytest.raises(DataError, match="papers: holds something else, which would be lost"):
         assemble(source, tmp_path / "papers", tmp_path / "papers", WHOLE, overwrite=True)
     with pytest.raises(DataError, match="there is no folder"):
         assemble(source, tmp_path / "papers", tmp_path / "none" / "dataset", WHOLE)

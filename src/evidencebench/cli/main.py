@@ -31,6 +31,7 @@ COMMANDS = {
     "leaderboard": "Rank runs by aspect recall beside the controls.",
     "view": "Look at papers, their evidence and what each RUN chose.",
     "report": "Write one HTML file with everything about RUNs, papers included.",
+    "export": "Write data and runs in the forms that other tools read.",
     "controls": "Measure whether SYSTEMs use the hypothesis.",
     "construct": "Make a benchmark from papers and reviews.",
     "agreement": "Check the labels of a data set with people.",

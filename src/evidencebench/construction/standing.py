@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidencebench.construction.assembly.dataset_folder import MANIFEST
 from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.work_folder import DATASET_FOLDER, STEP_FILES, output_of
+from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, STEP_FILES, output_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

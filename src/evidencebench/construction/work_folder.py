@@ -17,6 +17,9 @@ STEP_FILES: Mapping[str, str] = {
 DATASET_FOLDER = "dataset"
 """What `assemble` writes."""
 
+MANIFEST = "manifest.json"
+"""The file that every folder of a data set has."""
+
 
 def input_of(step: str, folder: Path) -> Path:
     """Return the file that a step reads.

@@ -13,7 +13,6 @@ from evidencebench.cli import options
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.dataset_folder import require_replaceable
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.assembly.settings import (
     AssemblyReport,
@@ -22,8 +21,9 @@ from evidencebench.construction.assembly.settings import (
     wrong_with_shares,
 )
 from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.work_folder import DATASET_FOLDER, output_of
+from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, output_of
 from evidencebench.data.dataset import open_dataset
+from evidencebench.storage.whole_folder import require_replaceable_folder
 from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
 
@@ -124,7 +124,7 @@ def command(
           --shares test=1 -o tea
     """
     folder = output or work / DATASET_FOLDER
-    require_replaceable(folder, overwrite=overwrite)
+    require_replaceable_folder(folder, marker=MANIFEST, overwrite=overwrite)
     source = open_drafts(output_of("filter", work))
     settings = AssemblySettings(
         name=name,

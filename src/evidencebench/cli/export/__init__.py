@@ -1,10 +1,12 @@
-"""``evidencebench export``: data and runs in the forms that other tools read, one command a file."""
+"""``evidencebench export``: data and runs in the forms that other tools read, one command a file: `trec`."""
 
 import click
 
 from evidencebench.cli.groups import LazyGroup
 
-_COMMANDS: dict[str, str] = {}
+_COMMANDS = {
+    "trec": "Write D and RUNs as TREC topics, diversity qrels and runs.",
+}
 
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)

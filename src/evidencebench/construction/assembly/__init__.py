@@ -4,6 +4,5 @@ Read `assemble` (the whole step), `settings` (what decides it, what is reported)
 `same_text` and `paper_names` (which papers are the same), `candidates` (what is held of a draft), `decontamination`
 (what other data sets have already), `splits` (groups that stay together, and sizes close to the shares),
 `chosen_splits` (the splits of the candidates, with warnings), `instances` (a draft and its paper as an instance),
-`losses` (what every step dropped), `provenance` (models, prompts, settings, licences), `datasheet` and `dataset_folder`
-(whole or not at all).
+`losses` (what every step dropped), `provenance` (models, prompts, settings, licences) and `datasheet`.
 """

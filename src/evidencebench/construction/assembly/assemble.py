@@ -14,7 +14,6 @@ from evidencebench.construction.assembly.candidates import (
     same_papers,
 )
 from evidencebench.construction.assembly.chosen_splits import choose_splits
-from evidencebench.construction.assembly.dataset_folder import MANIFEST, dataset_folder
 from evidencebench.construction.assembly.datasheet import DatasheetFacts, datasheet
 from evidencebench.construction.assembly.decontamination import met_elsewhere
 from evidencebench.construction.assembly.instances import instance_of
@@ -31,6 +30,7 @@ from evidencebench.construction.assembly.provenance import licences_in, setting_
 from evidencebench.construction.assembly.same_text import TextIndex
 from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings
 from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.work_folder import MANIFEST
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optima import derive_optima, with_optima
@@ -41,6 +41,7 @@ from evidencebench.engine.protocol import Engine
 from evidencebench.errors import DataError
 from evidencebench.storage.reading import file_sha256
 from evidencebench.storage.whole_file import write_whole
+from evidencebench.storage.whole_folder import whole_folder
 from evidencebench.version import __version__
 
 STEP = "assemble"
@@ -91,7 +92,7 @@ def assemble(
     """
     runs_on = engine or engine_of(min(jobs, 1 + len(source.going_on) // _MIN_DRAFTS_A_JOB))
     before = steps_before(source)
-    with dataset_folder(output, overwrite=overwrite) as (made, scratch):
+    with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, _telling(on_progress, "reading"))
         candidates, digest = read_candidates(source, store)
         index = TextIndex([paper.hashes for paper in store.papers.values()])

@@ -1,4 +1,4 @@
-"""The folder of a data set appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved."""
+"""Write a folder that appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved."""
 
 import os
 import shutil
@@ -11,29 +11,32 @@ from evidencebench.storage.locks import try_lock
 from evidencebench.storage.whole_file import put_in_place
 
 _LOCK = "lock"
-MANIFEST = "manifest.json"
-"""The file that every folder of a data set has."""
 
 
-def require_replaceable(folder: Path, *, overwrite: bool) -> None:
-    """Raise `DataError` where a data set cannot be written to a folder; one that is there needs ``overwrite``."""
+def require_replaceable_folder(folder: Path, *, marker: str, overwrite: bool) -> None:
+    """Raise `DataError` where a folder cannot be written; one that is there needs ``overwrite``.
+
+    ``marker`` is the name of the file by which a folder of the same sort is told: no other is ever replaced.
+    """
     if not folder.parent.is_dir():
         raise DataError(f"{folder}: cannot be written: there is no folder '{folder.parent}'; make it first")
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder}: is a file; expected the name of a folder")
+    if not folder.exists() or not any(folder.iterdir()):
         return
-    if not (folder / MANIFEST).is_file():
-        raise DataError(f"{folder}: holds something else than a data set, which would be lost; choose another name")
+    if not (folder / marker).is_file():
+        raise DataError(f"{folder}: holds something else, which would be lost; choose another name")
     if not overwrite:
         raise DataError(f"{folder}: exists; choose another name, or replace it with --overwrite")
 
 
 @contextmanager
-def dataset_folder(folder: Path, *, overwrite: bool) -> Iterator[tuple[Path, Path]]:
+def whole_folder(folder: Path, *, marker: str, overwrite: bool) -> Iterator[tuple[Path, Path]]:
     """Yield a folder, which becomes ``folder`` when the block ends without an error, and one for what is thrown away.
 
-    What a killed process left is removed by the next one. Raises `DataError`.
+    What a killed process left is removed by the next one. Raises `DataError`, as `require_replaceable_folder` too.
     """
-    require_replaceable(folder, overwrite=overwrite)
+    require_replaceable_folder(folder, marker=marker, overwrite=overwrite)
     part = folder.with_name(f"{folder.name}.part")
     if part.is_dir() and any(part.iterdir()) and not (part / _LOCK).exists():
         raise DataError(f"{part}: is in the way, and not of evidencebench; move it, or choose another name")
@@ -44,7 +47,7 @@ def dataset_folder(folder: Path, *, overwrite: bool) -> Iterator[tuple[Path, Pat
         raise DataError(f"{part}: cannot be written: {error.strerror}") from error
     try:
         if not try_lock(descriptor):
-            raise DataError(f"{part}: another process makes this data set; wait for it, or choose another name")
+            raise DataError(f"{part}: another process writes this folder; wait for it, or choose another name")
         made, scratch, old = part / "made", part / "scratch", part / "old"
         if old.exists() and not folder.exists():  # killed between the two renames below
             put_in_place(old, folder)

@@ -1,0 +1,286 @@
+"""TREC files: ir_measures and pyndeval agree with our scores on them, and reading them back gives what was written."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import pyndeval
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ir_measures import StRecall, alpha_nDCG
+
+from evidencebench import Instance, Ranking, evaluate, load_sample, open_dataset, open_run, run_dict, with_qrels
+from evidencebench.data.dataset import Dataset, write_dataset
+from evidencebench.data.tasks import TASKS, Task, task_named
+from evidencebench.errors import DataError, FormatError, RunError, RunMismatchError
+from evidencebench.execution.execute import execute
+from evidencebench.integrations.trec.folder import write_trec
+from evidencebench.integrations.trec.frames import answers_of_frame, candidates_frame, qrels_frame, run_frame
+from evidencebench.integrations.trec.qrels import qrels_dict
+from evidencebench.runs.run_file import RunFile
+from examples import examples
+from trec_cases import as_files, as_run, instances_of_some_papers, some_answers
+
+SAMPLE = load_sample()
+
+
+@contextmanager
+def exported(dataset: Dataset, run: RunFile, *tasks: Task) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        write_trec(Path(folder, "trec"), dataset, [run], tasks)
+        yield Path(folder, "trec")
+
+
+def judgments_in(path: Path) -> list[Any]:
+    return list(ir_measures.read_trec_qrels(str(path)))  # type: ignore[no-untyped-call]
+
+
+def results_in(path: Path) -> list[Any]:
+    return list(ir_measures.read_trec_run(str(path)))  # type: ignore[no-untyped-call]
+
+
+def subtopic_recalls(folder: Path, qrels: str, run: str, cutoff: int) -> dict[str, float]:
+    """Return StRecall by instance, as both tools compute it, which must agree with each other."""
+    judged = judgments_in(folder / qrels)
+    ranked = results_in(folder / "runs" / run)
+    found = {one.query_id: one.value for one in ir_measures.iter_calc([StRecall @ cutoff], judged, ranked)}
+    triples = [(one.query_id, one.iteration, one.doc_id, one.relevance) for one in judged]
+    direct = pyndeval.ndeval(triples, [tuple(one) for one in ranked], measures=[f"strec@{cutoff}"])
+    assert {qid: values[f"strec@{cutoff}"] for qid, values in direct.items()} == {qid: found[qid] for qid in direct}, (
+        "the two tools differ"
+    )
+    return found
+
+
+def our_recalls(dataset: Dataset, run: RunFile, task: str) -> dict[str, float]:
+    scores = evaluate({"run": run}, dataset, task)["run"][task]
+    return dict(zip(scores.ids, scores.recalls.tolist(), strict=True))
+
+
+@examples(100)
+@given(instances_of_some_papers(), some_answers, st.integers(1, 20))
+def test_subtopic_recall_of_the_exported_files_is_aspect_recall_at_every_cut_off(
+    instances: list[Instance], answers: list[Ranking], cutoff: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        dataset, run = as_files(Path(folder), instances, answers)
+        with exported(dataset, run) as trec:
+            for scope, task in (("all", f"er_at_{cutoff}"), ("results", f"result_er_at_{cutoff}")):
+                ours = our_recalls(dataset, run, task)
+                theirs = subtopic_recalls(trec, f"qrels.{scope}.txt", "mine.run", cutoff) if ours else {}
+                assert theirs == pytest.approx(ours, rel=0, abs=1e-12)
+
+
+@examples(50)
+@given(instances_of_some_papers(), some_answers)
+def test_a_run_cut_to_the_optimum_of_each_instance_gives_recall_at_optimal(
+    instances: list[Instance], answers: list[Ranking]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        dataset, run = as_files(Path(folder), instances, answers)
+        with exported(dataset, run, TASKS["er_at_optimal"]) as trec:
+            theirs = subtopic_recalls(trec, "qrels.all.txt", "mine.er_at_optimal.run", 20)
+        assert theirs == pytest.approx(our_recalls(dataset, run, "er_at_optimal"), rel=0, abs=1e-12)
+
+
+@examples(100)
+@given(instances_of_some_papers(), some_answers)
+def test_a_run_that_was_exported_and_read_again_ranks_the_same(
+    instances: list[Instance], answers: list[Ranking]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        dataset, run = as_files(Path(folder), instances, answers)
+        with exported(dataset, run) as trec:
+            path = trec / "runs" / "mine.run"
+            before = {
+                one.id: tuple(dict.fromkeys(answer.sentences)) for one, answer in zip(instances, answers, strict=False)
+            }
+            before = {instance_id: sentences for instance_id, sentences in before.items() if sentences}
+            if not before:
+                assert path.read_bytes() == b""
+                return
+            again = open_run(path)
+            assert {one: again.answer(one, None).sentences for one in again.ids} == before  # type: ignore[union-attr]
+            scores = [answer.scores for one in again.ids if isinstance(answer := again.answer(one, None), Ranking)]
+            assert all(list(one) == sorted(set(one), reverse=True) for one in scores if one is not None)
+
+
+@examples(100)
+@given(instances_of_some_papers())
+def test_labels_that_were_exported_and_read_again_are_the_same(instances: list[Instance]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        dataset, run = as_files(Path(folder), instances, [])
+        with exported(dataset, run) as trec:
+            again = {one.id: one for one in with_qrels(dataset, trec / "qrels.all.txt")}
+    assert list(again) == [one.id for one in instances]
+    for one in instances:
+        found, expected = again[one.id].labels, one.labels
+        assert (found.aspects, found.results) == (expected.aspects, expected.results)
+        assert (found.texts, found.review_id) == (expected.texts, expected.review_id)
+        assert {aspect: set(places) for aspect, places in found.sources.items()} == {
+            aspect: set(expected.sources.get(aspect, ())) for aspect in expected.aspects
+        }
+        assert again[one.id].query == one.query
+
+
+@pytest.fixture(scope="module")
+def bm25(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
+    path = tmp_path_factory.mktemp("runs") / "bm25.jsonl"
+    execute("bm25", SAMPLE, path)
+    return open_run(path)
+
+
+@pytest.mark.parametrize("cutoff", [1, 5, 10, 20])
+def test_the_tools_agree_with_us_on_the_sample(bm25: RunFile, cutoff: int) -> None:
+    with exported(SAMPLE, bm25) as trec:
+        theirs = subtopic_recalls(trec, "qrels.all.txt", "bm25.run", cutoff)
+        assert theirs == pytest.approx(our_recalls(SAMPLE, bm25, f"er_at_{cutoff}"), rel=0, abs=1e-12)
+
+
+@pytest.mark.data
+def test_the_tools_agree_with_us_on_every_official_task_of_the_train_split(train: Dataset, tmp_path: Path) -> None:
+    execute("bm25", train, tmp_path / "bm25.jsonl", limit=24)
+    run = open_run(tmp_path / "bm25.jsonl")
+    tasks = [task for task in TASKS.values() if task.budget is not None]
+    part = tmp_path / "part.json"
+    write_dataset(part, train[:24])
+    answers = {one: answer for one in train.ids[:24] if (answer := run.answer(one, None)) is not None}
+    dataset, headless = open_dataset(part), RunFile(run.path, None, {(one, None): answers[one] for one in answers})
+    with exported(dataset, headless, *tasks) as trec:
+        for task in tasks:
+            theirs = subtopic_recalls(trec, f"qrels.{task.scope}.txt", f"bm25.{task.name}.run", 20)
+            assert theirs == pytest.approx(our_recalls(dataset, headless, task.name), rel=0, abs=1e-12)
+
+
+def test_what_the_tools_cannot_do_is_as_the_documents_say(bm25: RunFile) -> None:
+    with exported(SAMPLE, bm25) as trec:
+        qrels = judgments_in(trec / "qrels.all.txt")
+        run = results_in(trec / "runs" / "bm25.run")
+    with pytest.raises(AssertionError, match="cutoffs up to 20"):
+        ir_measures.calc_aggregate([StRecall @ 21], qrels, run)
+    one, other = alpha_nDCG(alpha=0.5) @ 10, alpha_nDCG(alpha=0.9) @ 10
+    together = ir_measures.calc_aggregate([one, other], qrels, run)
+    alone = [ir_measures.calc_aggregate([measure], qrels, run)[measure] for measure in (one, other)]
+    assert min(together.values()) == 0 < min(alone)  # which of them is 0 differs from process to process
+    bare = [doc._replace(doc_id=doc.doc_id.rpartition("#")[2]) for doc in run]
+    assert ir_measures.calc_aggregate([StRecall @ 20], qrels, bare) == {StRecall @ 20: 0}
+
+
+def test_an_answer_that_a_tool_ordered_by_our_dicts_is_our_ranking(bm25: RunFile) -> None:
+    back = evaluate({"run": bm25, "dict": run_dict(bm25)}, SAMPLE, list(TASKS)[:4])
+    for task in list(TASKS)[:4]:
+        assert back["dict"][task].recalls.tolist() == back["run"][task].recalls.tolist()
+
+
+def test_the_relevance_of_a_sentence_in_a_dict_is_the_number_of_its_aspects() -> None:
+    instance = SAMPLE[0]
+    counts = {index: 0 for places in instance.labels.sources.values() for index in places}
+    for places in instance.labels.sources.values():
+        for index in set(places):
+            counts[index] += 1
+    assert qrels_dict(SAMPLE[:1]) == {
+        instance.id: {f"{instance.id}#{index:05d}": counts[index] for index in sorted(counts)}
+    }
+
+
+def test_a_dict_of_qrels_makes_each_relevant_sentence_an_aspect() -> None:
+    qrels = {SAMPLE.ids[0]: {f"{SAMPLE.ids[0]}#00004": 3, "7": 1, "8": 0}}
+    relabelled = list(with_qrels(SAMPLE, qrels))
+    answers = {SAMPLE.ids[0]: {4: 1.0, 8: 0.5}}
+    assert evaluate({"mine": answers}, relabelled, "er_at_10")["mine"]["er_at_10"].recalls.tolist() == [0.5]
+
+
+def test_frames_have_the_columns_of_pyterrier_and_come_back_as_answers(bm25: RunFile) -> None:
+    frame = run_frame(bm25)
+    assert frame.columns.tolist() == ["qid", "docno", "rank", "score"]
+    assert frame.groupby("qid")["rank"].min().tolist() == [0] * len(SAMPLE)
+    assert answers_of_frame(frame) == run_dict(bm25)
+    assert len(candidates_frame(SAMPLE)) == sum(len(one.query.sentences) for one in SAMPLE)
+    with exported(SAMPLE, bm25) as trec:
+        judged = judgments_in(trec / "qrels.results.txt")
+    rows = qrels_frame(SAMPLE, "results")[["qid", "docno", "label", "iteration"]].itertuples(index=False, name=None)
+    assert list(rows) == [tuple(one) for one in judged]
+
+
+def test_a_frame_of_polars_is_read_too() -> None:
+    polars = pytest.importorskip("polars", reason="needs polars")
+    frame = polars.DataFrame({"qid": ["a", "a"], "docno": ["a#00001", "a#00000"], "score": [2.0, 1.0]})
+    assert answers_of_frame(frame) == {"a": {"a#00001": 2.0, "a#00000": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("q 0 d", r"q\.txt: line 1: expected 4 columns \(qid subtopic docno rel\), got 3"),
+        ("\nq 0 d x", r"line 2: expected a whole number as relevance, got 'x'"),
+        ("", r"q\.txt: holds no qrels; expected lines of 'qid subtopic docno rel'"),
+        ("evidencebench_sample_id_11 a 1 1", r"judges 'evidencebench_sample_id_11' \(did you mean"),
+        ("evidencebench_sample_id_1 a 999 1", r"'999' is no sentence: the paper has 0\.\.\d+"),
+        ("evidencebench_sample_id_1 a x#3 1", r"expected a sentence of 'evidencebench_sample_id_1', such as"),
+    ],
+)
+def test_qrels_that_do_not_fit_are_refused_with_the_place(tmp_path: Path, lines: str, message: str) -> None:
+    (tmp_path / "q.txt").write_text(lines)
+    with pytest.raises(DataError, match=message):
+        list(with_qrels(SAMPLE, tmp_path / "q.txt"))
+
+
+def test_a_name_with_white_space_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
+    spaced = replace(SAMPLE[0], query=replace(SAMPLE[0].query, instance_id="dev 4"), origin=None)
+    write_dataset(tmp_path / "data.json", [spaced])
+    with pytest.raises(DataError, match="'dev 4': expected a name without white space"):
+        write_trec(tmp_path / "trec", open_dataset(tmp_path / "data.json"))
+    assert [path.name for path in tmp_path.iterdir()] == ["data.json"]
+
+
+def test_a_run_of_other_data_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunMismatchError, match="answers 'other'"):
+        write_trec(tmp_path / "trec", SAMPLE, [as_run({"other": Ranking(sentences=(1,))})])
+
+
+def test_a_run_with_answers_by_task_is_a_file_a_task(tmp_path: Path) -> None:
+    execute("oracle", SAMPLE, tmp_path / "oracle.jsonl", tasks=["er_at_optimal", "er_at_10"])
+    run = open_run(tmp_path / "oracle.jsonl")
+    report = write_trec(tmp_path / "trec", SAMPLE, [run])
+    assert set(report.runs) == {"runs/oracle.er_at_optimal.run", "runs/oracle.er_at_10.run"}
+    assert set(subtopic_recalls(tmp_path / "trec", "qrels.all.txt", "oracle.er_at_optimal.run", 20).values()) == {1.0}
+    with pytest.raises(RunError, match="has other answers for each task: name one of er_at_10, er_at_optimal"):
+        run_dict(run)
+    assert len(run_dict(run, task_named("er_at_10"))) == len(SAMPLE)
+
+
+def test_failed_and_unordered_answers_are_counted_since_a_file_cannot_say_so(tmp_path: Path) -> None:
+    ids = SAMPLE.ids
+    (tmp_path / "a.json").write_text(f'{{"{ids[0]}": null, "{ids[1]}": [], "{ids[2]}": [5, 3, 4]}}')
+    run = open_run(tmp_path / "a.json")
+    written = write_trec(tmp_path / "trec", SAMPLE, [run]).runs["runs/a.run"]
+    assert (written.n_answers, written.n_without, written.n_sets) == (3, 2, 1)
+    assert open_run(tmp_path / "trec" / "runs" / "a.run").answer(ids[2], None) == Ranking(
+        sentences=(5, 3, 4), scores=(3.0, 2.0, 1.0)
+    )
+    cut = write_trec(tmp_path / "cut", SAMPLE, [run], [task_named("er_at_2")]).runs["runs/a.er_at_2.run"]
+    assert cut.n_cut_sets == 1
+
+
+def test_two_runs_of_one_name_are_refused(tmp_path: Path, bm25: RunFile) -> None:
+    with pytest.raises(DataError, match=r"another run would be written as 'runs/bm25\.run' too"):
+        write_trec(tmp_path / "trec", SAMPLE, [bm25, bm25])
+
+
+def test_a_frame_without_a_column_or_with_a_sentence_twice_is_refused() -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    with pytest.raises(Exception, match="expected the columns qid, docno and score, got qid, docno"):
+        answers_of_frame(pandas.DataFrame({"qid": ["a"], "docno": ["1"]}))
+    with pytest.raises(Exception, match="a: '1' stands twice"):
+        answers_of_frame(pandas.DataFrame({"qid": ["a", "a"], "docno": ["1", "1"], "score": [1, 2]}))
+
+
+def test_a_broken_data_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text('{"a": {"hypothesis": 1}}')
+    with pytest.raises(FormatError, match=r"bad\.json: a: "):
+        write_trec(tmp_path / "trec", open_dataset(tmp_path / "bad.json"))
