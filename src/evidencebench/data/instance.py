@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import msgspec
 
@@ -56,8 +57,26 @@ class Labels:
         return self.aspects if scope == "all" else self.results
 
 
+class StoredForm(Protocol):
+    """An instance as its file has it, so that writing keeps the keys that this version does not know.
+
+    ``raw`` is its JSON object, which a format of columns puts together when it is asked for; ``names_itself`` says
+    whether ``id`` in it is the instance's id, not an unknown key.
+    """
+
+    @property
+    def raw(self) -> bytes | msgspec.Raw:
+        """Return its JSON object, UTF-8."""
+        ...
+
+    @property
+    def names_itself(self) -> bool:
+        """Whether ``id`` in it is the instance's id."""
+        ...
+
+
 class Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An instance's JSON object as its file has it, so that writing keeps the keys that this version does not know."""
+    """A `StoredForm` that stands in a file as it is."""
 
     raw: bytes | msgspec.Raw  # its JSON object, UTF-8
     names_itself: bool = False  # whether ``id`` in it is the instance's id, not an unknown key
@@ -72,7 +91,7 @@ class Instance:
 
     query: Query
     labels: Labels
-    origin: Origin | None = field(default=None, compare=False, repr=False)
+    origin: StoredForm | None = field(default=None, compare=False, repr=False)
 
     def __repr__(self) -> str:
         sentences, aspects = (

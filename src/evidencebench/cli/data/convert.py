@@ -50,7 +50,8 @@ def command(
 ) -> None:
     """Write a data set in the form that OUTPUT's suffix names.
 
-    .json, .jsonl, .json.gz or .jsonl.gz; - is standard output, an instance a line.
+    .json, .jsonl, .gz of either, or .parquet; - is standard output, an instance a
+    line.
     Nothing is lost: what this version does not know is kept. Files of RoBBR-SSR are
     written with the published keys, beside their own.
 

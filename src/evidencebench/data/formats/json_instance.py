@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from evidencebench.data.formats.robbr_record import RobbrRecord, in_published_keys, is_robbr
-from evidencebench.data.instance import Evaluation, Instance, Labels, Origin
+from evidencebench.data.instance import Evaluation, Instance, Labels, Origin, StoredForm
 from evidencebench.errors import FormatError
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.storage.reading import BROKEN_JSON
@@ -22,7 +22,9 @@ EVALUATION_KEYS: Mapping[str, str] = {
 }
 
 
-class _PublishedEvaluation(msgspec.Struct):
+class PublishedEvaluation(msgspec.Struct):
+    """A stored optimum."""
+
     one_selection_of_sentences: tuple[int, ...]
     covered_aspects: tuple[str, ...]
     optimal: int | None = None
@@ -38,10 +40,10 @@ class _PublishedInstance(msgspec.Struct):
     sentence_types_in_candidate_pool: tuple[Kind, ...]
     paper_id: str
     results_aspect_list_ids: tuple[str, ...] | None = None
-    evidence_retrieval_at_optimal_evaluation: _PublishedEvaluation | None = None
-    evidence_retrieval_at_10_evaluation: _PublishedEvaluation | None = None
-    results_evidence_retrieval_at_optimal_evaluation: _PublishedEvaluation | None = None
-    results_evidence_retrieval_at_5_evaluation: _PublishedEvaluation | None = None
+    evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
+    evidence_retrieval_at_10_evaluation: PublishedEvaluation | None = None
+    results_evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
+    results_evidence_retrieval_at_5_evaluation: PublishedEvaluation | None = None
     aspect_id2aspect: dict[str, str] | None = None
     systematic_review_id: str | int | None = None
     wish: Wish | None = None
@@ -50,7 +52,7 @@ class _PublishedInstance(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_PublishedInstance)
 
 
-def decode_instance(instance_id: str, origin: Origin) -> Instance:
+def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
     """Return the instance in a published JSON object; ``instance_id`` is its id in the file.
 
     Raises `FormatError` if a field is missing or of the wrong type, if the kinds are not one a sentence, or if a source
@@ -77,13 +79,13 @@ def decode_instance(instance_id: str, origin: Origin) -> Instance:
         texts=record.aspect_id2aspect or {},
         review_id=None if review_id is None else str(review_id),
         evaluations={
-            task: _evaluation(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))
+            task: evaluation_of(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))
         },
     )
     return Instance(query=query, labels=labels, origin=origin)
 
 
-def _record(origin: Origin) -> _PublishedInstance:
+def _record(origin: StoredForm) -> _PublishedInstance:
     """Return the fields of either dialect; the second one is tried where the first one has none of its own."""
     try:
         return _decoder.decode(origin.raw)
@@ -95,7 +97,8 @@ def _record(origin: Origin) -> _PublishedInstance:
     return msgspec.convert(in_published_keys(fields), _PublishedInstance)
 
 
-def _evaluation(record: _PublishedEvaluation) -> Evaluation:
+def evaluation_of(record: PublishedEvaluation) -> Evaluation:
+    """Return a stored optimum as an `Evaluation`."""
     return Evaluation(
         sentences=record.one_selection_of_sentences, covered=record.covered_aspects, optimal=record.optimal
     )
@@ -127,7 +130,7 @@ def encode_instance(instance: Instance) -> bytes:
     it was read; one that was is written as `published_form` says.
     """
     if instance.origin is None:
-        return msgspec.json.encode(_fields(instance))
+        return msgspec.json.encode(published_fields(instance))
     before = decode_instance(instance.id, instance.origin)
     if before == instance and not instance.origin.names_itself:
         return msgspec.json.format(bytes(instance.origin.raw), indent=-1)
@@ -137,7 +140,7 @@ def encode_instance(instance: Instance) -> bytes:
         raise FormatError(f"{instance.id}: cannot be written with its unknown keys: {error}") from error
     if instance.origin.names_itself:
         del fields["id"]
-    old, new = _fields(before), _fields(instance)
+    old, new = published_fields(before), published_fields(instance)
     if is_robbr(fields):
         return msgspec.json.encode(fields if before == instance else in_published_keys(fields) | new)
     for key in old.keys() - new.keys():
@@ -157,10 +160,9 @@ def published_form(instance: Instance) -> Instance:
     fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
     if not is_robbr(fields):
         return instance
-    raw = msgspec.json.encode(in_published_keys(fields) | _fields(instance))
-    return Instance(
-        query=instance.query, labels=instance.labels, origin=msgspec.structs.replace(instance.origin, raw=raw)
-    )
+    raw = msgspec.json.encode(in_published_keys(fields) | published_fields(instance))
+    origin = Origin(raw=raw, names_itself=instance.origin.names_itself)
+    return Instance(query=instance.query, labels=instance.labels, origin=origin)
 
 
 def has_key_id(fields: bytes) -> bool:
@@ -173,7 +175,8 @@ def spells_with_spaces(kinds: Iterable[Any]) -> bool:
     return any(isinstance(kind, str) and " " in kind for kind in kinds)
 
 
-def _fields(instance: Instance) -> dict[str, Any]:
+def published_fields(instance: Instance) -> dict[str, Any]:
+    """Return an instance in the keys of the published format, in their order, whatever file it was read from."""
     query, labels = instance.query, instance.labels
     fields: dict[str, Any] = {
         "hypothesis": query.hypothesis,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evidencebench.data.formats.json_file import open_json, open_json_lines, write_json, write_json_lines
+from evidencebench.data.formats.parquet_file import open_parquet, write_parquet
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
 from evidencebench.storage.snapshot import FileState, Snapshot, changed, open_snapshot
@@ -68,8 +69,9 @@ class DataFormat:
 
 _JSON = DataFormat(suffixes=(".json",), open=open_json, write=write_json)
 _JSON_LINES = DataFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, write=write_json_lines)
+_PARQUET = DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_parquet)
 
-FORMATS = (_JSON, _JSON_LINES)
+FORMATS = (_JSON, _JSON_LINES, _PARQUET)
 
 
 def open_source(place: Path | DataFile) -> DataSource:
