@@ -15,6 +15,7 @@ from evidencebench.training.selector import BestTraining, SelectorTraining
 from examples import load_profile
 from fake_models import running_fake_server
 from hostile_server import hostile_server
+from line_programs import write_program
 from skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
 
 load_profile()
@@ -132,6 +133,12 @@ def examples_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("examples") / "examples.json"
     write_examples(path, draw_examples(load_sample(), n=2, seed=0))
     return path
+
+
+@pytest.fixture(scope="session")
+def word_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the path of a program that answers lines of JSON."""
+    return write_program(tmp_path_factory.mktemp("word_program") / "words")
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.system import KNOWING_SYSTEMS
 
 NEEDING: Mapping[str, str] = {
+    "exec": "exec:{word_program}",
     "dense": "dense:model={embedding_model},neighbours=1,title=true",
     "dense_api": "dense_api:model=tiny,base_url={embedding_server}",
     "fuse": "fuse:systems=[bm25:k1=1.2,b=0.5+structure+random],weights=[2+1+0.5]",

@@ -102,6 +102,7 @@ def test_all_python_of_the_documents_runs_and_prints_what_is_shown_below_it(name
 def test_the_system_of_the_documents_runs() -> None:
     text = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8")
     Path("shared_words.py").write_text(blocks(text, "python")[0], encoding="utf-8")
+    Path("words.py").write_text(blocks(text, "python")[1], encoding="utf-8")
     for command, _ in shown_commands(text):
         program = [sys.executable, "-m", *shlex.split(command)]
         subprocess.run(program, check=True, capture_output=True)

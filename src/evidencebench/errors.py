@@ -7,6 +7,7 @@ Some classes have narrower ones::
     AnswerError  OutOfRangeError
     PeopleError  FinalError, StaleError, UnopenedError
     ReplyError   UnreadableReplyError
+    ProgramError ProgramTimeoutError, ProgramEndedError, ProgramOutputError
     StopError    CostLimitError, FailingServerError, DrainingError, FailedAnswerError, FailingCacheError
     CacheError   FailingCacheError
 
@@ -128,6 +129,22 @@ class ReplyError(EvidenceBenchError):
 
 class UnreadableReplyError(ReplyError):
     """Replies came, and none of them can be read: asking the same again brings the same stored replies."""
+
+
+class ProgramError(EvidenceBenchError):
+    """A system that is a program of its own cannot be started, or says that it has no answer."""
+
+
+class ProgramTimeoutError(ProgramError):
+    """A program did not answer in time; it was killed."""
+
+
+class ProgramEndedError(ProgramError):
+    """A program ended before it answered."""
+
+
+class ProgramOutputError(ProgramError):
+    """A program wrote something that is no answer; it was killed."""
 
 
 class StopError(EvidenceBenchError):

@@ -4,10 +4,12 @@
 
     bm25:k1=1.2,b=0.5
     diverse:system=[bm25:k1=1.2],method=mmr
+    exec:./my-system --top 5,timeout_seconds=30
     fuse:systems=[bm25:k1=1.2,b=0.5+minilm],weights=[2+1]
 
-Commas and plus signs inside brackets belong to the inner text. A list is a bracketed value that is split at the plus
-signs directly inside its bracket; an element in brackets of its own may hold a plus: ``weights=[[1e+5]+2]``.
+What stands first behind ``exec:`` is its option ``command``. Commas and plus signs inside brackets belong to the inner
+text. A list is a bracketed value that is split at the plus signs directly inside its bracket; an element in brackets of
+its own may hold a plus: ``weights=[[1e+5]+2]``.
 """
 
 import re
@@ -26,6 +28,7 @@ MAX_DEPTH = 8
 _SPECIFICATION = re.compile(
     r"(?P<name>(?:[^:\[\]]+\.py|[A-Za-z_][\w.-]*)(?::[A-Za-z_]\w*(?![\w=]))?)(?::(?P<options>.*))?", re.DOTALL
 )
+_COMMAND = re.compile(r"\s*exec:(?![A-Za-z_]\w*=)")
 _NEEDS_BRACKETS = re.compile(r"[\[\],+]|^\s|\s$|^$")
 _MAX_SHOWN = 60
 
@@ -48,7 +51,7 @@ def parse_specification(text: str) -> Specification:
         raise SystemSpecError(
             f"system '{_short(text)}': expected Unicode text, which a run's header can hold; give the file another name"
         )
-    found = _SPECIFICATION.fullmatch(text.strip())
+    found = _SPECIFICATION.fullmatch(_COMMAND.sub("exec:command=", text, count=1).strip())
     if found is None:
         raise SystemSpecError(
             f"system '{_short(text)}': expected name:option=value,... or package.module:factory or file.py:factory"

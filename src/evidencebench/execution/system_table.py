@@ -32,6 +32,7 @@ _PLACES = {
     "dense": "systems.retrievers.dense:Dense",
     "minilm": "systems.retrievers.dense:MiniLM",
     "dense_api": "systems.retrievers.dense_api:DenseApi",
+    "exec": "systems.programs.command:Exec",
     "stored": "systems.stored_answers:Stored",
     "rerank": "systems.retrievers.rerank:Rerank",
     "fuse": "systems.retrievers.fusion:Fuse",

@@ -1,0 +1,293 @@
+"""Systems in any language, as programs that answer lines of JSON: what they are sent, and how they fail."""
+
+import json
+import shlex
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidencebench import Brief, Query, Ranking, Threads, execute, load_sample, make_system, open_run, rank_by_score
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.errors import (
+    ProgramEndedError,
+    ProgramError,
+    ProgramOutputError,
+    ProgramTimeoutError,
+    SystemSpecError,
+)
+from evidencebench.runs.answer_line import Failure
+from evidencebench.storage.reading import file_sha256
+from evidencebench.systems.programs import program as program_module
+from line_programs import SHARED_WORDS, write_program
+
+SAMPLE = load_sample()
+QUERY = SAMPLE[0].query
+GREETING = "print('{\"protocol\": 1}', flush=True)\n"
+BRIEF = Brief(budget=3, scope="results", task="result_er_at_3")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedWords:
+    """The same as the program in `line_programs`."""
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        words = set(query.hypothesis.lower().split())
+        return rank_by_score([len(words & set(text.lower().split())) for text in query.sentences])
+
+
+def many(tmp_path: Path) -> Dataset:
+    sample = json.loads(SAMPLE.path.read_bytes())
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps({f"{name}_{n}": one for n in range(4) for name, one in sample.items()}))
+    return open_dataset(path)
+
+
+def spec_of(tmp_path: Path, code: str, *, options: str = "") -> str:
+    return f"exec:{write_program(tmp_path / 'program', code)}{options}"
+
+
+def test_a_program_answers_as_the_same_system_in_python_does(word_program: Path, tmp_path: Path) -> None:
+    data = many(tmp_path)
+    execute(SharedWords(), data, tmp_path / "python.jsonl")
+    expected = open_run(tmp_path / "python.jsonl")
+    spec = f"exec:{word_program}"
+    asked: list[dict[str, Any]] = [{}, {"jobs": 2}, {"engine": Threads(4)}]
+    for number, options in enumerate(asked):
+        path = tmp_path / f"{number}.jsonl"
+        report = execute(make_system(spec) if "engine" in options else spec, data, path, **options)
+        assert (report.n_instances, report.n_failed) == (len(data), 0)
+        run = open_run(path)
+        assert all(run.answer(one.id, "er_at_10") == expected.answer(one.id, "er_at_10") for one in data)
+
+
+def test_the_header_holds_the_command_its_file_and_what_the_program_says(word_program: Path, tmp_path: Path) -> None:
+    execute(f"exec:{word_program} --depth 3,timeout_seconds=30", SAMPLE, tmp_path / "run.jsonl")
+    header = open_run(tmp_path / "run.jsonl").header
+    assert header is not None
+    command = f"{word_program} --depth 3"
+    assert header.system.options == {"command": command, "timeout_seconds": 30.0, "start_seconds": 120.0}
+    assert header.versions["words"] == "3"
+    assert header.versions[f"code of {word_program}"] == f"sha256:{file_sha256(word_program)}"
+    again = execute(f"exec:{command},timeout_seconds=30", SAMPLE, tmp_path / "run.jsonl")
+    assert again.n_resumed == len(SAMPLE)
+
+
+def test_every_file_of_the_command_counts(tmp_path: Path) -> None:
+    script = tmp_path / "words.py"
+    script.write_text(SHARED_WORDS)
+    versions = make_system(f"exec:{sys.executable} {script}").versions()
+    assert versions[f"code of {script}"] == f"sha256:{file_sha256(script)}"
+    assert f"code of {sys.executable}" in versions
+
+
+def test_a_program_is_sent_what_a_system_may_read_and_nothing_else(tmp_path: Path) -> None:
+    sent = tmp_path / "sent.jsonl"
+    code = (
+        GREETING + "import sys\n"
+        "for line in sys.stdin:\n"
+        "    open(sys.argv[1], 'a').write(line)\n"
+        '    print(\'{"sentences": [], "ordered": false}\', flush=True)\n'
+    )
+    system = make_system(f"exec:{write_program(tmp_path / 'program', code)} {sent}")
+    for instance in SAMPLE:
+        assert system.rank(instance.query, BRIEF) == Ranking(sentences=(), ordered=False)
+    lines = sent.read_text().splitlines()
+    assert len(lines) == len(SAMPLE)
+    for number, (line, instance) in enumerate(zip(lines, SAMPLE, strict=True), 1):
+        assert json.loads(line) == {
+            "protocol": 1,
+            "id": number,
+            "query": {
+                "instance_id": instance.id,
+                "paper_id": instance.query.paper_id,
+                "hypothesis": instance.query.hypothesis,
+                "sentences": list(instance.query.sentences),
+                "kinds": [str(kind) for kind in instance.query.kinds],
+                "wish": None,
+            },
+            "brief": {"budget": 3, "scope": "results", "task": "result_er_at_3"},
+        }
+
+
+def test_the_first_line_says_the_traits(tmp_path: Path) -> None:
+    line = '{"protocol": 1, "reads_brief": true, "selects": true, "reads_hypothesis": false}'
+    system = make_system(spec_of(tmp_path, f"print('{line}', flush=True)\ninput()\n"))
+    assert (system.reads_brief, system.selects, system.traits.reads_hypothesis) == (True, True, False)
+
+
+# What a program does once it is asked -> the error, and words of its message.
+FAULTS = {
+    "import time; time.sleep(60)": (ProgramTimeoutError, "no answer within 0.5 s; a program must flush"),
+    "sys.exit(3)": (ProgramEndedError, "the program ended with status 3 before it answered"),
+    "os.kill(os.getpid(), 9)": (ProgramEndedError, "the program was killed by signal 9"),
+    "os.close(1); sys.stderr.write('out of memory'); sys.exit(1)": (ProgramEndedError, "standard error: out of memory"),
+    "print('4 0', flush=True)": (ProgramOutputError, "expected an answer, such as"),
+    "print('[4, 0]', flush=True)": (ProgramOutputError, "got '[4, 0]'"),
+    "print('{\"sentence\": [4]}', flush=True)": (ProgramOutputError, "unknown field `sentence`"),
+    "print('{\"sentences\": [0.5]}', flush=True)": (ProgramOutputError, "Expected `int`"),
+    "print('{}', flush=True)": (ProgramOutputError, "expected either sentences or an error"),
+    'print(\'{"sentences": [0], "id": 7}\', flush=True)': (ProgramOutputError, "answer to request 1, got that to 7"),
+    'print(\'{"sentences": [0]}\\n{"sentences": [1]}\', flush=True)': (ProgramOutputError, "expected one line"),
+    "sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush()": (ProgramOutputError, "expected an answer"),
+    "[sys.stdout.write('x' * 2**20) for _ in range(20)]": (ProgramOutputError, "of at most 16,777,216 bytes"),
+    'print(\'{"error": "too long"}\', flush=True)': (ProgramError, "the program says: too long"),
+}
+
+
+@pytest.mark.parametrize("does", FAULTS)
+def test_what_is_no_answer_is_a_failure_of_its_class_and_the_next_query_is_answered(does: str, tmp_path: Path) -> None:
+    seconds = 0.5 if "sleep" in does else 60
+    code = (
+        "import os, sys\n" + GREETING + "for line in sys.stdin:\n"
+        f"    if '{QUERY.instance_id}\"' in line:\n"
+        f"        {does}\n"
+        "    else:\n"
+        "        print('{\"sentences\": [2, 1]}', flush=True)\n"
+    )
+    execute(spec_of(tmp_path, code, options=f",timeout_seconds={seconds}"), SAMPLE, tmp_path / "run.jsonl")
+    run = open_run(tmp_path / "run.jsonl")
+    kind, words = FAULTS[does]
+    failed = run.answer(QUERY.instance_id, "er_at_10")
+    assert isinstance(failed, Failure)
+    assert failed.error.startswith(f"{kind.__name__}: ")
+    assert words in failed.error
+    answers = [run.answer(one.id, "er_at_10") for one in list(SAMPLE)[1:]]
+    assert answers == [Ranking(sentences=(2, 1))] * (len(SAMPLE) - 1)
+
+
+def test_a_second_line_that_comes_late_is_not_taken_for_the_next_answer(tmp_path: Path) -> None:
+    code = (
+        GREETING + "import sys\n"
+        "for line in sys.stdin:\n"
+        "    print('{\"sentences\": [0]}', flush=True)\n"
+        "    print('{\"sentences\": [1]}', flush=True)\n"
+    )
+    system = make_system(spec_of(tmp_path, code))
+    for _ in range(3):
+        with suppress(ProgramOutputError):
+            assert system.rank(QUERY, BRIEF).sentences == (0,)
+        time.sleep(0.1)
+
+
+def test_a_program_that_reads_nothing_is_stopped_by_the_time_limit(tmp_path: Path) -> None:
+    code = GREETING + "import time\ntime.sleep(60)\n"
+    long = Query(instance_id="q", paper_id="p", hypothesis="h", sentences=("word " * 10**6,), kinds=QUERY.kinds[:1])
+    system = make_system(spec_of(tmp_path, code, options=",timeout_seconds=0.5"))
+    with pytest.raises(ProgramTimeoutError, match=r"no answer within 0\.5 s"):
+        system.rank(long, BRIEF)
+
+
+def test_all_that_a_program_started_is_killed_with_it(tmp_path: Path) -> None:
+    code = (
+        "import os, sys, time\n" + GREETING + "input()\n"
+        "if (child := os.fork()) == 0:\n"
+        "    time.sleep(60)\n"
+        f"open({str(tmp_path / 'child')!r}, 'w').write(str(child))\n"
+        "time.sleep(60)\n"
+    )
+    system = make_system(spec_of(tmp_path, code, options=",timeout_seconds=1"))
+    with pytest.raises(ProgramTimeoutError):
+        system.rank(QUERY, BRIEF)
+    child = int((tmp_path / "child").read_text())
+    deadline = time.monotonic() + 10
+    while _is_alive(child) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _is_alive(child)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_program_ends_when_its_system_is_no_longer_used(tmp_path: Path) -> None:
+    code = f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n" + GREETING + "input()\n"
+    system = make_system(spec_of(tmp_path, code))
+    process = int((tmp_path / "pid").read_text())
+    assert _is_alive(process)
+    del system
+    assert not _is_alive(process)
+
+
+def test_an_answer_that_does_not_fit_the_paper_fails_and_leaves_the_program_running(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    code = (
+        f"open({str(started)!r}, 'a').write('x')\nimport sys\n" + GREETING + "for line in sys.stdin:\n"
+        "    print('{\"sentences\": [99999]}', flush=True)\n"
+    )
+    report = execute(spec_of(tmp_path, code), SAMPLE, tmp_path / "run.jsonl")
+    assert report.n_failed == len(SAMPLE)
+    assert "OutOfRangeError" in (report.first_error or "")
+    assert started.read_text() == "x"
+
+
+@pytest.mark.parametrize(
+    ("first", "kind", "words"),
+    [
+        ("print('ready', flush=True)", ProgramOutputError, "expected {\"protocol\":1} as its first line, got 'ready'"),
+        ("print('{\"protocol\": 2}', flush=True)", ProgramOutputError, "expected protocol 1, got 2"),
+        ('print(\'{"protocol": 1, "waits": true}\')', ProgramOutputError, "unknown field `waits`"),
+        ("raise RuntimeError('no model')", ProgramEndedError, "on standard error: .*RuntimeError: no model"),
+        ("input()", ProgramTimeoutError, r"no first line within 0\.5 s"),
+    ],
+)
+def test_a_program_that_does_not_begin_as_it_should_is_an_error_before_any_run(
+    first: str, kind: type[Exception], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(kind, match=words.replace("{", r"\{")) as caught:
+        make_system(spec_of(tmp_path, f"{first}\n", options=",start_seconds=0.5" if first == "input()" else ""))
+    assert str(caught.value).startswith(f"exec: '{tmp_path / 'program'}': ")
+
+
+def test_a_program_that_begins_otherwise_the_second_time_fails(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    code = (
+        f"import os\nprint('{{\"protocol\": 1, \"selects\": %s}}' % ('true' if os.path.exists({str(state)!r}) else "
+        f"'false'), flush=True)\nopen({str(state)!r}, 'w')\ninput()\n"
+    )
+    system = make_system(spec_of(tmp_path, code))
+    with pytest.raises(ProgramEndedError):
+        system.rank(QUERY, BRIEF)
+    with pytest.raises(ProgramOutputError, match="the same first line as at the first start"):
+        system.rank(QUERY, BRIEF)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("exec", "needs 'command'"),
+        ("exec:", "expected a program, as in exec:./my-program"),
+        ("exec:no-such-program", "'no-such-program': there is no such program that can be run$"),
+        ("exec:here", r"one in this folder is \./here"),
+        ("exec:./here", r"allow it, by chmod \+x \./here"),
+        ("exec:./it's", "expected a command with quotes as in a shell: No closing quotation"),
+        ("exec:true,timeout_seconds=0", "timeout_seconds: expected more than 0, got 0"),
+        ("exec:true,seconds=3", "no option 'seconds'"),
+    ],
+)
+def test_a_command_that_cannot_be_is_refused_in_words(
+    spec: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("here").write_text("")
+    with pytest.raises(SystemSpecError, match=message):
+        make_system(spec)
+
+
+def test_words_are_split_as_by_a_shell_and_no_shell_reads_them(tmp_path: Path) -> None:
+    arguments = ["two words", "$HOME", "; touch pwned", "a,b", "a+b"]
+    code = f"import json, sys\nassert sys.argv[1:] == {arguments!r}\n" + GREETING + "input()\n"
+    program = write_program(tmp_path / "program", code)
+    assert make_system(f"exec:[{program} {shlex.join(arguments)}]").name == "exec"
+    assert not Path("pwned").exists()
+
+
+def test_the_longest_line_is_long_enough_for_the_longest_paper() -> None:
+    assert 50_000 * len("123456,0.12345678901234567,") < program_module.MAX_LINE_BYTES
