@@ -36,10 +36,15 @@ class Counting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dying:
-    """Takes its process with it."""
+    """Takes its process with it at some instances, named with a plus between them, unless a file is there."""
+
+    at: str
+    unless: str = "nowhere"
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
-        os._exit(3)
+        if query.instance_id in self.at.split("+") and not Path(self.unless).exists():
+            os._exit(3)
+        return Ranking(sentences=(0, 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

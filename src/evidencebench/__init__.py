@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.engine.in_process import InProcess as InProcess
     from evidencebench.engine.processes import Processes as Processes
     from evidencebench.engine.protocol import Engine as Engine
+    from evidencebench.engine.protocol import Outcome as Outcome
     from evidencebench.engine.threads import Threads as Threads
     from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
     from evidencebench.execution.answering import answer_instance as answer_instance
@@ -89,7 +90,7 @@ _NAMES_OF = {
     "data.validation.validate": "validate_file",
     "engine.in_process": "InProcess",
     "engine.processes": "Processes",
-    "engine.protocol": "Engine",
+    "engine.protocol": "Engine Outcome",
     "engine.threads": "Threads",
     "errors": "EvidenceBenchError",
     "execution.answering": "answer_instance answers_from",

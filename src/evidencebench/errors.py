@@ -180,7 +180,7 @@ class FailingCacheError(StopError, CacheError):
 
 
 class WorkerError(EvidenceBenchError):
-    """A worker process died before it answered."""
+    """A worker process died before it answered: twice on the same item, or again and again as it started."""
 
 
 class DownloadError(EvidenceBenchError):

@@ -1,19 +1,30 @@
-"""Every engine yields each result once, also those of items that began before an error, and raises the error itself."""
+"""Every engine yields an outcome for each item once; an item that fails, or takes its worker with it, ends no other."""
 
 import contextlib
 from collections.abc import Iterator
 from itertools import count, takewhile
+from pathlib import Path
 
 import pytest
 
-from engine_work import failing_at, interrupting, never_ready
+from engine_work import (
+    dying_at,
+    dying_at_start,
+    dying_once,
+    failing_at,
+    failing_with_two_parts,
+    interrupting,
+    never_ready,
+    not_to_be_sent,
+    slow_from,
+)
 from evidencebench import execute, load_sample
 from evidencebench.engine.in_process import InProcess
-from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import Processes, engine_of
 from evidencebench.engine.protocol import Engine
+from evidencebench.engine.results import map_in_order, outcomes_in_order, results
 from evidencebench.engine.threads import Threads
-from evidencebench.errors import ChangedDataError, SystemSpecError
+from evidencebench.errors import ChangedDataError, SystemSpecError, WorkerError
 from evidencebench.systems.controls import Lead
 
 ENGINES: list[Engine] = [InProcess(), Threads(2), Processes(2)]
@@ -22,62 +33,129 @@ every_engine = pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: typ
 
 @every_engine
 def test_every_item_is_worked_on_once_and_in_order_where_that_is_asked_for(engine: Engine) -> None:
-    expected = [2 * item for item in range(50)]
-    assert sorted(engine.results(failing_at, (), range(50))) == expected
-    assert list(map_in_order(engine, failing_at, (), range(50), chunk_size=7)) == expected
-    assert list(engine.results(failing_at, (), ())) == list(map_in_order(engine, failing_at, (), ())) == []
+    expected = [2 * item for item in range(300)]
+    assert sorted(results(engine, failing_at, (), range(300))) == expected
+    assert list(map_in_order(engine, failing_at, (), range(300))) == expected
+    assert list(results(engine, failing_at, (), ())) == list(map_in_order(engine, failing_at, (), ())) == []
 
 
 @every_engine
-def test_an_error_of_the_work_is_raised_once_what_was_begun_is_handed_over(engine: Engine) -> None:
+def test_an_item_that_fails_ends_no_other(engine: Engine) -> None:
+    found = list(outcomes_in_order(engine, failing_at, (3, 77, 78), range(100)))
+    assert [one.number for one in found] == [one.item for one in found] == list(range(100))
+    assert [(one.item, str(one.error)) for one in found if one.error] == [(n, f"{n} has changed") for n in (3, 77, 78)]
+    assert [one.value for one in found if not one.error] == [2 * n for n in range(100) if n not in (3, 77, 78)]
+    with pytest.raises(ChangedDataError, match=r"^77 has changed$"):
+        _ = found[77].value
+
+
+@every_engine
+def test_an_error_that_is_not_kept_is_raised_once_what_was_begun_is_handed_over(engine: Engine) -> None:
     found: list[int] = []
     with pytest.raises(ChangedDataError, match=r"^3 has changed$"):
-        take_into(found, engine.results(failing_at, (3,), range(1000)))
+        take_into(found, results(engine, failing_at, (3,), range(1000)))
     assert {0, 2, 4} <= set(found)
     assert len(found) < 20
 
 
-def take_into(found: list[int], results: Iterator[int]) -> None:
+def take_into(found: list[int], given: Iterator[int]) -> None:
     """Append each result to ``found`` as it comes, so that the results before an error are kept."""
-    for one in results:
+    for one in given:
         found += [one]
+
+
+@every_engine
+def test_whoever_takes_the_results_decides_which_errors_end_the_work(engine: Engine) -> None:
+    failed: list[int] = []
+
+    def keep_two(item: int, error: Exception) -> None:
+        if len(failed) == 2:
+            raise error
+        failed.append(item)
+
+    found: list[int] = []
+    with pytest.raises(ChangedDataError, match=r"^(4|7|30) has changed$"):
+        take_into(found, results(engine, failing_at, (4, 7, 30), range(1000), on_error=keep_two))
+    assert len(failed) == 2
+    assert set(failed) < {4, 7, 30}
+    assert len(found) < 200
 
 
 @every_engine
 def test_in_order_the_first_error_is_raised_at_its_place(engine: Engine) -> None:
     found: list[int] = []
     with pytest.raises(ChangedDataError, match=r"^11 has changed$"):
-        take_into(found, map_in_order(engine, failing_at, (11, 12, 30), range(100), chunk_size=4))
+        take_into(found, map_in_order(engine, failing_at, (11, 12, 30), range(100)))
     assert found == [2 * item for item in range(11)]
 
 
 @every_engine
 def test_what_keeps_a_worker_from_starting_is_told_in_its_own_words(engine: Engine) -> None:
     with pytest.raises(ChangedDataError, match=r"^the file is another one$"):
-        list(engine.results(never_ready, (), range(4)))
+        list(engine.outcomes(never_ready, (), range(4)))
 
 
 @every_engine
 def test_no_item_is_begun_once_there_are_no_more(engine: Engine) -> None:
     found: list[int] = []
-    take_into(found, engine.results(failing_at, (), takewhile(lambda _: len(found) < 5, range(1000))))
+    take_into(found, results(engine, failing_at, (), takewhile(lambda _: len(found) < 5, range(1000))))
     assert 5 <= len(found) < 20
 
 
 @every_engine
 def test_no_item_is_begun_for_whoever_takes_no_more_results(engine: Engine) -> None:
     given = count()
-    results = engine.results(failing_at, (), given)
-    with contextlib.closing(results) as taking:  # type: ignore[type-var]
-        assert isinstance(next(taking), int)
+    outcomes = engine.outcomes(failing_at, (), given)
+    with contextlib.closing(outcomes) as taking:  # type: ignore[type-var]
+        assert isinstance(next(taking).value, int)
     assert next(given) < 20
+
+
+@pytest.mark.parametrize(("how", "why"), [("kill", "SIGKILL.*memory"), ("exit", "exit code 3")])
+def test_items_that_take_their_worker_with_them_fail_alone(how: str, why: str) -> None:
+    found = list(outcomes_in_order(Processes(2), dying_at, (how, 5, 150, 151), range(200)))
+    assert [one.result for one in found] == [None if n in (5, 150, 151) else 2 * n for n in range(200)]
+    for poisoned in (5, 150, 151):
+        with pytest.raises(WorkerError, match=f"two workers died that had nothing else to do: .*{why}"):
+            _ = found[poisoned].value
+
+
+def test_an_item_whose_worker_died_is_tried_once_more(tmp_path: Path) -> None:
+    found = sorted(results(Processes(2), dying_once, (tmp_path, 0, 33, 34, 90), range(100)))
+    assert found == [2 * item for item in range(100)]
+    times = [(tmp_path / str(item)).stat().st_size for item in range(100)]
+    assert [times[item] for item in (0, 33, 34, 90)] == [2, 2, 2, 2]
+    assert sum(times) <= 100 + 4 * 10  # replies that a worker had not sent yet, a few milliseconds of work
+
+
+def test_workers_that_die_as_they_start_are_not_started_for_ever(tmp_path: Path) -> None:
+    with pytest.raises(WorkerError, match="3 workers died before they had begun an item; the last: ended with exit co"):
+        list(Processes(2).outcomes(dying_at_start, (tmp_path / "log",), range(100)))
+    assert 3 <= len((tmp_path / "log").read_text().splitlines()) <= 4
+
+
+def test_processes_share_slow_items_though_quick_ones_came_in_batches() -> None:
+    found = list(results(Processes(2), slow_from, (0.6,), range(48)))
+    assert sorted(item for item, _ in found) == list(range(48))
+    assert len({process for item, process in found if item >= 40}) == 2
+
+
+def test_what_cannot_be_sent_back_is_an_error_in_words() -> None:
+    found = list(outcomes_in_order(Processes(1), not_to_be_sent, (), range(6)))
+    with pytest.raises(Exception, match="pickle"):
+        _ = found[3].value
+    assert [one.result for one in found][4:] == [4, 5]
+    (failed,) = Processes(1).outcomes(failing_with_two_parts, (), [0])
+    assert isinstance(failed.error, WorkerError)
+    assert str(failed.error) == "TwoPartError: broken: a reason"
 
 
 def test_an_interrupt_lets_processes_finish_what_was_begun_and_begin_nothing() -> None:
     found: list[int] = []
     told: list[int] = []
+    taking = results(Processes(2), interrupting, (5,), range(1000), on_interrupt=lambda: told.append(1))
     with pytest.raises(KeyboardInterrupt):
-        take_into(found, Processes(2).results(interrupting, (5,), range(1000), on_interrupt=lambda: told.append(1)))
+        take_into(found, taking)
     assert {0, 1, 2, 3, 4, 5} <= set(found)
     assert len(found) < 20
     assert told == [1]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.engine.protocol import do_nothing
+from evidencebench.engine.results import results
 from evidencebench.engine.threads import Threads
 
 Item = TypeVar("Item")
@@ -26,7 +27,7 @@ def wait_for_all(
     n_threads: int,
     on_interrupt: Callable[[], object] = do_nothing,
 ) -> None:
-    for result in Threads(n_threads).results(lambda: work, (), items, on_interrupt=on_interrupt):
+    for result in results(Threads(n_threads), lambda: work, (), items, on_interrupt=on_interrupt):
         on_result(result)
 
 

@@ -18,7 +18,7 @@ import pytest
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import RunError, RunFormatError, RunMismatchError, TaskError, WorkerError
+from evidencebench.errors import FailedAnswerError, RunError, RunFormatError, RunMismatchError, TaskError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
@@ -281,10 +281,30 @@ def test_one_process_and_two_write_the_same_lines(tmp_path: Path) -> None:
     assert sorted(alone) == sorted(together)
 
 
-def test_a_worker_that_dies_is_a_clear_error(tmp_path: Path) -> None:
-    dataset = many(tmp_path / "data.json", 40)
-    with pytest.raises(WorkerError, match="a worker process died"):
-        execute("hand_made:Dying", dataset, tmp_path / "run.jsonl", jobs=2)
+def test_an_answer_that_takes_its_worker_with_it_is_a_failed_one_and_the_others_are_there(tmp_path: Path) -> None:
+    dataset, path = many(tmp_path / "data.json", 40), tmp_path / "run.jsonl"
+    poisoned = [dataset.ids[place] for place in (0, 17, 39)]
+    spec = f"hand_made:Dying:at={'+'.join(poisoned)},unless={tmp_path / 'healed'}"
+    report = execute(spec, dataset, path, jobs=2)
+    assert (report.n_failed, report.n_unanswered) == (3, 0)
+    assert "WorkerError: two workers died that had nothing else to do: ended with exit code 3" in (
+        report.first_error or ""
+    )
+    run = read_run(path)
+    assert {instance_id for instance_id, _ in run.failed} == set(poisoned)
+    assert run.ids == set(dataset.ids)
+    (tmp_path / "healed").touch()
+    assert execute(spec, dataset, path, jobs=2, retry_failed=True).n_failed == 0
+    assert len(read_run(path).done) == 40
+
+
+def test_with_fail_fast_a_worker_that_dies_ends_the_run_and_its_answer_stays_open(tmp_path: Path) -> None:
+    dataset, path = many(tmp_path / "data.json", 40), tmp_path / "run.jsonl"
+    spec = f"hand_made:Dying:at={dataset.ids[3]}"
+    with pytest.raises(FailedAnswerError, match=f"{dataset.ids[3]}: two workers died"):
+        execute(spec, dataset, path, jobs=2, fail_fast=True)
+    assert not read_run(path).failed
+    assert dataset.ids[3] not in read_run(path).ids
 
 
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:

@@ -12,10 +12,16 @@ from evidencebench.data.formats.table import DataFile, format_to_write
 from evidencebench.data.instance import Evaluation, Instance
 from evidencebench.data.optimum.cover import Cover, Coverage, coverage_of, maximum_coverage, minimum_cover
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.errors import MissingExtraError, RunFormatError, RunMismatchError
+from evidencebench.engine.results import results
+from evidencebench.errors import (
+    ChangedDataError,
+    EvidenceBenchError,
+    MissingExtraError,
+    RunFormatError,
+    RunMismatchError,
+)
 from evidencebench.query import AspectScope
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.reading import BROKEN_JSON, PathText
@@ -90,11 +96,16 @@ def _fill_up(sentences: tuple[int, ...], size: int, n_sentences: int) -> tuple[i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveReport:
-    """The result of `solve_file`: ``n_resumed`` were solved by an interrupted call; instance id -> tasks not proven."""
+    """The result of `solve_file`: ``n_resumed`` were solved by an interrupted call; instance id -> tasks not proven.
+
+    ``failed`` has instance id -> why it could not be solved. Where it has any, no copy was written, and the next call
+    tries them again.
+    """
 
     n_instances: int
     n_resumed: int
     unproven: dict[str, tuple[str, ...]]
+    failed: dict[str, str]
 
 
 def solve_file(
@@ -109,10 +120,11 @@ def solve_file(
 
     Results are kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call continues
     after an interruption. The work runs in ``jobs`` processes, or on an ``engine``; ``on_progress`` is called with
-    (instances solved, instances in all).
+    (instances solved, instances in all). An instance that fails does not end the work, see `SolveReport`: one that
+    breaks the format, takes its worker with it, or needs scipy, which is not installed.
 
     Raises `RunMismatchError` or `RunFormatError` if the partial file is of other data or damaged, `DataError` if a copy
-    cannot be written, and `MissingExtraError` if an optimum is beyond the built-in search and scipy is not installed.
+    cannot be written, and `ChangedDataError` if the data set changes meanwhile.
     """
     dataset, path = dataset_from(dataset), Path(path)
     format_to_write(path)  # before anything is solved
@@ -124,16 +136,25 @@ def solve_file(
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
         engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
-        for n_done, optima in enumerate(map_in_order(engine, _solver, (dataset.file,), todo), n_resumed + 1):
+        failed: dict[str, str] = {}
+
+        def keep_error(instance_id: str, error: Exception) -> None:
+            if not isinstance(error, EvidenceBenchError) or isinstance(error, ChangedDataError):
+                raise error  # it concerns all instances
+            failed[instance_id] = str(error)
+
+        for optima in results(engine, _solver, (dataset.file,), todo, on_error=keep_error):
             encoded = msgspec.json.encode(optima)
             journal.append(encoded)
             solved[optima.id] = encoded
             if on_progress is not None:
-                on_progress(n_done, len(dataset))
+                on_progress(len(solved), len(dataset))
     unproven: dict[str, tuple[str, ...]] = {}
+    if failed:
+        return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven, failed=failed)
     write_dataset(path, _with_solutions(dataset, solved, unproven))
     partial.unlink()
-    return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven)
+    return SolveReport(n_instances=len(dataset), n_resumed=n_resumed, unproven=unproven, failed=failed)
 
 
 def _solver(data: DataFile) -> Callable[[str], Optima]:

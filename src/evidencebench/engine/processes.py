@@ -4,18 +4,22 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from typing import Any, ClassVar
 
+from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.interrupts import catch_first_interrupt
-from evidencebench.engine.protocol import Engine, Item, Result, Setup, do_nothing
-from evidencebench.errors import WorkerError
+from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing
+
+_WAIT_SECONDS = 0.5
+_SEND_SECONDS = 0.005
+_SPAWN = multiprocessing.get_context("spawn")
 
 
 def engine_of(jobs: int) -> Engine:
@@ -25,64 +29,86 @@ def engine_of(jobs: int) -> Engine:
 
 @dataclass(frozen=True, slots=True)
 class Processes:
-    """Runs items in ``n_processes`` processes. Each call of `results` starts new ones; they end with their parent."""
+    """Runs items in ``n_processes`` processes. Each call of `outcomes` starts new ones; they end with their parent."""
 
     n_processes: int
     shares_memory: ClassVar[bool] = False
+    is_one_machine: ClassVar[bool] = True
 
-    def results(
+    def outcomes(
         self,
         setup: Setup[Item, Result],
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
         on_interrupt: Callable[[], object] = do_nothing,
-    ) -> Iterator[Result]:
-        """Yield results as `Engine.results` says."""
-        left = iter(items)
-        begun: set[Future[Result]] = set()
-        error: Exception | None = None
-        with catch_first_interrupt(on_interrupt) as interrupt, self._pool(setup, arguments) as pool:
-            while True:
-                if error is not None or interrupt.is_set:
-                    begun = {future for future in begun if not future.cancel()}
-                else:
-                    # One item more than workers: no worker waits, and after an error little work is wasted.
-                    begun |= {pool.submit(_run_item, item) for item in islice(left, self.n_processes + 1 - len(begun))}
-                if not begun:
-                    break
-                done, begun = wait(begun, return_when=FIRST_COMPLETED)
-                for future in done:
-                    failed = future.exception()
-                    if failed is None:
-                        yield future.result()
-                    elif isinstance(failed, Exception) and not isinstance(failed, BrokenProcessPool):
-                        error = error or failed  # raised after the results of all items that have begun
-                    else:
-                        raise failed
-        if error is not None:
-            raise error
+    ) -> Iterator[Outcome[Item, Result]]:
+        """Yield outcomes as `Engine.outcomes` says."""
+        workers = _WorkerProcesses(setup, tuple(arguments))
+        with catch_first_interrupt(on_interrupt) as interrupt:
+            try:
+                yield from dispatch(workers, self.n_processes, items, interrupt)
+            except BaseException:
+                workers.end(at_once=True)
+                raise
+            workers.end()
         if interrupt.is_set:
             raise KeyboardInterrupt
 
-    @contextmanager
-    def _pool(self, setup: Setup[Any, Any], arguments: Sequence[Any]) -> Iterator[ProcessPoolExecutor]:
+
+class _WorkerProcesses:
+    """The processes of one call, each named by this end of the pipe to it."""
+
+    share_memory_of_machine = True
+
+    def __init__(self, setup: Setup[Any, Any], arguments: tuple[Any, ...]) -> None:
+        self._setup, self._arguments = setup, arguments
+        self._processes: dict[Connection, SpawnProcess] = {}
+        self._ready: set[Connection] = set()
+
+    def start(self) -> Connection:
+        here, there = _SPAWN.Pipe()
         with _safe_path() as before:
-            pool = ProcessPoolExecutor(
-                max_workers=self.n_processes,
-                mp_context=multiprocessing.get_context("spawn"),
-                initializer=_start_worker,
-                initargs=(setup, tuple(arguments), before),
-            )
+            process = _SPAWN.Process(target=_serve, args=(there, self._setup, self._arguments, before))
+            process.start()
+        there.close()  # so that the end of the process is the end of the pipe
+        self._processes[here] = process
+        return here
+
+    def send(self, worker: Connection, items: Sequence[Any]) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):  # it died; `wait` tells so
+            worker.send(items)
+
+    def wait(self) -> Iterator[Event[Connection]]:
+        for ready in wait(list(self._processes), _WAIT_SECONDS):
+            worker: Any = ready
             try:
-                yield pool
-            except BrokenProcessPool as error:
-                raise WorkerError(
-                    "a worker process died, out of memory or ended by what it ran; what was finished is kept: "
-                    "run the same command again, with --jobs 1 to see what happens"
-                ) from error
-            finally:
-                pool.shutdown(wait=True, cancel_futures=True)
+                event = Event(worker, *worker.recv())
+            except (EOFError, OSError):
+                yield Event(worker, died=self._why_it_died(worker))
+            else:
+                self._ready.add(worker)
+                yield event
+
+    def end(self, *, at_once: bool = False) -> None:
+        """End all processes; those that have nothing to do end by themselves, unless ``at_once``."""
+        for worker, process in self._processes.items():
+            worker.close()
+            if at_once or worker not in self._ready:
+                process.terminate()
+        for process in self._processes.values():
+            process.join()
+            process.close()
+
+    def _why_it_died(self, worker: Connection) -> str:
+        process = self._processes.pop(worker)
+        worker.close()
+        process.join()
+        code = process.exitcode or 0
+        process.close()
+        if code == -signal.SIGKILL:
+            return "killed (SIGKILL), as the system does where memory runs out"
+        return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
 
 
 _SAFE_PATH = "PYTHONSAFEPATH"
@@ -109,32 +135,49 @@ def _set_safe_path(value: str | None) -> None:
         os.environ[_SAFE_PATH] = value
 
 
-class _Worker:
-    """Holds the function that a worker process runs over items; it is set once, when the process starts."""
-
-    work: Callable[[Any], Any]
-
-
-def _run_item(item: Any) -> Any:
-    return _Worker.work(item)
-
-
-def _start_worker(setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
+def _serve(there: Connection, setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
+    """Answer batches of items until the pipe ends: the main function of a worker process."""
     _set_safe_path(safe_path)  # a user's own code may start processes; they get the user's setting
     # Ctrl-C reaches every process of the terminal; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the parent needs no more
+        try:
+            work = setup(*arguments)
+        except Exception as error:  # noqa: BLE001 - raised in the parent
+            there.send(((), False, sendable(error)))
+            return
+        there.send(((), False))
+        while True:
+            _answer(there, work, there.recv())
+
+
+def _answer(there: Connection, work: Callable[[Any], Any], items: Sequence[Any]) -> None:
+    """Reply to items, each at once, but where they are so quick that several replies go into one message."""
+    replies: list[Reply] = []
+    begun_at = sent_at = time.monotonic()
+    for place, item in enumerate(items, 1):
+        replies.append(reply_to(work, item))
+        now = time.monotonic()
+        gives_back = now - begun_at > MOST_BATCH_SECONDS and place < len(items)
+        if gives_back or now - sent_at > _SEND_SECONDS or place == len(items):
+            _send(there, replies, gives_back=gives_back)
+            replies, sent_at = [], now
+        if gives_back:
+            return
+
+
+def _send(there: Connection, replies: Sequence[Reply], *, gives_back: bool) -> None:
     try:
-        _Worker.work = staticmethod(setup(*arguments))
-    except Exception as error:  # noqa: BLE001 - raised for the first item; an error here would only break the pool
-        _Worker.work = staticmethod(_make_failing_work(error))
-
-
-def _make_failing_work(error: Exception) -> Callable[[Any], Any]:
-    def work(_: Any) -> Any:
-        raise error
-
-    return work
+        there.send((replies, gives_back))
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a result that cannot be pickled, whatever its class raises
+        if len(replies) == 1:
+            there.send(([(None, sendable(error))], gives_back))
+            return
+        for place, reply in enumerate(replies, 1):
+            _send(there, [reply], gives_back=gives_back and place == len(replies))
 
 
 def _die_with_parent() -> None:

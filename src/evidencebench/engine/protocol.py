@@ -1,7 +1,8 @@
-"""The protocol of engines: an engine runs a function over items, and yields each result as soon as it is ready."""
+"""The protocol of engines: an engine runs a function over items, and yields an outcome for each."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -14,11 +15,46 @@ def do_nothing() -> None:
     """Do nothing: the default of ``on_interrupt``."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Item, Result]):
+    """What came of one item: a result, or the error in its place.
+
+    Attributes
+    ----------
+    number
+        The position of the item among the items, from 0.
+    item
+        The item itself.
+    result
+        What the function returned.
+    error
+        What it raised instead, or a `WorkerError` where the worker of this item died, twice; None: it returned.
+
+    Examples
+    --------
+    >>> from evidencebench import InProcess
+    >>> [outcome.error for outcome in InProcess().outcomes(lambda: lambda item: 1 / item, (), [1, 0])]
+    [None, ZeroDivisionError('division by zero')]
+    """
+
+    number: int
+    item: Item
+    result: Result | None = None
+    error: Exception | None = None
+
+    @property
+    def value(self) -> Result:
+        """The result; raises the error where there is none."""
+        if self.error is not None:
+            raise self.error
+        return self.result  # type: ignore[return-value] # without an error it is what the function returned
+
+
 class Engine(Protocol):
-    """Runs a function over items: in this process, in threads or in processes.
+    """Runs a function over items: in this process, in threads, in processes or on a cluster.
 
     >>> from evidencebench.engine.in_process import InProcess
-    >>> list(InProcess().results(lambda add: lambda item: item + add, (10,), [1, 2, 3]))
+    >>> [outcome.result for outcome in InProcess().outcomes(lambda add: lambda item: item + add, (10,), [1, 2, 3])]
     [11, 12, 13]
     """
 
@@ -27,32 +63,38 @@ class Engine(Protocol):
         """Whether workers run in this process; if not, the setup, its arguments and the items are pickled."""
         ...
 
-    def results(
+    @property
+    def is_one_machine(self) -> bool:
+        """Whether workers run on this machine; if not, they know a file by its checksum, not by where it lies."""
+        ...
+
+    def outcomes(
         self,
         setup: Setup[Item, Result],
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
         on_interrupt: Callable[[], object] = do_nothing,
-    ) -> Iterator[Result]:
-        """Yield the result of each item as soon as it is ready, in any order.
+    ) -> Iterator[Outcome[Item, Result]]:
+        """Yield the outcome of each item as soon as it is ready, in any order. An error ends no other item's work.
 
-        After an error, or after the first Ctrl-C, no further item begins. Items that have begun are finished and their
-        results yielded; then the error or ``KeyboardInterrupt`` is raised. A second Ctrl-C ends at once.
+        After the first Ctrl-C no further item begins: those that have begun are finished and their outcomes yielded,
+        then ``KeyboardInterrupt`` is raised. A second Ctrl-C ends at once. Where a worker dies, another one takes its
+        place, and what it had begun is tried once more, alone.
 
         Parameters
         ----------
         setup, arguments
             A module-level function and its arguments. It is called in each worker, and returns the function that is
-            called with each item.
+            called with each item. What it raises is raised here.
         items
-            They are taken one at a time in this process, shortly before they begin. No item begins after the last.
+            They are taken in this process, shortly before they begin. No item begins after the last.
         on_interrupt
             Called once, in the signal handler of the first Ctrl-C, so that long waits can be ended.
 
         Raises
         ------
         WorkerError
-            If a worker process dies.
+            If workers die before they have begun an item.
         """
         ...

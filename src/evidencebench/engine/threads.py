@@ -6,26 +6,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic
 
+from evidencebench.engine.in_process import outcome_of
 from evidencebench.engine.interrupts import catch_first_interrupt
-from evidencebench.engine.protocol import Item, Result, Setup, do_nothing
+from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Runs items in ``n_threads`` threads; results are yielded in the thread of the caller."""
+    """Runs items in ``n_threads`` threads; outcomes are yielded in the thread of the caller."""
 
     n_threads: int
     shares_memory: ClassVar[bool] = True
+    is_one_machine: ClassVar[bool] = True
 
-    def results(
+    def outcomes(
         self,
         setup: Setup[Item, Result],
         arguments: Sequence[Any],
         items: Iterable[Item],
         *,
         on_interrupt: Callable[[], object] = do_nothing,
-    ) -> Iterator[Result]:
-        """Yield results as `Engine.results` says; the setup is called once, and all threads share its function."""
+    ) -> Iterator[Outcome[Item, Result]]:
+        """Yield outcomes as `Engine.outcomes` says; the setup is called once, and all threads share its function."""
         pool = _ThreadPool(setup(*arguments), items)
 
         def interrupt() -> None:
@@ -35,7 +37,7 @@ class Threads:
         with catch_first_interrupt(interrupt) as flag:
             try:
                 pool.start(self.n_threads)
-                yield from pool.results()
+                yield from pool.outcomes()
             finally:
                 pool.stop()
         if flag.is_set:
@@ -46,14 +48,14 @@ class _ThreadPool(Generic[Item, Result]):
     """The worker threads and the queues between them and the calling thread."""
 
     def __init__(self, work: Callable[[Item], Result], items: Iterable[Item]) -> None:
-        self._work, self._items = work, iter(items)
+        self._work, self._items = work, enumerate(items)
         self._lock = threading.Lock()
         # A signal handler calls `stop`, which may use only a flag and simple queues: a lock could block for ever.
         self._is_stopped = False
         # One for each item that may begin: at most two items a thread have begun and are not yielded yet.
         self._permits: queue.SimpleQueue[None] = queue.SimpleQueue()
-        # Each entry is a result in a tuple, an error, or None where a thread has ended.
-        self._done: queue.SimpleQueue[tuple[Result] | BaseException | None] = queue.SimpleQueue()
+        # Each entry is an outcome, an error that ends all, or None where a thread has ended.
+        self._done: queue.SimpleQueue[Outcome[Item, Result] | BaseException | None] = queue.SimpleQueue()
         self._n_running = 0
 
     def start(self, n_threads: int) -> None:
@@ -71,8 +73,8 @@ class _ThreadPool(Generic[Item, Result]):
         for _ in range(self._n_running):
             self._permits.put(None)
 
-    def results(self) -> Iterator[Result]:
-        """Yield results until every thread has ended; then raise the first error, if there was one."""
+    def outcomes(self) -> Iterator[Outcome[Item, Result]]:
+        """Yield outcomes until every thread has ended; then raise what ended it, such as an error of the items."""
         error: BaseException | None = None
         while self._n_running:
             found = self._done.get()
@@ -82,7 +84,7 @@ class _ThreadPool(Generic[Item, Result]):
                 error = error or found
                 self.stop()
             else:
-                yield found[0]
+                yield found
                 self._permits.put(None)
         if error is not None:
             raise error
@@ -95,11 +97,11 @@ class _ThreadPool(Generic[Item, Result]):
                     if self._is_stopped:
                         return
                     try:
-                        item = next(self._items)
+                        number, item = next(self._items)
                     except StopIteration:
                         return
-                self._done.put((self._work(item),))
-        except BaseException as error:  # noqa: BLE001 - `results` raises it in the caller's thread
+                self._done.put(outcome_of(self._work, number, item))
+        except BaseException as error:  # noqa: BLE001 - `outcomes` raises it in the caller's thread
             self._done.put(error)
         finally:
             self._done.put(None)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
+from evidencebench.engine.results import results
 from evidencebench.engine.threads import Threads
 from evidencebench.errors import (
     CostLimitError,
@@ -17,6 +18,7 @@ from evidencebench.errors import (
     PendingError,
     ReplyError,
     StopError,
+    WorkerError,
 )
 from evidencebench.execution.answering import answer_instance
 from evidencebench.execution.changes import Changes, changed_instance
@@ -145,9 +147,7 @@ def asker(
         inquiry = inquiries[todo.inquiry]
         changed = changed_instance(dataset[todo.instance_id], inquiry.changes, dataset)
         instance = changed.instance
-        names: list[str | None] = [None]
-        if todo.tasks is not None:
-            names = [name for name in todo.tasks if task_named(name).applies_to(instance.labels)]
+        names = _names_to_ask(todo, instance)
         answers: dict[str | None, Answer] = {}
         pending: list[str | None] = []
         stop: StopError | None = None
@@ -168,6 +168,20 @@ def asker(
         return InstanceOutcome(todo=todo, answers=answers, seconds=seconds, unanswered=left, stop=stop)
 
     return ask
+
+
+def _names_to_ask(todo: Todo, instance: Instance) -> list[str | None]:
+    """Return the names of the tasks of a todo that apply to its instance; only None where one answer serves all."""
+    if todo.tasks is None:
+        return [None]
+    return [name for name in todo.tasks if task_named(name).applies_to(instance.labels)]
+
+
+def lost_outcome(todo: Todo, dataset: Dataset, error: WorkerError) -> InstanceOutcome:
+    """Return the outcome of a todo whose worker died: all its answers are failures."""
+    asked = _names_to_ask(todo, dataset[todo.instance_id])
+    failure = Failure(error=f"{type(error).__name__}: {error}")
+    return InstanceOutcome(todo=todo, answers=dict.fromkeys(asked, failure), seconds=0)
 
 
 def ask_all(
@@ -219,7 +233,7 @@ def _ask_once(
 
     engine = Threads(min(waiting.max_waiting, max(1, len(todo))))
     to_ask = takewhile(lambda _: not final_stops(), todo)
-    for outcome in engine.results(lambda: ask_and_note, (), to_ask, on_interrupt=waiting.interrupt):
+    for outcome in results(engine, lambda: ask_and_note, (), to_ask, on_interrupt=waiting.interrupt):
         keep(outcome)
         del left[outcome.todo]
         if outcome.unanswered is not None:

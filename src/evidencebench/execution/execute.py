@@ -17,7 +17,8 @@ from evidencebench.data.formats.table import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.errors import RunMismatchError, StopError, SystemSpecError
+from evidencebench.engine.results import results
+from evidencebench.errors import FailedAnswerError, RunMismatchError, StopError, SystemSpecError, WorkerError
 from evidencebench.execution.answering import default_tasks, require_answerable
 from evidencebench.execution.asking import (
     DEFAULT_MAX_WAITING,
@@ -28,6 +29,7 @@ from evidencebench.execution.asking import (
     Waiting,
     ask_all,
     asker,
+    lost_outcome,
     rehearse_all,
     todo_of,
 )
@@ -139,7 +141,8 @@ def execute(
     TaskError
         If the system cannot answer a task.
     WorkerError
-        If a worker process dies.
+        If worker processes die as they start. One that dies later is replaced; an answer that takes its worker with it
+        twice is a failed one.
     """
     named, dataset, path = system_from(system, seed=seed, client=client), dataset_from(dataset), Path(path)
     if not isinstance(system, str) and (jobs > 1 if engine is None else not engine.shares_memory):
@@ -176,7 +179,9 @@ def execute(
             there = (_worker_asker, (str(system), seed, dataset.file, named.versions(), changes))
             setup, arguments = here if engine.shares_memory else there
             to_ask = takewhile(lambda _: writer.stop is None, todo)
-            for outcome in engine.results(partial(setup, fails_fast=fail_fast), arguments, to_ask):
+            on_error = partial(_keep_lost, dataset, keep, fails_fast=fail_fast)
+            setup = partial(setup, fails_fast=fail_fast)
+            for outcome in results(engine, setup, arguments, to_ask, on_error=on_error):
                 keep(outcome)
             if writer.stop is not None:
                 raise writer.stop
@@ -190,6 +195,17 @@ def execute(
         trained_on_it=dataset.sha256 in named.trained_on(),
         notes=writer.notes,
     )
+
+
+def _keep_lost(
+    dataset: Dataset, keep: Callable[[InstanceOutcome], object], todo: Todo, error: Exception, *, fails_fast: bool
+) -> None:
+    """Keep failures as the answers to an instance that took its worker with it; raise any other error."""
+    if not isinstance(error, WorkerError):
+        raise error
+    if fails_fast:
+        raise FailedAnswerError(f"{todo.instance_id}: {error}") from error
+    keep(lost_outcome(todo, dataset, error))
 
 
 class _RunWriter:

@@ -1,6 +1,7 @@
 """``evidencebench data solve``."""
 
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -12,6 +13,8 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.tables import printable
 from evidencebench.wording import counted
+
+_MAX_SHOWN = 20
 
 
 @click.command(name="solve")
@@ -27,8 +30,10 @@ def command(
 ) -> None:
     """Derive all four optima of a data set, exactly, into a copy.
 
-    After an interruption, the same command goes on where it stopped. Exit code 1:
-    an optimum could not be proven.
+    After an interruption, the same command goes on where it stopped. An instance
+    that fails ends nothing: the others are solved, and the next call tries it
+    again. Exit code 1: an optimum could not be proven, or an instance failed, and
+    no copy was written.
 
     \b
     Example: evidencebench data solve labels.json -o solved.json --jobs 2
@@ -39,6 +44,15 @@ def command(
         report = solve_file(open_dataset(data), output, jobs=jobs, on_progress=on_progress)
     if as_json:
         print_json({"output": str(output), **asdict(report)})
+    elif report.failed:
+        n_failed, n_all = counted(len(report.failed), "instance"), f"{report.n_instances:,}"
+        click.echo(
+            f"error: {output}: not written: {n_failed} of {n_all} failed; the same command tries again", err=True
+        )
+        for instance_id, why in islice(report.failed.items(), _MAX_SHOWN):
+            click.echo(f"  failed: {printable(instance_id)}: {printable(why)}", err=True)
+        if len(report.failed) > _MAX_SHOWN:
+            click.echo(f"  ... and {len(report.failed) - _MAX_SHOWN} more; --json lists them all", err=True)
     else:
         resumed = f", {report.n_resumed} of them by an earlier call" if report.n_resumed else ""
         click.echo(
@@ -46,4 +60,4 @@ def command(
         )
         for instance_id, tasks in report.unproven.items():
             click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")
-    ctx.exit(1 if report.unproven else 0)
+    ctx.exit(1 if report.unproven or report.failed else 0)

@@ -29,7 +29,8 @@ def command(
     """Report every violation of the format, with its place.
 
     Given several files, a paper that stands in two of them is a violation. Exit
-    code 0: valid; 1: violations; 2: a file cannot be read.
+    code 0: valid; 1: violations, or an instance could not be checked, since the
+    process that checked it died twice; 2: a file cannot be read.
 
     \b
     Examples:
@@ -56,19 +57,23 @@ def _report_fields(report: FileReport) -> dict[str, Any]:
         "n_violations": len(report.violations),
         "n_warnings": len(report.warnings),
         "warnings_by_rule": count_by_rule(report.warnings),
+        "unchecked": report.unchecked,
         "violations": [asdict(violation) for violation in report.violations],
         "warnings": [asdict(violation) for violation in report.warnings],
     }
 
 
 def _print_report(report: FileReport, *, optima: bool) -> None:
-    verdict = "valid" if report.is_valid else counted(len(report.violations), "violation")
+    verdict = counted(len(report.violations), "violation") if report.violations else "no violation"
+    verdict = "valid" if report.is_valid else verdict
     solved = ", optima solved again" if optima else ""
     click.echo(f"{printable(report.path)}: {counted(report.n_instances, 'instance')}{solved}: {verdict}")
     for violation in report.violations[:_MAX_SHOWN]:
         click.echo(f"  {printable(str(violation))}")
     if len(report.violations) > _MAX_SHOWN:
         click.echo(f"  ... and {len(report.violations) - _MAX_SHOWN} more; --json lists them all")
+    for instance_id, why in report.unchecked.items():
+        click.echo(f"  not checked: {printable(instance_id)}: {printable(why)}")
     for rule, n in sorted(count_by_rule(report.warnings).items()):
         first = next(warning for warning in report.warnings if warning.rule == rule)
         click.echo(f"  warning, {counted(n, 'time')} (allowed in this dialect), first: {printable(str(first))}")

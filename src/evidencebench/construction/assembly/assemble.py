@@ -35,9 +35,9 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.data.statistics import describe
-from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
+from evidencebench.engine.results import map_in_order
 from evidencebench.errors import DataError
 from evidencebench.storage.reading import file_sha256
 from evidencebench.storage.whole_file import write_whole

@@ -9,8 +9,8 @@ import msgspec
 from evidencebench.construction.assembly.same_text import Hashes, sentence_hashes
 from evidencebench.construction.draft_file import DraftFile
 from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.protocol import Engine
+from evidencebench.engine.results import map_in_order
 from evidencebench.query import Kind
 from evidencebench.storage.whole_file import write_whole
 

@@ -2,8 +2,8 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -12,10 +12,10 @@ from evidencebench.data.catalog import data_path
 from evidencebench.data.formats.robbr_record import RENAMED
 from evidencebench.data.formats.table import DataFile, DataSource, file_of, open_source
 from evidencebench.data.validation.rules import Violation, check_optima, check_record
-from evidencebench.engine.ordering import map_in_order
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.errors import FormatError
+from evidencebench.engine.results import outcomes_in_order
+from evidencebench.errors import FormatError, WorkerError
 from evidencebench.storage.reading import PathText
 from evidencebench.wording import counted, one_line
 
@@ -30,15 +30,17 @@ class FileReport:
     n_instances: int
     violations: tuple[Violation, ...]
     warnings: tuple[Violation, ...]  # what is unusual but allowed in the file's dialect
+    unchecked: Mapping[str, str] = field(default_factory=dict)  # instance id -> why it could not be checked
 
     def __repr__(self) -> str:
         violations, warnings = counted(len(self.violations), "violation"), counted(len(self.warnings), "warning")
-        return one_line(self, repr(self.path), counted(self.n_instances, "instance"), violations, warnings)
+        unchecked = [f"{len(self.unchecked)} not checked"] if self.unchecked else []
+        return one_line(self, repr(self.path), counted(self.n_instances, "instance"), violations, warnings, *unchecked)
 
     @property
     def is_valid(self) -> bool:
-        """Whether no rule is broken."""
-        return not self.violations
+        """Whether every instance was checked, and no rule is broken."""
+        return not self.violations and not self.unchecked
 
 
 def validate_file(path: PathText, *, optima: bool = False, jobs: int = 1, engine: Engine | None = None) -> FileReport:
@@ -87,11 +89,16 @@ def validate_files(
     for path in map(data_path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         source = open_source(path)
         once, again = "an id that stands once", "the id more than once"
+        unchecked: dict[str, str] = {}
         found = [_violation(instance_id, "unique", once, again) for instance_id in source.repeated_ids]
         runs_on = engine or engine_of(min(jobs, 1 + len(source.ids) // _MIN_INSTANCES_A_JOB))
         opened = source if runs_on.shares_memory else file_of(source.snapshot)
-        results = map_in_order(runs_on, _checker, (opened, optima), source.ids)
-        for n_done, (instance_id, (violations, paper_id)) in enumerate(zip(source.ids, results, strict=True), 1):
+        for n_done, outcome in enumerate(outcomes_in_order(runs_on, _checker, (opened, optima), source.ids), 1):
+            instance_id = outcome.item
+            if isinstance(outcome.error, WorkerError):
+                unchecked[instance_id] = str(outcome.error)
+                continue
+            violations, paper_id = outcome.value
             found += violations
             if paper_id is not None and file_of_paper.setdefault(paper_id, path) != path:
                 got = f"'{paper_id}', which is also in {file_of_paper[paper_id]}"
@@ -105,6 +112,7 @@ def validate_files(
                 n_instances=len(source.ids),
                 violations=tuple(violation for violation in found if violation.is_error),
                 warnings=tuple(violation for violation in found if not violation.is_error),
+                unchecked=unchecked,
             )
         )
     return reports

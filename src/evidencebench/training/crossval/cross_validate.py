@@ -9,7 +9,8 @@ import msgspec
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.errors import RunFormatError, RunMismatchError
+from evidencebench.engine.results import results
+from evidencebench.errors import RunFormatError, RunMismatchError, WorkerError
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
@@ -17,7 +18,7 @@ from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_of
 from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
-from evidencebench.training.crossval.plan import CrossValidation, Plan, make_plan, splits_of
+from evidencebench.training.crossval.plan import CrossValidation, Plan, Split, make_plan, splits_of
 from evidencebench.training.crossval.splits import AnsweredSplit, gather_splits, split_worker
 
 _BEGINS = b'{"evidencebench_crossval":'
@@ -46,7 +47,8 @@ def cross_validate(
     splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``client`` and
     ``waiting`` are for systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
     It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that of another cross-validation,
-    `StopError` if no more requests may be sent, and before any work what `make_plan` raises.
+    `StopError` if no more requests may be sent, `WorkerError` once all other splits are done where one took its worker
+    with it twice, and before any work what `make_plan` raises.
     """
     dataset = dataset_from(dataset)
     plan, tasks = make_plan(what, dataset), what.asked
@@ -71,8 +73,20 @@ def cross_validate(
                 keep(one)
             computed = [split for split in todo if split not in waits]
             engine = engine or engine_of(min(jobs, len(computed)))
-            for one in engine.results(split_worker, (dataset.file, plan), computed):
+            lost: list[WorkerError] = []
+
+            def note_lost(_: Split, error: Exception) -> None:
+                if not isinstance(error, WorkerError) or journal is None:
+                    raise error
+                lost.append(error)  # raised when the other splits are kept
+
+            for one in results(engine, split_worker, (dataset.file, plan), computed, on_error=note_lost):
                 keep(one)
+            if lost:
+                raise WorkerError(
+                    f"{path}: {len(lost)} of {len(computed)} splits failed, the first: {lost[0]}; the others are "
+                    "kept, and the next call tries these again"
+                )
     return figures_of(plan, dataset, tasks, [finished[split] for split in splits], what.resampling)
 
 
