@@ -16,10 +16,10 @@ from evidencebench.storage.snapshot import Snapshot, blocks
 # Above this size a broken file is not parsed again just to word its error.
 _MAX_DIAGNOSED_BYTES = 64 << 20
 
-# Bytes of a large file that are read at a time, few enough for a processor's cache; and the parts that are held at once
-# where a value is longer.
-_PART_BYTES = 256 << 10
-_MOST_PARTS = 256
+# Bytes of a large file that are read at a time: few enough for a processor's cache, and so many that a value cut at the
+# end, which is read again, is a small part of them. A longer value may take as many parts.
+_PART_BYTES = 2 << 20
+_MOST_PARTS = 32
 
 # The text before a member's value, and after the last one.
 _MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
@@ -83,11 +83,12 @@ class _Window:
 
     def move(self, position: int) -> bool:
         """Begin at a position of the view and read on; False at the file's end, or if the part would be too large."""
-        n_kept, end = len(self.view) - position, self.base + len(self.view)
+        n_kept = len(self.view) - position
         if self.is_last or n_kept > _MOST_PARTS * self._part_bytes:
             return False
-        more = self._snapshot.read(end, min(end + max(self._part_bytes, n_kept), self._snapshot.size))
-        self.base, self.view = self.base + position, self.view[position:] + more
+        self.base += position
+        stop = min(self.base + max(self._part_bytes, 2 * n_kept), self._snapshot.size)
+        self.view = self._snapshot.read(self.base, stop)
         return True
 
 
