@@ -14,6 +14,7 @@ import pipeline
 import reporting
 import selecting
 import splitting
+import validating
 import viewing
 from timing import main_of
 
@@ -22,6 +23,7 @@ if __name__ == "__main__":
         "run_all.py",
         __doc__,
         loading.figures,
+        validating.figures,
         oracle.figures,
         over_length.figures,
         pipeline.figures,

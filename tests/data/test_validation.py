@@ -581,6 +581,9 @@ def test_a_mutated_gzip_file_gives_a_report_or_is_unreadable(survives: Callable[
         ('"more": {"a": 1, "b": [{"a": 2, "a": 3}]}, ', "a"),
         ('"more": "no key \\":", ', None),
         ('"more\\\\": "ends in a backslash", ', None),
+        ('"more\\\\": 1, "more\\\\": 2, ', "more\\"),
+        ('"more": ":-) and again", "a" : [":", {"b": 1}], "a" : 2, ', "a"),
+        ('"more": ["\\u003a", "\\":", ":"], ', None),
     ],
 )
 def test_a_key_that_stands_twice_inside_an_instance_is_a_violation(

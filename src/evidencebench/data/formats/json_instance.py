@@ -172,7 +172,7 @@ def has_key_id(fields: bytes) -> bool:
 
 def spells_with_spaces(kinds: Iterable[Any]) -> bool:
     """Say whether sentence types are spelled as EvidenceBench-100k spells them."""
-    return any(isinstance(kind, str) and " " in kind for kind in kinds)
+    return any(" " in kind for kind in {kind for kind in kinds if isinstance(kind, str)})
 
 
 def published_fields(instance: Instance) -> dict[str, Any]:

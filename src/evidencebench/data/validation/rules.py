@@ -1,8 +1,9 @@
 """The rules of the published format, each a function that checks plain JSON values and records violations."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, get_args
 
 import msgspec
@@ -18,7 +19,8 @@ from evidencebench.wording import counted
 
 _MAX_SHOWN_CHARACTERS = 80
 # Both dialects' spellings, each once.
-_KINDS = tuple(dict.fromkeys([*Kind, *(kind.replace("_", " ") for kind in Kind)]))
+_KINDS = tuple(dict.fromkeys([*map(str, Kind), *(kind.replace("_", " ") for kind in Kind)]))
+_KNOWN_KINDS = frozenset(_KINDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +143,8 @@ def _check_robbr_types(checked: _Checked) -> None:
             "$.PICO", "type", "an object with Methods, Participants, Intervention, Outcome, Notes", _show(pico)
         )
     checked.field("aspects", dict, "an object: aspect id -> text")
-    for index, sentence in enumerate(checked.field("paper_as_candidate_pool", list, "a list of sentences") or ()):
-        checked.expect(f"$.paper_as_candidate_pool[{index}]", sentence, str, "a string")
+    sentences = checked.field("paper_as_candidate_pool", list, "a list of sentences")
+    _check_strings(checked, "$.paper_as_candidate_pool", sentences or [])
 
 
 def _in_robbr_keys(found: list[Violation]) -> list[Violation]:
@@ -162,8 +164,13 @@ def _check_texts(checked: _Checked) -> None:
     if checked.sentences is not None:
         if not checked.sentences:
             checked.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
-        for index, sentence in enumerate(checked.sentences):
-            checked.expect(f"$.paper_as_candidate_pool[{index}]", sentence, str, "a string")
+        _check_strings(checked, "$.paper_as_candidate_pool", checked.sentences)
+
+
+def _check_strings(checked: _Checked, path: str, values: list[Any], expected: str = "a string") -> None:
+    if not _are_all(str, values):
+        for index, value in enumerate(values):
+            checked.expect(f"{path}[{index}]", value, str, expected)
 
 
 def _check_extras(checked: _Checked) -> None:
@@ -189,8 +196,10 @@ def _check_kinds(checked: _Checked) -> None:
         checked.note(
             path, "length", f"one type for each of {counted(len(checked.sentences), 'sentence')}", str(len(kinds))
         )
+    if _are_all(str, kinds) and _KNOWN_KINDS.issuperset(kinds):
+        return
     for index, kind in enumerate(kinds):
-        if not (isinstance(kind, str) and kind in _KINDS):
+        if not (isinstance(kind, str) and kind in _KNOWN_KINDS):
             checked.note(f"{path}[{index}]", "kind", f"one of {', '.join(_KINDS)}", _show(kind))
 
 
@@ -247,6 +256,9 @@ def _check_sources(checked: _Checked) -> None:
 
 def _indices(checked: _Checked, path: str, values: list[Any]) -> list[int]:
     """Return the usable indices of a list, each bad or repeated one recorded."""
+    n_sentences = len(checked.sentences or ())
+    if _are_all(int, values) and min(values) >= 0 and max(values) < n_sentences and len(set(values)) == len(values):
+        return values
     kept: dict[int, None] = {}
     for position, index in enumerate(values):
         if not checked.in_range(f"{path}[{position}]", index):
@@ -264,6 +276,8 @@ def _check_inverse(checked: _Checked) -> None:
     inverse = checked.field("sentence_index2aspects", dict, "an object: sentence index -> aspect ids")
     if inverse is None:
         return
+    if _is_inverse(inverse, checked.sources, len(checked.sentences or ())):
+        return
     expected: dict[str, set[str]] = {str(index): set() for index in range(len(checked.sentences or ()))}
     for aspect, indices in checked.sources.items():
         for index in indices:
@@ -276,6 +290,26 @@ def _check_inverse(checked: _Checked) -> None:
             checked.note(here, "range", f"a sentence index in 0..{len(checked.sentences) - 1}", _show(key))
         if checked.expect(here, aspects, list, "a list of aspect ids"):
             _check_aspects_of_sentence(checked, here, aspects, expected.get(key, set()))
+
+
+def _is_inverse(inverse: Mapping[str, Any], sources: Mapping[str, list[int]], n_sentences: int) -> bool:
+    """Say whether an inverse is right and its sentences are in order; False may also mean another order."""
+    if list(inverse) != _numerals(n_sentences) or not _are_all(list, inverse.values()):
+        return False
+    # As many aspects as there should be, and each that should be there is: so no other is, and none stands twice.
+    if sum(map(len, inverse.values())) != sum(map(len, sources.values())):
+        return False
+    numerals = _numerals(n_sentences)
+    return all(
+        index < n_sentences and aspect in inverse[numerals[index]]
+        for aspect, indices in sources.items()
+        for index in indices
+    )
+
+
+@lru_cache(maxsize=1024)
+def _numerals(stop: int) -> list[str]:
+    return [str(index) for index in range(stop)]
 
 
 def _check_aspects_of_sentence(checked: _Checked, path: str, aspects: list[Any], expected: set[str]) -> None:
@@ -341,13 +375,12 @@ def _check_covered(
     covered = value.get("covered_aspects", _MISSING)
     if not checked.expect(path, covered, list, "a list of aspect ids"):
         return
-    for position, aspect in enumerate(covered):
-        checked.expect(f"{path}[{position}]", aspect, str, "an aspect id")
+    _check_strings(checked, path, covered, "an aspect id")
     stored = _strings_in(covered)
     if len(set(stored)) != len(stored):
         checked.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_dialects=True)
     chosen = set(indices)
-    actual = {aspect for aspect in aspects if chosen & set(checked.sources.get(aspect, ()))}
+    actual = {aspect for aspect in aspects if not chosen.isdisjoint(checked.sources.get(aspect, ()))}
     for aspect in sorted(actual - set(stored)):
         checked.note(path, "covered", f"{_show(aspect)}, which the selection covers", "a list without it")
     for aspect in sorted(set(stored) - actual):
@@ -359,6 +392,11 @@ _MISSING = object()
 
 def _strings_in(values: Any) -> list[str]:
     return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+
+def _are_all(kind: type, values: Iterable[Any]) -> bool:
+    """Say whether values are all of this very type, and there is one."""
+    return set(map(type, values)) == {kind}
 
 
 def _has_type(kind: type, value: Any) -> bool:
