@@ -26,7 +26,8 @@ from evidencebench.systems.changed_queries import with_stranger
 from evidencebench.systems.selectors.articles import article_slices
 from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder import SHIPPED, Finder
-from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_columns, finder_table, load_finder
+from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_table, load_finder
+from evidencebench.systems.selectors.paper_columns import columns_of
 from evidencebench.training.finder import FinderTraining, calibrated, fit_finder
 from evidencebench.training.finder_examples import FinderExample
 from examples import examples
@@ -304,7 +305,7 @@ def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path)
 
 def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_too(own_finder: Path) -> None:
     model = load_finder(own_finder, card_digest(own_finder))
-    paper = finder_columns(SAMPLE[0].query)
+    paper = columns_of(SAMPLE[0].query)
     table = finder_table(paper).astype(float)
     for member in model.card.members:
         assert len(member.weights) == (len(FINDER_FEATURES) if member.wish == "study" else 0)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from evidencebench.query import Kind, Query
 from evidencebench.systems.selectors.features import feature_table
-from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_columns, finder_table
+from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_table
 from evidencebench.systems.selectors.hypothesis_parts import abbreviations, parts_of, topic_roots
-from evidencebench.systems.selectors.paper_columns import PaperColumns
+from evidencebench.systems.selectors.paper_columns import PaperColumns, columns_of
 from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
 from examples import SHORTER
 from strategies import WORDS, queries
@@ -99,7 +99,7 @@ def test_words_of_effects_are_no_topic() -> None:
 
 @given(queries())
 def test_every_number_is_finite_and_what_is_kept_for_a_paper_changes_none(query: Query) -> None:
-    paper = finder_columns(query)
+    paper = columns_of(query)
     table = finder_table(paper)
     assert table.shape == (len(query.sentences), len(FINDER_FEATURES))
     assert np.isfinite(table).all()
@@ -108,9 +108,9 @@ def test_every_number_is_finite_and_what_is_kept_for_a_paper_changes_none(query:
 
 @given(query=queries(min_sentences=1), hypothesis=st.lists(st.sampled_from(WORDS), min_size=1).map(" ".join))
 def test_another_hypothesis_is_heard_after_the_first(query: Query, hypothesis: str) -> None:
-    finder_table(finder_columns(query))
+    finder_table(columns_of(query))
     other = Query(instance_id="o", paper_id="o", hypothesis=hypothesis, sentences=query.sentences, kinds=query.kinds)
-    assert finder_table(finder_columns(other)).tolist() == (
+    assert finder_table(columns_of(other)).tolist() == (
         feature_table(PaperColumns(other), FINDER_FEATURES).astype(np.float32).tolist()
     )
 

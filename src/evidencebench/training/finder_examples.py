@@ -8,9 +8,9 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.systems.changed_queries import draw_strangers, with_stranger
-from evidencebench.systems.selectors.finder_model import Table, finder_columns, finder_table
+from evidencebench.systems.selectors.finder_model import Table, finder_table
 from evidencebench.systems.selectors.hypothesis_parts import parts_of
-from evidencebench.systems.selectors.paper_columns import Floats
+from evidencebench.systems.selectors.paper_columns import Floats, columns_of
 from evidencebench.training.selector_examples import SCOPES
 
 _VERBS = ("increases", "affects", "reduces")
@@ -79,4 +79,4 @@ def _example(instance: Instance, query: Query, *, offset: int) -> FinderExample:
             for aspect in aspects:
                 places = np.array(sorted(set(instance.labels.sources.get(aspect, ()))), dtype=np.intp)
                 shares[scope][places + offset] += 1 / len(aspects)
-    return FinderExample(table=finder_table(finder_columns(query)), shares=shares)
+    return FinderExample(table=finder_table(columns_of(query)), shares=shares)

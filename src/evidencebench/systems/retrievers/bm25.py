@@ -4,9 +4,12 @@ import math
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
+
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief, Ranking, rank_by_score
+from evidencebench.systems.retrievers.sentence_words import words_of
 from evidencebench.systems.retrievers.tokens import tokens
 
 
@@ -53,19 +56,24 @@ class BM25:
         Here f counts t in the sentence, and lengths are in terms. With N sentences, n(t) of which hold t,
         idf(t) = ln(1 + (N - n(t) + 0.5) / (n(t) + 0.5)).
         """
-        sentences = [tokens(sentence, stopwords=self.stopwords) for sentence in query.sentences]
+        paper, n = words_of(query.sentences), len(query.sentences)
+        numbers, sentences = paper.kept(stopwords=self.stopwords)
         terms = Counter(tokens(query.hypothesis, stopwords=self.stopwords))
-        counts = [Counter(token for token in sentence if token in terms) for sentence in sentences]
-        n_holding = Counter(term for count in counts for term in count)
-        mean_length = sum(map(len, sentences)) / max(1, len(sentences)) or 1.0
+        is_asked = paper.where(terms)[numbers]
+        counts: dict[int, Counter[str]] = {}
+        for sentence, number in zip(sentences[is_asked].tolist(), numbers[is_asked].tolist(), strict=True):
+            counts.setdefault(sentence, Counter())[paper.words[number]] += 1
+        n_holding = Counter(term for count in counts.values() for term in count)
+        lengths = np.bincount(sentences, minlength=n).tolist()
+        mean_length = len(sentences) / max(1, n) or 1.0
         weights = {
-            term: n_asked * math.log(1 + (len(sentences) - n_holding[term] + 0.5) / (n_holding[term] + 0.5))
+            term: n_asked * math.log(1 + (n - n_holding[term] + 0.5) / (n_holding[term] + 0.5))
             for term, n_asked in terms.items()
         }
-        scores = []
-        for sentence, count in zip(sentences, counts, strict=True):
-            damping = self.k1 * (1 - self.b + self.b * len(sentence) / mean_length)
-            scores.append(sum(weights[term] * n / (n + damping) for term, n in count.items()))
+        scores = [0.0] * n
+        for sentence, count in counts.items():
+            damping = self.k1 * (1 - self.b + self.b * lengths[sentence] / mean_length)
+            scores[sentence] = sum(weights[term] * n_found / (n_found + damping) for term, n_found in count.items())
         return scores
 
 

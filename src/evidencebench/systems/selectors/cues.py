@@ -12,7 +12,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.selectors.features import FEATURES, feature_table
-from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
 from evidencebench.systems.selectors.reordering import discounted_order
 
@@ -125,7 +125,7 @@ def _order(cues: Cues, query: Query, scope: AspectScope) -> tuple[int, ...]:
 
 @lru_cache(maxsize=2)
 def _table(cues: Cues, query: Query) -> tuple[PaperColumns, Floats]:
-    paper = PaperColumns(query)
+    paper = columns_of(query)
     table = np.maximum(feature_table(paper, _FEATURES), 0.0)  # some features are -1 outside the abstract
     if not cues.hypothesis:
         table[:, [feature.reads_hypothesis for feature in _FEATURES]] = 0.0

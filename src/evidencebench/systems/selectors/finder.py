@@ -12,8 +12,8 @@ from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.selectors.articles import article_slices
 from evidencebench.systems.selectors.cues import Cues
-from evidencebench.systems.selectors.finder_model import FinderModel, finder_columns, load_finder
-from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.finder_model import FinderModel, load_finder
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.selectors.selector import order_by_scores
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
@@ -118,8 +118,8 @@ def _read(query: Query) -> tuple[slice, PaperColumns]:
     """Return the sentences of the article that the hypothesis is about, and their columns."""
     articles = article_slices(query.kinds)
     if len(articles) == 1:
-        return articles[0], finder_columns(query)
+        return articles[0], columns_of(query)
     topic = PaperColumns(query).relevance.topic
     article = max(articles, key=lambda one: float(topic[one].mean()))
     part = replace(query, sentences=query.sentences[article], kinds=query.kinds[article])
-    return article, finder_columns(part)
+    return article, columns_of(part)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evidencebench.errors import ModelError
 from evidencebench.models.model_card import CARD, ModelCard, read_model_card, read_named_part
-from evidencebench.query import AspectScope, Kind, Query, Wish
+from evidencebench.query import AspectScope, Wish
 from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
 from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
@@ -104,23 +104,10 @@ class FinderModel:
         return regression.predict(finder_table(paper)[:, self._columns])
 
 
-def finder_columns(query: Query) -> PaperColumns:
-    """Return the columns of a query; what reads no hypothesis is computed once for the hypotheses of a paper."""
-    return _without_hypothesis(query.sentences, query.kinds)[0].asked(query)
-
-
 def finder_table(paper: PaperColumns) -> Table:
     """Return the table of `FINDER_FEATURES`, in single precision, so that machines that differ in a last bit agree."""
-    blind = _without_hypothesis(paper.query.sentences, paper.query.kinds)[1]
+    blind = paper.of_paper(_BLIND, lambda: feature_table(paper, _BLIND))
     return np.column_stack([blind, feature_table(paper, _LISTENING)])[:, _ORDER].astype(np.float32)
-
-
-@lru_cache(maxsize=2)
-def _without_hypothesis(sentences: tuple[str, ...], kinds: tuple[Kind, ...]) -> tuple[PaperColumns, Floats]:
-    paper = PaperColumns(Query(instance_id="", paper_id="", hypothesis="", sentences=sentences, kinds=kinds))
-    table = feature_table(paper, _BLIND)
-    _ = paper.words  # computed here, so that it is kept
-    return paper, table
 
 
 @lru_cache(maxsize=8)

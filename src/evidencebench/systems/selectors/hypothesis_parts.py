@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from evidencebench.systems.retrievers.sentence_words import words_of
 from evidencebench.systems.retrievers.tokens import STOPWORDS, tokens
 
 # The verb between a cause and its effect.
@@ -76,8 +79,25 @@ def roots(text: str) -> list[str]:
     >>> roots("post-operative pain")
     ['post', 'operat', 'pain', 'postop']
     """
-    joined = [re.sub(r"\W", "", found.lower()) for found in _HYPHENATED.findall(text)]
-    return [root(word) for word in (*tokens(text), *joined)]
+    return [root(word) for word in (*tokens(text), *_hyphenated(text))]
+
+
+def roots_of(sentences: Sequence[str]) -> list[list[str]]:
+    """Return the `roots` of each of a paper's sentences."""
+    paper = words_of(tuple(sentences))
+    root_of = [root(word) for word in paper.words]
+    numbers, places = paper.kept(stopwords=True)
+    ends = np.cumsum(np.bincount(places, minlength=len(sentences))).tolist()
+    found = [root_of[number] for number in numbers.tolist()]
+    return [
+        [*found[start:end], *map(root, _hyphenated(sentence))]
+        for start, end, sentence in zip([0, *ends], ends, sentences, strict=False)
+    ]
+
+
+def _hyphenated(text: str) -> list[str]:
+    """Return the hyphenated words of a text as one word each."""
+    return [re.sub(r"\W", "", found.lower()) for found in _HYPHENATED.findall(text)]
 
 
 def topic_roots(text: str) -> tuple[str, ...]:
@@ -96,7 +116,7 @@ def abbreviations(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """
     found: dict[str, tuple[str, ...]] = {}
     for sentence in sentences:
-        for match in _ABBREVIATION.finditer(sentence):
+        for match in _ABBREVIATION.finditer(sentence) if "(" in sentence else ():
             short = match[1].lower().replace("-", "")
             if short in found or not any(letter.isupper() for letter in match[1]):
                 continue

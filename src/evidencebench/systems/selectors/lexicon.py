@@ -14,7 +14,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-from evidencebench.systems.retrievers.tokens import tokens
+from evidencebench.systems.retrievers.sentence_words import SentenceWords, words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,19 +74,33 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
     >>> [name for name, count in zip(names, counts[0]) if count]
     ['interval', 'ratio', 'percent', 'decimal', 'number']
     """
-    counts = np.zeros((len(sentences), len(CUES)))
-    for row, sentence in zip(counts, sentences, strict=True):
-        lower = sentence.lower()
-        for word in tokens(lower, stopwords=False):
-            for number in _cues_of(word[: _LONGEST_ENTRY + 1]):  # no entry is longer, so the rest matches nothing
-                row[number] += 1
-        for phrase, number in _PHRASES:
-            if phrase in lower:
-                row[number] += lower.count(phrase)
+    counts = _count_words(words_of(tuple(sentences)))
+    lower = [sentence.lower() for sentence in sentences]
+    everything = "\n".join(lower)
+    for phrase, number in _PHRASES:
+        if phrase in everything:
+            for row, text in enumerate(lower):
+                if phrase in text:
+                    counts[row, number] += text.count(phrase)
+    for row, sentence in enumerate(sentences):
         if _DIGIT.search(sentence):
             for pattern, number in _PATTERNS:
-                row[number] += sum(1 for _ in pattern.finditer(sentence))
+                if found := pattern.findall(sentence):
+                    counts[row, number] += len(found)
     return counts
+
+
+def _count_words(paper: SentenceWords) -> NDArray[np.float64]:
+    """Return how often the words of each cue stand in each sentence."""
+    # No entry is longer, so the rest of a long word matches nothing.
+    cues = [_cues_of(word[: _LONGEST_ENTRY + 1]) for word in paper.words]
+    n_cues = np.array([len(one) for one in cues], np.intp)
+    listed = n_cues[paper.numbers] > 0
+    numbers = paper.numbers[listed]
+    rows = np.repeat(paper.sentences[listed], n_cues[numbers])
+    columns = np.array([number for word in numbers.tolist() for number in cues[word]], np.intp)
+    counts = np.bincount(rows * len(CUES) + columns, minlength=paper.n * len(CUES))
+    return counts.reshape(paper.n, len(CUES)).astype(np.float64)
 
 
 def asks(sentence: str) -> bool:

@@ -1,14 +1,15 @@
 """The columns from which features are made: one entry a sentence, each column computed once for a query."""
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import NamedTuple, Protocol, Self
+from collections.abc import Callable, Hashable
+from functools import cached_property, lru_cache
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.query import Kind, Query
 from evidencebench.systems.retrievers.bm25 import BM25
+from evidencebench.systems.retrievers.sentence_words import words_of
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.retrievers.tokens import tokens
 from evidencebench.systems.selectors.lexicon import CUES, asks, count_cues
@@ -18,6 +19,7 @@ from evidencebench.systems.selectors.similarity import WordSimilarity
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+_Column = TypeVar("_Column")
 
 EVIDENCE_CUES = (
     "p_value",
@@ -44,9 +46,6 @@ _DECIMALS = 9
 
 _DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
 
-# What `PaperColumns.asked` does not keep.
-_OF_ONE_QUERY = frozenset({"query", "relevance", "hypothesis_cosine", "bm25", "terms_held", "hypothesis_vector"})
-
 
 class Cosines(NamedTuple):
     """Sums and maxima of the TF-IDF cosines of each sentence with the paper's other sentences, one entry a sentence."""
@@ -61,7 +60,7 @@ class Cosines(NamedTuple):
     discussion_highest: Floats  # of discussion and conclusion, outside the abstract
 
 
-class TextEmbedder(Protocol):
+class TextEmbedder(Hashable, Protocol):
     """Turns a query's texts into vectors of length 1."""
 
     def embed_sentences(self, query: Query) -> NDArray[np.float32]:
@@ -73,47 +72,66 @@ class TextEmbedder(Protocol):
         ...
 
 
+class _OfPaper(Generic[_Column]):
+    """A column that is the same for every hypothesis of a paper, and is computed once for all of them."""
+
+    def __init__(self, compute: Callable[[Any], _Column]) -> None:
+        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
+
+    @overload
+    def __get__(self, columns: None, kind: object) -> Self: ...
+    @overload
+    def __get__(self, columns: "PaperColumns", kind: object) -> _Column: ...
+    def __get__(self, columns: "PaperColumns | None", kind: object) -> Self | _Column:
+        return self if columns is None else columns.of_paper(self._name, lambda: self._compute(columns))
+
+
 class PaperColumns:
     """Columns of one entry for each of the n sentences of a query; each is computed when it is first read.
 
     Without an embedder there are no vectors, and the features of the group ``embedding`` raise a `ValueError`.
+    `columns_of` returns columns that share what does not depend on the hypothesis.
     """
 
-    def __init__(self, query: Query, embedder: TextEmbedder | None = None) -> None:
+    def __init__(
+        self, query: Query, embedder: TextEmbedder | None = None, *, kept: dict[Hashable, Any] | None = None
+    ) -> None:
         self.query = query
         self._embedder = embedder
+        self._kept = {} if kept is None else kept
         self.n = len(query.sentences)
         self.index = np.arange(self.n, dtype=float)
 
-    def asked(self, query: Query) -> Self:
-        """Return the columns for another hypothesis of the same paper; what was computed of the paper is kept."""
-        other = type(self)(query, self._embedder)
-        vars(other).update({name: kept for name, kept in vars(self).items() if name not in _OF_ONE_QUERY})
-        return other
+    def of_paper(self, name: Hashable, compute: Callable[[], _Column]) -> _Column:
+        """Return what was computed under a name for the paper, whatever the hypothesis; compute it the first time."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        found: _Column = self._kept[name]
+        return found
 
-    @cached_property
+    @_OfPaper
     def is_heading(self) -> Flags:
-        """True for a heading."""
+        """Return True for a heading."""
         return np.array([kind is Kind.HEADING for kind in self.query.kinds], dtype=bool)
 
-    @cached_property
+    @_OfPaper
     def is_abstract(self) -> Flags:
-        """True for a sentence of the abstract."""
+        """Return True for a sentence of the abstract."""
         return np.array([kind is Kind.ABSTRACT for kind in self.query.kinds], dtype=bool)
 
-    @cached_property
+    @_OfPaper
     def abstract_place(self) -> Floats:
-        """How many sentences of the abstract stand before the sentence."""
+        """Return how many sentences of the abstract stand before the sentence."""
         return (np.cumsum(self.is_abstract) - self.is_abstract).astype(float)
 
-    @cached_property
+    @_OfPaper
     def sections(self) -> NDArray[np.int64]:
-        """The number of the `Role` of the sentence's section, or of its part of the abstract."""
+        """Return the number of the `Role` of the sentence's section, or of its part of the abstract."""
         return np.array([int(section) for section in roles_of(self.query)], dtype=np.int64)
 
-    @cached_property
+    @_OfPaper
     def section_position(self) -> Floats:
-        """The place among the sentences of the same role, from 0 to 1; the abstract is counted apart."""
+        """Return the place among the sentences of the same role, from 0 to 1; the abstract is counted apart."""
         keys = self.sections * 2 + self.is_abstract
         positions = np.zeros(self.n)
         for key in np.unique(keys):
@@ -121,46 +139,56 @@ class PaperColumns:
             positions[members] = np.arange(len(members)) / max(1, len(members) - 1)
         return positions
 
-    @cached_property
+    @_OfPaper
     def runs(self) -> tuple[Floats, Floats]:
-        """Two columns: the sentences since the last heading, and the sentences from the last heading to the next."""
+        """Return two columns: the sentences since the last heading, and from the last heading to the next."""
         places, lengths = np.array(runs_of(self.query.kinds), dtype=float).reshape(self.n, 2).T
         return places, lengths
 
-    @cached_property
+    @_OfPaper
     def cues(self) -> Floats:
-        """How often each cue of `CUES` occurs, one column a cue."""
+        """Return how often each cue of `CUES` occurs, one column a cue."""
         return count_cues(self.query.sentences)
 
-    @cached_property
+    @_OfPaper
     def evidence(self) -> Floats:
-        """How much of the wording reports findings: ln(1 + count) of each of `EVIDENCE_CUES`, summed."""
+        """Return how much of the wording reports findings: ln(1 + count) of each of `EVIDENCE_CUES`, summed."""
         columns = [number for number, cue in enumerate(CUES) if cue.name in EVIDENCE_CUES]
         sums: Floats = np.log1p(self.cues[:, columns]).sum(axis=1)
         return sums
 
-    @cached_property
+    @_OfPaper
     def asks(self) -> Flags:
-        """True for a sentence that asks, names an aim, or says that something is not known."""
+        """Return True for a sentence that asks, names an aim, or says that something is not known."""
         return np.array([asks(sentence) for sentence in self.query.sentences], dtype=bool)
 
-    @cached_property
+    @_OfPaper
     def n_characters(self) -> Floats:
-        """Length in characters."""
+        """Return the length in characters."""
         return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
 
     def count(self, is_counted: Callable[[str], bool]) -> Floats:
         """Return how many of the sentence's characters `is_counted` accepts, such as `str.isupper`."""
-        return np.array([sum(map(is_counted, sentence)) for sentence in self.query.sentences], dtype=float)
+        codes, ends = self._codes
+        flags = np.zeros(int(codes.max(initial=0)) + 1, bool)
+        flags[[ord(letter) for letter in set().union(*self.query.sentences) if is_counted(letter)]] = True
+        sums = np.concatenate([[0], np.cumsum(flags[codes])])
+        return np.diff(sums[ends]).astype(float)
 
-    @cached_property
+    @_OfPaper
+    def _codes(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return the code points of all characters, and where each sentence ends, after a 0."""
+        codes = np.frombuffer("".join(self.query.sentences).encode("utf-32-le", "surrogatepass"), np.uint32)
+        return codes, np.concatenate([[0], np.cumsum(self.n_characters)]).astype(np.int64)
+
+    @_OfPaper
     def similarity(self) -> WordSimilarity:
-        """The TF-IDF cosines between sentences; a sentence's cosine with itself is taken as 0."""
+        """Return the TF-IDF cosines between sentences; a sentence's cosine with itself is taken as 0."""
         return WordSimilarity(self.query.sentences)
 
-    @cached_property
+    @_OfPaper
     def cosines(self) -> Cosines:
-        """The columns made from these cosines, block by block, since not all cosines need fit into memory."""
+        """Return the columns made from these cosines, block by block, since not all cosines need fit into memory."""
         abstract = np.flatnonzero(self.is_abstract)
         results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
         discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)
@@ -192,21 +220,23 @@ class PaperColumns:
         """How much each sentence speaks of each part of the hypothesis."""
         return Relevance(self.query, self.words)
 
-    @cached_property
+    @_OfPaper
     def words(self) -> PaperWords:
-        """The roots of each sentence's words, and the paper's abbreviations."""
+        """Return the roots of each sentence's words, and the paper's abbreviations."""
         return PaperWords(self.query.sentences)
 
     @cached_property
     def terms_held(self) -> Floats:
         """The share of the hypothesis's words that a sentence holds."""
         wanted = set(tokens(self.query.hypothesis))
-        held = [len(wanted.intersection(tokens(sentence))) for sentence in self.query.sentences]
-        return np.array(held, dtype=float) / max(1, len(wanted))
+        paper = words_of(self.query.sentences)
+        sentences, numbers, _ = paper.weighted.terms
+        held = np.bincount(sentences[paper.where(wanted)[numbers]], minlength=self.n)
+        return held / max(1, len(wanted))
 
-    @cached_property
+    @_OfPaper
     def vectors(self) -> Floats:
-        """One vector a sentence, of length 1."""
+        """Return one vector a sentence, of length 1."""
         if self._embedder is None:
             raise ValueError("expected an embedder")
         return self._embedder.embed_sentences(self.query).astype(float)
@@ -217,3 +247,18 @@ class PaperColumns:
         if self._embedder is None:
             raise ValueError("expected an embedder")
         return self._embedder.embed_hypothesis(self.query).astype(float)
+
+
+def columns_of(query: Query, embedder: TextEmbedder | None = None) -> PaperColumns:
+    """Return the columns of a query; what reads no hypothesis is computed once for all that ask about the paper."""
+    return PaperColumns(query, embedder, kept=_kept_of(query.sentences, query.kinds, embedder))
+
+
+@lru_cache(maxsize=2)
+def _kept_of(
+    sentences: tuple[str, ...],  # noqa: ARG001 - it decides which dictionary is returned, as the others do
+    kinds: tuple[Kind, ...],  # noqa: ARG001
+    embedder: TextEmbedder | None,  # noqa: ARG001
+) -> dict[Hashable, Any]:
+    """Return the dictionary in which the columns of a paper are kept; those of the last two papers are."""
+    return {}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.query import Kind, Query
-from evidencebench.systems.selectors.hypothesis_parts import abbreviations, parts_of, root, roots, topic_roots
+from evidencebench.systems.selectors.hypothesis_parts import abbreviations, parts_of, root, roots_of, topic_roots
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ class PaperWords:
     """The roots of a paper's words, sentence by sentence, and what its abbreviations stand for."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
-        self.roots = [roots(sentence) for sentence in sentences]
+        self.roots = roots_of(sentences)
         self.counts = [Counter(words) for words in self.roots]
         self.full_names = {
             root(short): tuple(dict.fromkeys(map(root, words))) for short, words in abbreviations(sentences).items()

@@ -15,7 +15,7 @@ from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import rank_fraction
-from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns
+from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.selectors.reordering import discounted_order
 from evidencebench.systems.selectors.selector_model import SelectorModel, load_model, require_lightgbm
 
@@ -87,7 +87,7 @@ def _order(model: SelectorModel, hypothesis_weight: float, query: Query, scope: 
 
 @lru_cache(maxsize=2)
 def _score(model: SelectorModel, query: Query) -> tuple[PaperColumns, dict[AspectScope, Floats]]:
-    paper = PaperColumns(query, MiniLM() if model.needs_embedder else None)
+    paper = columns_of(query, MiniLM() if model.needs_embedder else None)
     return paper, model.scores(paper)
 
 

@@ -1,7 +1,5 @@
 """The similarity of each pair of a paper's sentences, some rows at a time, since all may not fit into memory."""
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -9,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evidencebench.systems.retrievers.scores import Floats
-from evidencebench.systems.retrievers.tokens import tokens
+from evidencebench.systems.retrievers.sentence_words import words_of
 
 MOST_PAIRS = 2_000_000
 """The most pairs in memory at a time: 16 MB of 64-bit numbers."""
@@ -36,32 +34,20 @@ class WordSimilarity:
     def __init__(self, sentences: Sequence[str], *, most_pairs: int = MOST_PAIRS) -> None:
         self.n = len(sentences)
         self._most_pairs = most_pairs
-        counts = [Counter(tokens(sentence)) for sentence in sentences]
-        n_holding = Counter(term for count in counts for term in count)
-        idf = {term: math.log((1 + self.n) / (1 + n)) + 1 for term, n in n_holding.items()}
+        weighted = words_of(tuple(sentences)).weighted
         # A word of a single sentence adds to no cosine's numerator; it only makes that sentence's vector longer.
-        shared = {term: n for term, n in n_holding.items() if n > 1}
-        common = {
-            term: column for column, term in enumerate(term for term, n in shared.items() if n > _COMMON * self.n)
-        }
-        rare = {term: number for number, term in enumerate(term for term in shared if term not in common)}
-        self._common = np.zeros((self.n, len(common)))
-        holders: list[int] = []
-        terms: list[int] = []
-        weights: list[float] = []
-        for row, count in enumerate(counts):
-            of_row = {term: n * idf[term] for term, n in count.items()}
-            norm = math.hypot(*of_row.values())
-            for term, weight in of_row.items():
-                if term in common:
-                    self._common[row, common[term]] = weight / norm
-                elif term in rare:
-                    holders.append(row)
-                    terms.append(rare[term])
-                    weights.append(weight / norm)
+        is_shared = weighted.n_holding > 1
+        is_common = is_shared & (weighted.n_holding > _COMMON * self.n)
+        is_rare = is_shared & ~is_common
+        holders, numbers, _ = weighted.terms
+        weights = weighted.weights / weighted.norms[holders]
+        common, rare = is_common[numbers], is_rare[numbers]
+        self._common = np.zeros((self.n, int(is_common.sum())))
+        self._common[holders[common], (np.cumsum(is_common) - 1)[numbers[common]]] = weights[common]
+        holders, terms, weights = holders[rare], (np.cumsum(is_rare) - 1)[numbers[rare]], weights[rare]
         # The same entries twice: by sentence, and by term.
-        self._of_row = _Entries(np.array(holders, np.intp), np.array(terms, np.intp), np.array(weights), self.n)
-        self._of_term = _Entries(np.array(terms, np.intp), np.array(holders, np.intp), np.array(weights), len(rare))
+        self._of_row = _Entries(holders, terms, weights, self.n)
+        self._of_term = _Entries(terms, holders, weights, int(is_rare.sum()))
 
     def row(self, index: int) -> Floats:
         """Return the cosines of all sentences with the sentence of this index, shape (n,)."""

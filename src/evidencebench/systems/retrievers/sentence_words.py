@@ -1,0 +1,106 @@
+"""The words of a paper's sentences, cut once and shared by all that compare words."""
+
+import math
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.systems.retrievers.tokens import STOPWORDS, tokens
+
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """Each term of each sentence once: three arrays, sentence by sentence, a sentence's terms by their first place."""
+
+    sentences: Indices
+    numbers: Indices  # of the word, in `SentenceWords.words`
+    counts: Indices  # how often the sentence holds it
+
+
+class SentenceWords:
+    """All words of a paper's sentences as numbers.
+
+    ``words`` are the different words, in the order in which the paper first holds them; ``numbers`` are the places in
+    it of all words of the paper, one after the other; ``sentences`` says in which sentence each stands.
+
+    >>> found = SentenceWords(("Tea lowers pressure.", "The tea does."))
+    >>> found.words, found.numbers.tolist(), found.sentences.tolist()
+    (('tea', 'lowers', 'pressure', 'the', 'does'), [0, 1, 2, 3, 0, 4], [0, 0, 0, 1, 1, 1])
+    """
+
+    def __init__(self, sentences: tuple[str, ...]) -> None:
+        self.n = len(sentences)
+        place_of: dict[str, int] = {}
+        numbers: list[int] = []
+        lengths: list[int] = []
+        for sentence in sentences:
+            found = tokens(sentence, stopwords=False)
+            numbers += [place_of.setdefault(word, len(place_of)) for word in found]
+            lengths.append(len(found))
+        self.words = tuple(place_of)
+        self.numbers = np.array(numbers, np.intp)
+        self.sentences = np.repeat(np.arange(self.n), lengths)
+        self._place_of = place_of
+        self._is_stopword = np.array([word in STOPWORDS for word in self.words], bool)
+
+    def places(self, words: Iterable[str]) -> list[int]:
+        """Return the numbers of those of the words that the paper holds."""
+        return [self._place_of[word] for word in words if word in self._place_of]
+
+    def kept(self, *, stopwords: bool) -> tuple[Indices, Indices]:
+        """Return `numbers` and `sentences`; with ``stopwords``, without those of the words in `STOPWORDS`."""
+        return self._content if stopwords else (self.numbers, self.sentences)
+
+    @cached_property
+    def _content(self) -> tuple[Indices, Indices]:
+        is_kept = ~self._is_stopword[self.numbers]
+        return self.numbers[is_kept], self.sentences[is_kept]
+
+    def where(self, words: Iterable[str]) -> Flags:
+        """Return, for each of `words`, whether it is one of the given ones."""
+        found = np.zeros(len(self.words), bool)
+        found[self.places(words)] = True
+        return found
+
+    @cached_property
+    def weighted(self) -> "WeightedTerms":
+        """The terms without stop words, weighted by TF-IDF."""
+        return WeightedTerms(self, stopwords=True)
+
+
+class WeightedTerms:
+    """The terms of a paper's sentences, weighted by TF-IDF: the count times ln((1 + n) / (1 + sentences with it)) + 1.
+
+    Numbers are added in the order in which a sentence first holds its terms, so that they are the same to the last bit
+    however the terms were counted.
+    """
+
+    def __init__(self, of_paper: SentenceWords, *, stopwords: bool) -> None:
+        numbers, sentences = of_paper.kept(stopwords=stopwords)
+        n_words = max(1, len(of_paper.words))
+        keys, firsts, counts = np.unique(sentences * n_words + numbers, return_index=True, return_counts=True)
+        order = np.argsort(firsts)
+        self.terms = Terms(keys[order] // n_words, keys[order] % n_words, counts[order])
+        self.n_holding = np.bincount(self.terms.numbers, minlength=len(of_paper.words))
+        idf_of: Floats = np.zeros(of_paper.n + 1)
+        for n in np.unique(self.n_holding).tolist():
+            idf_of[n] = math.log((1 + of_paper.n) / (1 + n)) + 1
+        self.idf = idf_of[self.n_holding]
+        self.weights: Floats = self.terms.counts * self.idf[self.terms.numbers]
+        ends = np.cumsum(np.bincount(self.terms.sentences, minlength=of_paper.n)).tolist()
+        weights = self.weights.tolist()
+        self.norms = np.array(
+            [math.hypot(*weights[start:end]) for start, end in zip([0, *ends], ends, strict=False)], dtype=float
+        )
+
+
+@lru_cache(maxsize=2)  # a system is asked about the same paper for several tasks, and so are the systems of a fusion
+def words_of(sentences: tuple[str, ...]) -> SentenceWords:
+    """Return the words of a paper's sentences; those of the last two papers are kept."""
+    return SentenceWords(sentences)
