@@ -1,4 +1,4 @@
-"""Tables as text, Markdown, CSV and LaTeX."""
+"""Tables as text, Markdown, CSV, LaTeX and HTML."""
 
 import csv
 import html
@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from unicodedata import category
 
-Cell = str | int | float | None
+
+@dataclass(frozen=True, slots=True)
+class Bold:
+    """The text of a cell in bold; as text and in CSV, it stands between two pairs of stars."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return f"**{self.text}**"
+
+
+Cell = str | int | float | Bold | None
 
 WIDTH = 80
 """The width that all output fits into, in columns."""
@@ -26,12 +37,18 @@ class Table:
 
     Floats are shown with one decimal; CSV keeps all their digits. ``notes`` explain the marks in the table; they stand
     below it, except in CSV.
+
+    A ``caption`` explains the whole table; with one, LaTeX is a floating ``table``. ``below_heads`` is a second line of
+    the heads, one text a column. ``breaks`` are the rows before which a rule stands, where the format has rules.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
     notes: Sequence[str] = ()
+    caption: str = ""
+    below_heads: Sequence[str] = ()
+    breaks: Sequence[int] = ()
 
 
 def printable(text: str) -> str:
@@ -55,19 +72,28 @@ def as_text(table: Table, width: int = WIDTH) -> str:
     A table that is wider than ``width`` is made to fit: long words are cut, first cells that would look alike are
     wrapped, and columns that have no room left stand in a table of their own below.
     """
-    rows = [[_cell_text(cell) for cell in row] for row in table.rows]
-    cells = [[printable(name) for name in table.columns], *rows]
+    heads = [[printable(name) for name in line] for line in (table.columns, table.below_heads) if line]
+    cells = [*heads, *([_cell_text(cell) for cell in row] for row in table.rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     is_number = [
         all(isinstance(cell, int | float | None) for cell in column) for column in zip(*table.rows, strict=True)
     ] or [False] * len(widths)
-    has_words = [not all(map(_NUMBERS.fullmatch, column[1:])) for column in zip(*cells, strict=True)]
+    has_words = [not all(map(_NUMBERS.fullmatch, column[len(heads) :])) for column in zip(*cells, strict=True)]
     gap = "  " if sum(widths) + 2 * (len(widths) - 1) <= width else " "
     _narrow_columns(widths, has_words, width - len(gap) * (len(widths) - 1))
-    blocks = [_block_text(cells, columns, widths, is_number, gap) for columns in _blocks(widths, len(gap), width)]
+    ruled = {len(heads), *(len(heads) + row for row in table.breaks)}
+    blocks = [
+        _block_text(cells, columns, widths, is_number, gap=gap, ruled=ruled)
+        for columns in _blocks(widths, len(gap), width)
+    ]
     title = [line for part in table.title.splitlines() for line in _wrap(part, width)]
-    notes = [line for part in table.notes for line in _wrap(part, width)]
+    notes = [line for part in _notes(table) for line in _wrap(part, width)]
     return "\n".join([*title, "\n\n".join(blocks), *notes])
+
+
+def _notes(table: Table) -> list[str]:
+    """Return the lines below a table that has no place of its own for a caption."""
+    return [*([table.caption] if table.caption else []), *table.notes]
 
 
 def _wrap(text: str, width: int) -> list[str]:
@@ -98,8 +124,15 @@ def _blocks(widths: Sequence[int], gap: int, width: int) -> Iterator[list[int]]:
 
 
 def _block_text(
-    cells: Sequence[Sequence[str]], columns: Sequence[int], widths: Sequence[int], is_number: Sequence[bool], gap: str
+    cells: Sequence[Sequence[str]],
+    columns: Sequence[int],
+    widths: Sequence[int],
+    is_number: Sequence[bool],
+    *,
+    gap: str,
+    ruled: set[int],
 ) -> str:
+    """Return some of the columns; a rule stands before the rows in ``ruled``."""
     firsts = [shortened(row[0], widths[0]) for row in cells]
     is_ambiguous = len(set(firsts[1:])) < len({row[0] for row in cells[1:]})
 
@@ -114,8 +147,10 @@ def _block_text(
         yield from rest
 
     rule = gap.join("-" * widths[number] for number in columns)
-    header, *body = [list(lines(row, first)) for row, first in zip(cells, firsts, strict=True)]
-    return "\n".join([*header, rule, *(line for row in body for line in row)])
+    shown: list[str] = []
+    for number, (row, first) in enumerate(zip(cells, firsts, strict=True)):
+        shown += [rule] * (number in ruled) + list(lines(row, first))
+    return "\n".join(shown + [rule] * (len(cells) in ruled))
 
 
 def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
@@ -133,15 +168,25 @@ def shortened(text: str, n_characters: int, ellipsis: str = "…") -> str:
 def as_markdown(table: Table) -> str:
     """Return the table as GitHub-flavoured Markdown."""
 
-    def line(cells: Sequence[str]) -> str:
-        return f"| {' | '.join(html.escape(cell, quote=False).replace('|', chr(92) + '|') for cell in cells)} |"
+    def escaped(text: str) -> str:
+        return html.escape(text, quote=False).replace("|", r"\|")
 
-    rows = [line([_cell_text(cell) for cell in row]) for row in table.rows]
+    def shown(cell: Cell) -> str:
+        if isinstance(cell, Bold):
+            return f"**{escaped(printable(cell.text)).replace('*', chr(92) + '*')}**"
+        return escaped(_cell_text(cell))
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
     title = [f"**{html.escape(printable(table.title), quote=False)}**", ""] if table.title else []
+    below = [f"<br>{escaped(text)}" if text else "" for text in table.below_heads or [""] * len(table.columns)]
+    heads = line([f"{escaped(name)}{more}" for name, more in zip(table.columns, below, strict=True)])
+    rows = [line(list(map(shown, row))) for row in table.rows]
     notes = [
-        line for note in table.notes for line in ("", html.escape(printable(note), quote=False).replace("*", "\\*"))
+        line for note in _notes(table) for line in ("", html.escape(printable(note), quote=False).replace("*", "\\*"))
     ]
-    return "\n".join([*title, line(table.columns), line(["---"] * len(table.columns)), *rows, *notes])
+    return "\n".join([*title, heads, line(["---"] * len(table.columns)), *rows, *notes])
 
 
 def as_csv(table: Table) -> str:
@@ -156,29 +201,79 @@ def as_csv(table: Table) -> str:
 def _as_csv_cell(cell: Cell) -> str | int | float:
     if cell is None:
         return ""
-    return printable(cell) if isinstance(cell, str) else cell
+    return printable(str(cell)) if isinstance(cell, str | Bold) else cell
 
 
 _LATEX_ESCAPES = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
-    | {"†": r"\textdagger{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    | {
+        "†": r"\textdagger{}",
+        "‡": r"\textdaggerdbl{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+    }
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "±": r"$\pm$"}
 )
 
 
+def _latex_text(text: str) -> str:
+    """Return text for a cell of LaTeX; behind the end of a row, a bracket or a star would be read as an option."""
+    escaped = text.translate(_LATEX_ESCAPES)
+    return f"{{{escaped[0]}}}{escaped[1:]}" if escaped.startswith(("[", "*")) else escaped
+
+
 def as_latex(table: Table) -> str:
-    """Return the table as a LaTeX ``tabular`` with booktabs rules."""
+    """Return the table as a LaTeX ``tabular`` with booktabs rules, inside a ``table`` where it has a caption."""
 
-    def line(cells: Sequence[str]) -> str:
-        return " & ".join(cell.translate(_LATEX_ESCAPES) for cell in cells) + r" \\"
+    def shown(cell: Cell) -> str:
+        if isinstance(cell, Bold):
+            return rf"\textbf{{{_latex_text(printable(cell.text))}}}"
+        return _latex_text(_cell_text(cell))
 
-    numeric = [all(not isinstance(row[position], str) for row in table.rows) for position in range(len(table.columns))]
-    body = [line([_cell_text(cell) for cell in row]) for row in table.rows]
+    def line(cells: Sequence[Cell]) -> str:
+        return " & ".join(map(shown, cells)) + r" \\"
+
+    numeric = [all(not isinstance(row[n], str | Bold) for row in table.rows) for n in range(len(table.columns))]
     title = [f"% {printable(line)}" for line in table.title.splitlines()]
     layout = "".join("r" if right else "l" for right in numeric)
-    head = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule", line(table.columns), r"\midrule"]
+    heads = [line(names) for names in (table.columns, table.below_heads) if names]
+    body = [[r"\midrule"] * (number in table.breaks) + [line(row)] for number, row in enumerate(table.rows)]
     span = rf"\multicolumn{{{len(table.columns)}}}{{l}}"
     notes = [rf"{span}{{\footnotesize {printable(note).translate(_LATEX_ESCAPES)}}} \\" for note in table.notes]
-    return "\n".join([*title, *head, *body, r"\bottomrule", *notes, r"\end{tabular}"])
+    tabular = [
+        *(rf"\begin{{tabular}}{{{layout}}}", r"\toprule", *heads, r"\midrule"),
+        *(one for lines in body for one in lines),
+        *(r"\bottomrule", *notes, r"\end{tabular}"),
+    ]
+    if table.caption:
+        caption = rf"\caption{{{printable(table.caption).translate(_LATEX_ESCAPES)}}}"
+        tabular = [r"\begin{table}", r"\centering", caption, *tabular, r"\end{table}"]
+    return "\n".join([*title, *tabular])
+
+
+def as_html(table: Table) -> str:
+    """Return the table as HTML: without a colour or a script, so that it can be read in a light and a dark notebook."""
+
+    def shown(cell: Cell, tag: str) -> str:
+        text = html.escape(printable(cell.text) if isinstance(cell, Bold) else _cell_text(cell))
+        side = "right" if isinstance(cell, int | float) else "left"
+        return f'<{tag} style="text-align: {side}">{f"<b>{text}</b>" if isinstance(cell, Bold) else text}</{tag}>'
+
+    def line(cells: Sequence[Cell], tag: str = "td") -> str:
+        return f"<tr>{''.join(shown(cell, tag) for cell in cells)}</tr>"
+
+    def paragraph(text: str) -> str:
+        return f"<p>{html.escape(printable(text))}</p>"
+
+    heads = [line(names, "th") for names in (table.columns, table.below_heads) if names]
+    return "\n".join(
+        [
+            *map(paragraph, table.title.splitlines()),
+            *("<table>", "<thead>", *heads, "</thead>", "<tbody>", *map(line, table.rows), "</tbody>", "</table>"),
+            *map(paragraph, _notes(table)),
+        ]
+    )
 
 
 RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(

@@ -29,6 +29,7 @@ COMMANDS = {
     "score": "Score RUN: a run, {id: [indices]} JSON, or a TREC run.",
     "compare": "Compare runs on the same instances, pair by pair.",
     "leaderboard": "Rank runs by aspect recall beside the controls.",
+    "table": "Print RUNs x tasks as one table for a paper.",
     "view": "Look at papers, their evidence and what each RUN chose.",
     "report": "Write one HTML file with everything about RUNs, papers included.",
     "export": "Write data and runs in the forms that other tools read.",

@@ -126,7 +126,7 @@ def bundled_as(name: str, make: Callable[..., Any], *options: Callable[[Any], An
     def added(command: Command) -> Command:
         @functools.wraps(command)
         def bundled(*args: Any, **kwargs: Any) -> Any:
-            given = {one: kwargs.pop(one) for one in inspect.signature(make).parameters}
+            given = {one: kwargs.pop(one) for one in inspect.signature(make).parameters if one in kwargs}
             return command(*args, **{name: make(**given)}, **kwargs)
 
         found: Any = bundled

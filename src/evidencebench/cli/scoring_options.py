@@ -1,4 +1,4 @@
-"""The options that ``score``, ``leaderboard`` and ``compare`` share, and the scoring with which all three begin."""
+"""The options that ``score``, ``leaderboard``, ``table`` and ``compare`` share, and the scoring they begin with."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ class ScoringOptions:
     limit: int | None
     require_complete: bool
     resampling: Resampling
-    plot: Path | None
     as_json: bool
     table_format: str
     progress_style: str
+    plot: Path | None = None
 
     def score(
         self, runs: Sequence[Path], *, with_controls: bool, with_selections: bool = False
@@ -57,8 +57,11 @@ class ScoringOptions:
         return 1 if self.require_complete and not is_complete(scored) else 0
 
 
-def scoring_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], options.Command]:
-    """Return a decorator that adds the options. The command gets them as ``scoring``, and ``own`` by their names."""
+def scoring_options(*own: Callable[[Any], Any], pictured: bool = True) -> Callable[[options.Command], options.Command]:
+    """Return a decorator that adds the options. The command gets them as ``scoring``, and ``own`` by their names.
+
+    ``pictured`` says whether it can draw a picture.
+    """
     return options.bundled_as(
         "scoring",
         ScoringOptions,
@@ -69,7 +72,7 @@ def scoring_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], o
         options.limit,
         options.require_complete,
         options.resampling,
-        plot_option,
+        *([plot_option] if pictured else []),
         options.as_json,
         options.table_format,
         options.progress_style,

@@ -139,6 +139,22 @@ def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]
     return sums, np.bincount(positions, minlength=len(position_of)).astype(np.float64)
 
 
+def standard_error(values: Sequence[float] | Floats, clusters: Sequence[str]) -> float | None:
+    """Return the cluster-robust standard error of the mean of ``values``; None where all are of one cluster.
+
+    Examples
+    --------
+    >>> standard_error([0.0, 1.0, 1.0, 0.0], ["p", "q", "r", "s"])
+    0.28867513459481287
+    """
+    values = np.asarray(values, dtype=np.float64)
+    residuals = by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
+    n_clusters = len(residuals)
+    if n_clusters == 1:
+        return None
+    return float(np.sqrt(float(residuals @ residuals) * n_clusters / (n_clusters - 1)) / len(values))
+
+
 def block_sizes(n_rows: int, n_columns: int) -> Iterator[int]:
     """Yield numbers of rows that add up to ``n_rows``, each small enough to be computed at a time."""
     size = max(1, _BLOCK_NUMBERS // max(1, n_columns))

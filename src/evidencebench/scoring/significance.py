@@ -18,6 +18,7 @@ from evidencebench.scoring.resampling import (
     block_sizes,
     bootstrap_columns,
     by_cluster,
+    standard_error,
 )
 
 Name = TypeVar("Name", bound=Hashable)
@@ -128,12 +129,10 @@ def minimum_detectable_difference(
     have no spread.
     """
     values = np.asarray(differences, dtype=np.float64)
-    if len(set(clusters)) < 2 or not np.ptp(values):  # noqa: PLR2004 - no spread between fewer than two
+    error = standard_error(values, clusters)
+    if error is None or not np.ptp(values):
         return None
-    residuals = by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
-    n_clusters = len(residuals)
-    standard_error = np.sqrt(float(residuals @ residuals) * n_clusters / (n_clusters - 1)) / len(values)
-    return float((NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * standard_error)
+    return float((NormalDist().inv_cdf(1 - alpha / 2) + NormalDist().inv_cdf(power)) * error)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -1,0 +1,143 @@
+"""``table``: the figures of ``leaderboard`` and the tests of ``compare``, as one table for a paper."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from command_line import FORMATS, Command
+from evidencebench.tables import Bold, Cell, Table, as_latex
+from latex_reading import latex_rows
+
+OPTIONS = "--data sample --draws 300 --task er_at_10 --task er_at_optimal"
+FILES = "bm25.jsonl lead.jsonl tuned.jsonl"
+TRAINED = """
+from evidencebench import Ranking, Traits, load_sample
+
+class Trained:
+    traits = Traits(trained_on=lambda: [load_sample().sha256])
+    def rank(self, query, brief):
+        return Ranking(sentences=tuple(range(len(query.sentences))))
+"""
+CELLS: st.SearchStrategy[Cell] = st.one_of(
+    st.text("[]*&%$#_{}~^\\<>|†‡±ab\n", max_size=12),
+    st.text("*[a&", max_size=5).map(Bold),
+    st.floats(0, 100),
+    st.none(),
+)
+
+
+@pytest.mark.usefixtures("runs")
+def test_means_and_intervals_are_those_of_the_leaderboard(command: Command) -> None:
+    board = command(f"leaderboard {FILES} {OPTIONS} --json").json["tasks"]
+    for row in command(f"table {FILES} {OPTIONS} --controls --json").json["rows"]:
+        for task, cell in row["tasks"].items():
+            (standing,) = (one for one in board[task] if one["system"] == row["system"])
+            assert cell["recall"] == standing["aspect_recall"]
+
+
+@pytest.mark.usefixtures("runs")
+def test_tests_against_the_best_are_those_of_compare(command: Command) -> None:
+    pairs = command(f"compare {FILES} {OPTIONS} --json").json["pairs"]
+    found = command(f"table {FILES} {OPTIONS} --json").json
+    best = {task: row["system"] for row in found["rows"] for task, cell in row["tasks"].items() if cell["is_best"]}
+    n_tested = 0
+    for row in found["rows"]:
+        for task, cell in row["tasks"].items():
+            two = {row["system"], best[task]}
+            known = [pair for pair in pairs if pair["task"] == task and {pair["first"], pair["second"]} == two]
+            assert [(cell["p_value"], cell["p_holm"])] == (
+                [(pair["p_value"], pair["p_value_holm"]) for pair in known] or [(None, None)]
+            )
+            n_tested += len(known)
+    assert n_tested == 4
+
+
+@pytest.mark.usefixtures("runs")
+def test_tests_against_a_named_system_are_fewer_with_the_same_p(command: Command) -> None:
+    pairs = command(f"compare {FILES} {OPTIONS} --json").json["pairs"]
+    found = command(f"table {FILES} {OPTIONS} --name lead.jsonl=First_n --against First_n --json").json
+    p_of = {pair["first"]: pair["p_value"] for pair in pairs if pair["second"] == "lead" and pair["task"] == "er_at_10"}
+    for row in found["rows"]:
+        cell = row["tasks"]["er_at_10"]
+        assert cell["p_value"] == p_of.get(row["system"], None if row["system"] == "First_n" else cell["p_value"])
+    assert (found["against"], found["n_tests"]) == ("First_n", 4)
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_table_is_the_same_in_every_format(command: Command) -> None:
+    call = f"table {FILES} oracle.jsonl {OPTIONS} --controls --published --name {{lead.jsonl=[Lead] & 50 % _}}"
+    shown = {one: command(f"{call} --format {one}").out for one in FORMATS}
+    latex = latex_rows(shown["latex"])
+    assert latex[0] == ["system", r"er\_at\_10", r"er\_at\_optimal"]
+    assert latex[1] == ["", "n = 10", "n = 10"]
+    assert latex[3][0] == r"{[}Lead] \& 50 \% \_"
+    plain = [[re.sub(r"\\textbf\{(.*)\}", r"**\1**", cell) for cell in row[1:]] for row in latex[2:]]
+    lines = [line for line in shown["markdown"].splitlines() if line.startswith("| ")]
+    assert lines[0] == "| system | er_at_10<br>n = 10 | er_at_optimal<br>n = 10 |"
+    assert [line.removesuffix(" |").split(" | ")[1:] for line in lines[2:]] == plain
+    assert sum("**" in cell for row in plain for cell in row) == 3  # at 10 sentences, two have the same mean
+    assert r"\usepackage" not in shown["latex"]
+    for text in (shown["text"], shown["markdown"], shown["latex"]):
+        assert "The ceiling knows the answers." in text.replace("\n", " ")
+        assert "n = 10" in text
+    assert max(map(len, shown["text"].splitlines())) <= 80
+    rows = list(csv.DictReader(io.StringIO(shown["csv"])))
+    assert [f"{100 * float(row['er_at_10_mean']):.1f}" for row in rows if row["er_at_10_mean"]] == [
+        re.sub(r"\*| \[.*", "", row[0]) for row in plain if row[0]
+    ]
+    assert {row["sort"] for row in rows} == {"run", "ceiling", "control", "published"}
+
+
+def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(command: Command) -> None:
+    Path("seen_it.py").write_text(TRAINED)
+    command("run seen_it:Trained --data sample -o seen.jsonl")
+    command("run bm25 --data sample -o bm25.jsonl")
+    call = "table bm25.jsonl seen.jsonl --data sample --task er_at_10 --draws 50"
+    seen = command(f"{call} --json").json["rows"][1]
+    assert seen["trained_on_it"] is True
+    assert (
+        seen["tasks"]["er_at_10"]["recall"]["mean"]
+        > command(f"{call} --json").json["rows"][0]["tasks"]["er_at_10"]["recall"]["mean"]
+    )
+    assert (seen["tasks"]["er_at_10"]["is_best"], seen["tasks"]["er_at_10"]["p_value"]) == (False, None)
+    shown = command(f"{call} --format markdown").out
+    assert "| seen_it:Trained † |" in shown
+    assert "† trained on this data, so its scores say nothing of other papers: neither the best nor tested." in shown
+    refused = command(f"{call} --against seen_it:Trained")
+    assert (refused.code, "it was trained on this data" in refused.err) == (2, True)
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_mean_stands_alone_with_its_error_or_with_its_interval(command: Command) -> None:
+    call = "table bm25.jsonl --data sample --task er_at_10 --draws 50 --format markdown --uncertainty"
+    cells = [command(f"{call} {one}").out.splitlines()[2] for one in ("none", "error", "interval")]
+    assert cells[0] == "| bm25 | **37.0** |"
+    assert cells[1] == "| bm25 | **37.0 ± 4.1** |"
+    assert re.fullmatch(r"\| bm25 \| \*\*37\.0 \[\d+\.\d, \d+\.\d\]\*\* \|", cells[2])
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--name bm26.jsonl=x", "--name: expected RUN=NAME, where RUN is one of 'bm25.jsonl', 'lead.jsonl'"),
+        ("--name bm25.jsonl=", "--name: expected RUN=NAME"),
+        ("--name bm25.jsonl=a --name bm25.jsonl=b", "--name: 'bm25.jsonl' is named twice"),
+        ("--name bm25.jsonl=lead", "two systems of the table have the name 'lead'; give one of them another"),
+        ("--against bm26", "against 'bm26' (did you mean 'bm25'?): no such system in the table; expected best, none"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(options: str, said: str, command: Command) -> None:
+    found = command(f"table bm25.jsonl lead.jsonl --data sample {options}")
+    assert (found.code, said in found.err) == (2, True), found.err
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=4), st.text("†[*&_a", max_size=9))
+def test_no_text_in_a_table_breaks_its_latex(rows: list[tuple[Cell, Cell]], caption: str) -> None:
+    table = Table(columns=["[a", "*"], below_heads=["*", "n"], rows=rows, breaks=[0], caption=caption)
+    assert len(latex_rows(as_latex(table))) == 2 + len(rows)
