@@ -1,5 +1,6 @@
 """The command crossval: its tables, its JSON, what it says where something fails, and how it goes on."""
 
+import json
 import re
 import signal
 import sys
@@ -11,6 +12,14 @@ import pytest
 from command_line import Command, start
 from own_training import OWN_TRAINING
 
+TRAINED = """
+from evidencebench import Ranking, Traits
+
+class Trained:
+    traits = Traits(trained_on=lambda: ["ab" * 32])
+    def rank(self, query, brief):
+        return Ranking(sentences=(0, 1))
+"""
 QUICK = "--data sample --folds 3 --seeds 2 --draws 50"
 
 
@@ -82,9 +91,64 @@ def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None
     other = command(f"{arguments} --no-blind")
     assert (other.code, other.out) == (2, "")
     assert other.err.startswith(
-        "error: cells.jsonl: begun as another cross-validation: with_blind was True, now False;"
+        "error: cells.jsonl.splits: begun as another cross-validation: with_blind was True, now False;"
     )
     assert command(f"{arguments} --no-blind --overwrite").code == 0
+
+
+@pytest.mark.parametrize("system", ["memory:Memory", "bm25", "own:Slow:fails=true"])
+def test_the_run_has_the_scores_of_the_cross_validation_under_its_first_seed(system: str, command: Command) -> None:
+    """It is scored by another way than the cross-validation: from the file, by `score`."""
+    call = f"crossval {system} --data sample --folds 3 --draws 50 --no-blind --control two_papers --json"
+    (alone,) = command(f"{call} --seeds 1").json["systems"]
+    written = command(f"{call} --seeds 2 -o folds.jsonl --against lead").json
+    assert written["run"] == "folds.jsonl"
+    scored = command("score folds.jsonl --data sample --draws 50 --no-controls --json").json
+    for task, figures in alone["tasks"].items():
+        assert scored[task]["aspect_recall"] == figures["recall"]
+
+
+def test_the_run_stands_beside_others_and_says_that_it_is_cross_validated(command: Command) -> None:
+    arguments = f"crossval memory:Memory {QUICK} --no-blind -o folds.jsonl"
+    assert command(arguments).out.endswith("\nfolds.jsonl: the answers under seed 0, the first, as a run\n")
+    command("run bm25 --data sample -o bm25.jsonl")
+    options = "folds.jsonl bm25.jsonl --data sample --task er_at_10 --draws 50"
+    board = command(f"leaderboard {options}")
+    assert (board.code, board.err) == (0, "")  # no warning of training on this data
+    assert re.search(r"^memory:Memory, cross-validated ", board.out, re.MULTILINE)
+    assert re.search(r"\|system:memory:Memory(\(.*\))?\[3-fold\s+by\s+paper,\s+seed\s+0\]\[code", board.out)
+    for call in (f"compare {options}", f"table {options}", f"report {options} -o page.html"):
+        assert command(call).code == 0
+    row = command(f"table {options} --json").json["rows"][0]
+    assert (row["path"], row["trained_on_it"]) == ("folds.jsonl", False)
+
+
+def test_the_run_is_written_again_from_what_was_kept(command: Command) -> None:
+    arguments = f"crossval memory:Memory {QUICK} --no-blind -o folds.jsonl"
+    assert command(arguments).code == 0
+    written = Path("folds.jsonl").read_bytes()
+    Path("folds.jsonl").unlink()
+    assert command(arguments).code == 0
+    assert Path("folds.jsonl").read_bytes() == written
+    assert len(Path("fits.jsonl").read_text().splitlines()) == 6
+
+
+def test_a_run_that_is_no_cross_validation_is_not_replaced(command: Command) -> None:
+    command("run lead --data sample -o lead.jsonl")
+    written = Path("lead.jsonl").read_bytes()
+    found = command(f"crossval memory:Memory {QUICK} -o lead.jsonl --overwrite")
+    assert (found.code, found.err) == (
+        2,
+        "error: lead.jsonl: holds something else, which would be lost; choose another name\n",
+    )
+    assert Path("lead.jsonl").read_bytes() == written
+    assert not Path("fits.jsonl").exists()
+
+
+def test_what_a_part_was_trained_on_stands_in_the_run(command: Command) -> None:
+    Path("taught_it.py").write_text(TRAINED)
+    assert command(f"crossval fuse:systems=[taught_it:Trained+lead] {QUICK} -o folds.jsonl").code == 0
+    assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["trained_on"] == ["ab" * 32]
 
 
 @pytest.mark.parametrize(

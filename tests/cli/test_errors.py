@@ -85,7 +85,10 @@ from evidencebench.data.sample import sample_path
         ("score run.jsonl --data other.json", "run.jsonl: made on sample.json .* other.json has sha256"),
         ("score rising.json --data sample", "rising.json: evidencebench_sample_id_0: expected scores .*; correct the"),
         *(
-            (f"{command} crossval.jsonl --data sample", "crossval.jsonl: is a cross-validation, .*'evidencebench run'")
+            (
+                f"{command} crossval.jsonl --data sample",
+                "crossval.jsonl: is the kept work of a cross-validation, .*'evidencebench crossval -o RUN'",
+            )
             for command in ("score", "leaderboard", "compare run.jsonl", "report -o x.html")
         ),
         ("score unknown.json --data sample", "unknown.json: answers 'nobody', which .* does not hold"),

@@ -94,8 +94,8 @@ def test_the_table_is_the_same_in_every_format(command: Command) -> None:
 
 
 def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(command: Command) -> None:
-    Path("seen_it.py").write_text(TRAINED)
-    command("run seen_it:Trained --data sample -o seen.jsonl")
+    Path("learnt_it.py").write_text(TRAINED)
+    command("run learnt_it:Trained --data sample -o seen.jsonl")
     command("run bm25 --data sample -o bm25.jsonl")
     call = "table bm25.jsonl seen.jsonl --data sample --task er_at_10 --draws 50"
     seen = command(f"{call} --json").json["rows"][1]
@@ -106,9 +106,9 @@ def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(comm
     )
     assert (seen["tasks"]["er_at_10"]["is_best"], seen["tasks"]["er_at_10"]["p_value"]) == (False, None)
     shown = command(f"{call} --format markdown").out
-    assert "| seen_it:Trained † |" in shown
+    assert "| learnt_it:Trained † |" in shown
     assert "† trained on this data, so its scores say nothing of other papers: neither the best nor tested." in shown
-    refused = command(f"{call} --against seen_it:Trained")
+    refused = command(f"{call} --against learnt_it:Trained")
     assert (refused.code, "it was trained on this data" in refused.err) == (2, True)
 
 

@@ -277,7 +277,7 @@ def test_a_killed_cross_validation_goes_on_and_does_nothing_twice(memory: str) -
     words = f"crossval {spec} --data sample --folds 3 --seeds 2 --draws 50 -o cells.jsonl".split()
     process = start(*words)
     ends_at = time.monotonic() + 60
-    journal = Path("cells.jsonl")
+    journal = Path("cells.jsonl.splits")
     while not (journal.exists() and journal.read_bytes().count(b"\n") > 4):
         assert time.monotonic() < ends_at
         time.sleep(0.005)

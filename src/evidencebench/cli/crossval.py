@@ -19,8 +19,8 @@ from evidencebench.runs.header import SeededControl, code_text
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.signature import signature
-from evidencebench.tables import Cell, Table
-from evidencebench.training.crossval.cross_validate import cross_validate
+from evidencebench.tables import Cell, Table, printable
+from evidencebench.training.crossval.cross_validate import cross_validate, is_journal, journal_beside
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import CrossValidation, make_plan, versions_before_training
 from evidencebench.training.crossval.splits import rehearse_splits
@@ -42,8 +42,14 @@ from evidencebench.wording import counted
 )
 @click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
 @options.choice("--control", choices=get_args(SeededControl), help="Changed queries to ask too; see 'controls'.")
-@click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Keep finished work; go on there.")
-@click.option("--overwrite", is_flag=True, help="Start over where FILE exists.")
+@click.option(
+    "-o",
+    "--output",
+    type=OutputFile(),
+    metavar="RUN",
+    help="Write SYSTEM's answers as a run; finished work is kept in RUN.splits, and gone on with.",
+)
+@click.option("--overwrite", is_flag=True, help="Start over where RUN.splits exists.")
 @options.tasks
 @options.jobs
 @options.resampling
@@ -78,6 +84,9 @@ def command(
     hypothesis (or as --control says), trained without the hypothesis, and other
     systems. Of two papers, both were held back when the models were trained.
 
+    The run of --output has the answers of the first seed, each by a model that saw
+    nothing of the paper. Score, rank and compare it like any other run.
+
     Systems that ask a language model are asked as by 'run': under a cost limit,
     many papers at once, and nothing that is stored is paid again.
 
@@ -89,6 +98,7 @@ def command(
     """
     if output is not None:
         require_file(output, "cannot be gone on in; without --output the table is printed there")
+    journal, run = (None, None) if output is None else _places(output)
     dataset = open_dataset(data)
     what = CrossValidation(
         systems=(system, *against),
@@ -114,7 +124,8 @@ def command(
             what,
             dataset,
             jobs=jobs,
-            journal=output,
+            journal=journal,
+            run=run,
             overwrite=overwrite,
             client=client,
             waiting=waiting,
@@ -123,7 +134,8 @@ def command(
     tell_asked(client)
     n_failed = sum(one.n_failed for one in found)
     if asking.as_json:
-        print_json(msgspec.to_builtins({"folds": n_folds, "seeds": n_seeds, "control": control, "systems": found}))
+        asked = {"folds": n_folds, "seeds": n_seeds, "control": control, "run": None if run is None else str(run)}
+        print_json(msgspec.to_builtins({**asked, "systems": found}))
         ctx.exit(1 if n_failed else 0)
     if table_format == "csv":
         print_table(Table(columns=_CSV_COLUMNS, rows=_csv_rows(found)), "csv")
@@ -139,7 +151,15 @@ def command(
         for task, figures in found[0].tasks.items()
     )
     print_signatures(signatures, table_format)
+    if table_format == "text" and run is not None:
+        seed = f"seed {resampling.seed}" + (", the first" if n_seeds > 1 else "")
+        print_prose(f"{printable(str(run))}: the answers under {seed}, as a run")
     ctx.exit(1 if n_failed else 0)
+
+
+def _places(output: Path) -> tuple[Path, Path | None]:
+    """Return where finished work is kept, and where the run is written; a journal of earlier versions stays one."""
+    return (output, None) if is_journal(output) else (journal_beside(output), output)
 
 
 _ASKED = {

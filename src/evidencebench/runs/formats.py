@@ -25,8 +25,8 @@ _GZIP = b"\x1f\x8b"
 # How other files of this package begin, and what to do with them instead.
 _NO_RUNS = {
     b'{"evidencebench_crossval":': (
-        "a cross-validation, whose answers are of many models, and no run; 'evidencebench crossval' with the options "
-        "that made it shows its scores, and systems beside it with --against; 'evidencebench run' makes a run"
+        "the kept work of a cross-validation, and no run; 'evidencebench crossval -o RUN' writes its out-of-fold "
+        "answers as a run, and keeps this work beside it, in RUN.splits"
     ),
     b'{"evidencebench_examples":': "a file of examples for prompts, and no run; 'evidencebench run' makes one",
     b'{"evidencebench_drafts":': "a person's drafts, and no run; the run lies beside it",

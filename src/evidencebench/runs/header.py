@@ -91,6 +91,15 @@ class ControlHeader(msgspec.Struct, frozen=True, kw_only=True):
         return self.name.replace("_", " ")
 
 
+class CrossvalHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run was cross-validated: each paper was answered by a model that was trained on the other parts' papers.
+
+    ``folds`` is the number of parts; None where the system is not trained. The run's seed cut the papers.
+    """
+
+    folds: Annotated[int, msgspec.Meta(ge=2)] | None = None
+
+
 class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The data: its file, the file's checksum and how many instances it holds."""
 
@@ -117,6 +126,7 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     seed: Annotated[int, msgspec.Meta(ge=0)] = 0
     control: ControlHeader | None = None  # how the queries were changed on purpose; None: they were not
     hypothesis: Literal["own", "wrong"] | msgspec.UnsetType = msgspec.UNSET  # of earlier versions: now in `control`
+    crossval: CrossvalHeader | None = None  # how it was cross-validated; None: it was not
     versions: dict[str, str] = {}
     # The sha256 of the data that the system's models were trained on, as far as they say; None: the run was begun by a
     # version that did not ask.
@@ -135,7 +145,12 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def signature(self) -> str:
-        """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``."""
+        """The system as it ran, such as ``bm25(k1=0.9,b=0.4)`` or ``bm25(k1=0.9,b=0.4)[wrong hypothesis, seed 0]``.
+
+        A cross-validated run has the folds: ``selector(embedding=False)[5-fold by paper, seed 0]``.
+        """
+        if self.crossval is not None and self.crossval.folds is not None:
+            return f"{self.system.signature}[{self.crossval.folds}-fold by paper, seed {self.seed}]"
         if self.control is None:
             return self.system.signature
         file = self.control.sha256

@@ -33,6 +33,8 @@ def _system_label(run: RunFile) -> str:
     # A person is named even where no other person's run is shown.
     is_person = system.name == PERSON and "name" in system.options
     label = f"{PERSON}(name={option_text(system.options['name'])})" if is_person else system.name
+    if run.header.crossval is not None and run.header.crossval.folds is not None:
+        return f"{label}, cross-validated"
     return label if run.header.control is None else f"{label}, {run.header.control.words}"
 
 

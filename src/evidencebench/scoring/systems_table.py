@@ -87,7 +87,7 @@ def systems_table(
     one is tested. Raises `RunError` if two rows have one name, or ``against`` names none that can be tested.
     """
     names = names or {}
-    found = _Systems(scored, names)
+    found = _NamedScores(scored, names)
     means = {task.name: _means(found.of(task), resampling) for task in scored.tasks}
     reference = found.reference(against)
     pairs = _compared(found, scored.tasks, reference, resampling) if against != NO_REFERENCE else None
@@ -125,7 +125,7 @@ def systems_table(
     return SystemsTable(tasks=scored.tasks, rows=rows, reference=shown_reference, n_tests=n_tests)
 
 
-class _Systems:
+class _NamedScores:
     """The systems of a table by their names in it."""
 
     def __init__(self, scored: ScoredRuns, names: Mapping[str, str]) -> None:
@@ -181,7 +181,7 @@ def _means(scores: Mapping[str, TaskScores], resampling: Resampling) -> dict[str
     return dict(zip(scores, mean_recalls(list(scores.values()), resampling), strict=True))
 
 
-def _compared(found: _Systems, tasks: Sequence[Task], reference: str | None, resampling: Resampling) -> Pairs:
+def _compared(found: _NamedScores, tasks: Sequence[Task], reference: str | None, resampling: Resampling) -> Pairs:
     asked = []
     for task in tasks:
         scores = {name: one for name, one in found.of(task).items() if name in found.ranked}

@@ -18,6 +18,7 @@ from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_of
 from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
+from evidencebench.training.crossval.out_of_fold import begins_with, require_replaceable, write_out_of_fold_run
 from evidencebench.training.crossval.plan import CrossValidation, Plan, Split, make_plan, splits_of
 from evidencebench.training.crossval.splits import AnsweredSplit, gather_splits, split_worker
 
@@ -36,6 +37,7 @@ def cross_validate(
     jobs: int = 1,
     engine: Engine | None = None,
     journal: PathText | None = None,
+    run: PathText | None = None,
     overwrite: bool = False,
     client: ChatClient | None = None,
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
@@ -44,8 +46,9 @@ def cross_validate(
     """Return the figures of each system; every instance is answered by models that were not trained on its paper.
 
     ``jobs`` is the number of processes; ``engine`` says where the work runs instead. The ``journal`` holds finished
-    splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``client`` and
-    ``waiting`` are for systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
+    splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``run`` is where the
+    first system's answers under the first seed are written in the end, as a run. ``client`` and ``waiting`` are for
+    systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
     It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that of another cross-validation,
     `StopError` if no more requests may be sent, `WorkerError` once all other splits are done where one took its worker
     with it twice, and before any work what `make_plan` raises.
@@ -53,6 +56,8 @@ def cross_validate(
     dataset = dataset_from(dataset)
     plan, tasks = make_plan(what, dataset), what.asked
     splits = list(splits_of(plan))
+    if run is not None:
+        require_replaceable(Path(run))
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(journal or Path(scratch) / "splits.jsonl")
         with open_journal(path, _BEGINS, truncate=overwrite) as file:
@@ -87,7 +92,19 @@ def cross_validate(
                     f"{path}: {len(lost)} of {len(computed)} splits failed, the first: {lost[0]}; the others are "
                     "kept, and the next call tries these again"
                 )
+            if run is not None:
+                write_out_of_fold_run(Path(run), plan, dataset, tasks, [finished[split] for split in splits])
     return figures_of(plan, dataset, tasks, [finished[split] for split in splits], what.resampling)
+
+
+def journal_beside(run: Path) -> Path:
+    """Return where the finished splits are kept while a run is made: beside it, under its name and ``.splits``."""
+    return run.with_name(f"{run.name}.splits")
+
+
+def is_journal(path: Path) -> bool:
+    """Say whether a file is a journal of a cross-validation, as earlier versions wrote it in place of a run."""
+    return path.is_file() and begins_with(path, _BEGINS)
 
 
 def _read(path: Path, plan: Plan) -> Iterator[AnsweredSplit]:

@@ -52,6 +52,8 @@ class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
 
     ``answer_seconds`` is the time to answer all tasks, by system and instance. ``own`` are the answers to each paper's
     own query, or without a hypothesis in a blind split. ``wrong`` are those to the changed queries of `Plan.control`.
+    ``trained_on`` holds, by system, the sha256 of the data that its models were trained on elsewhere, such as an
+    embedder's; None in the journals of earlier versions.
     """
 
     split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
@@ -59,6 +61,7 @@ class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
     answer_seconds: dict[str, dict[str, float]]
     own: dict[str, Picks]
     wrong: dict[str, Picks]
+    trained_on: dict[str, tuple[str, ...]] | None = None
 
     def n_failed(self, system: str) -> int:
         """Return how many answers of a system failed."""
@@ -127,6 +130,7 @@ def gather_splits(
                 answer_seconds={system: gathered[2 * place].seconds},
                 own={system: picks[2 * place]},
                 wrong={system: picks[2 * place + 1]},
+                trained_on={system: tuple(sorted(inquiries[2 * place].system.trained_on()))},
             )
 
 
@@ -169,7 +173,14 @@ def _ask_systems(
     for spec, system in systems.items():
         own[spec], seconds[spec] = _ask(system, asked, blind, dataset, tasks)
         changed[spec] = {} if split.blind else _ask(system, asked, changes, dataset, tasks)[0]
-    return AnsweredSplit(split=split, fit_seconds=fit_seconds, answer_seconds=seconds, own=own, wrong=changed)
+    return AnsweredSplit(
+        split=split,
+        fit_seconds=fit_seconds,
+        answer_seconds=seconds,
+        own=own,
+        wrong=changed,
+        trained_on={spec: tuple(sorted(system.trained_on())) for spec, system in systems.items()},
+    )
 
 
 def _ask(
