@@ -13,7 +13,6 @@ from evidencebench.storage.locks import locked_folder
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from evidencebench.training.selector import BestTraining, SelectorTraining
 from examples import load_profile
-from fake_models import running_fake_server
 from hostile_server import hostile_server
 from line_programs import write_program
 from skips import DATA_FOLDER, pytest_terminal_summary  # noqa: F401 - pytest calls the second
@@ -122,7 +121,10 @@ def embedding_server() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def model_server() -> Iterator[str]:
     """Give the address of a language model that always names the first sentences."""
-    pytest.importorskip("httpx", reason="needs the extra 'llm'")
+    for package in ("httpx", "starlette"):
+        pytest.importorskip(package, reason="needs the extras 'llm' and 'serve'")
+    from fake_models import running_fake_server  # noqa: PLC0415 - needs an extra, which neighbours' tests do without
+
     with running_fake_server(load_sample(), personality="lead") as server:
         yield server.base_url
 

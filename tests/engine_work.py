@@ -66,6 +66,14 @@ def slow_from(seconds: float) -> Callable[[int], tuple[int, int]]:
     return work
 
 
+def gpus_seen() -> Callable[[int], str]:
+    def work(_: int) -> str:
+        time.sleep(0.1)  # so that all workers have a part
+        return os.environ["CUDA_VISIBLE_DEVICES"]
+
+    return work
+
+
 def not_to_be_sent() -> Callable[[int], object]:
     return lambda item: (lambda: item) if item == 3 else item
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.engine.processes import Processes as Processes
     from evidencebench.engine.protocol import Engine as Engine
     from evidencebench.engine.protocol import Outcome as Outcome
+    from evidencebench.engine.ray_cluster import RayCluster as RayCluster
     from evidencebench.engine.threads import Threads as Threads
     from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
     from evidencebench.execution.answering import answer_instance as answer_instance
@@ -91,6 +92,7 @@ _NAMES_OF = {
     "engine.in_process": "InProcess",
     "engine.processes": "Processes",
     "engine.protocol": "Engine Outcome",
+    "engine.ray_cluster": "RayCluster",
     "engine.threads": "Threads",
     "errors": "EvidenceBenchError",
     "execution.answering": "answer_instance answers_from",

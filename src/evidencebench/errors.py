@@ -183,6 +183,10 @@ class WorkerError(EvidenceBenchError):
     """A worker process died before it answered: twice on the same item, or again and again as it started."""
 
 
+class EngineError(EvidenceBenchError):
+    """Where work is to run cannot be reached, has no room for it, or lacks what it needs."""
+
+
 class DownloadError(EvidenceBenchError):
     """A file could not be fetched, or is not the file it should be."""
 
