@@ -41,6 +41,13 @@ def test_every_word_and_phrase_of_a_cue_counts_where_it_stands(cue: Cue) -> None
         assert suffixed == word.endswith("*"), word
 
 
+@pytest.mark.parametrize("cue", [cue for cue in CUES if cue.holds], ids=lambda cue: cue.name)
+@given(st.data())
+def test_every_match_of_a_pattern_holds_a_text_without_which_it_is_not_searched(cue: Cue, data: st.DataObject) -> None:
+    match = data.draw(st.from_regex(cue.pattern))
+    assert any(text in match for text in cue.holds)
+
+
 @given(st.lists(sentence_texts, max_size=5))
 def test_counts_of_a_sentence_depend_on_no_other_and_are_whole(sentences: list[str]) -> None:
     together = count_cues(sentences)

@@ -1,6 +1,7 @@
 """The words of a paper's sentences, cut once and shared by all that compare words."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -36,17 +37,18 @@ class SentenceWords:
 
     def __init__(self, sentences: tuple[str, ...]) -> None:
         self.n = len(sentences)
-        place_of: dict[str, int] = {}
+        place_of: defaultdict[str, int] = defaultdict()
+        place_of.default_factory = place_of.__len__  # a new word gets the next number
         numbers: list[int] = []
         lengths: list[int] = []
         for sentence in sentences:
             found = tokens(sentence, stopwords=False)
-            numbers += [place_of.setdefault(word, len(place_of)) for word in found]
+            numbers += [place_of[word] for word in found]
             lengths.append(len(found))
         self.words = tuple(place_of)
         self.numbers = np.array(numbers, np.intp)
         self.sentences = np.repeat(np.arange(self.n), lengths)
-        self._place_of = place_of
+        self._place_of = dict(place_of)
         self._is_stopword = np.array([word in STOPWORDS for word in self.words], bool)
 
     def places(self, words: Iterable[str]) -> list[int]:

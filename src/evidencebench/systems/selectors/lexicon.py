@@ -19,13 +19,17 @@ from evidencebench.systems.retrievers.sentence_words import SentenceWords, words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """One sort of wording. A word that ends in ``*`` is a prefix; ``pattern`` is searched only where a digit stands."""
+    """One sort of wording. A word that ends in ``*`` is a prefix; ``pattern`` is searched only where a digit stands.
+
+    Every match of the pattern has one of the texts of ``holds``, if there are any.
+    """
 
     name: str
     meaning: str
     words: str = ""
     phrases: Sequence[str] = ()
     pattern: str = ""
+    holds: Sequence[str] = ()
 
 
 CUES = tuple(
@@ -41,7 +45,7 @@ for _number, _cue in enumerate(CUES):
 _SHORTEST_PREFIX = min(map(len, _PREFIXES))
 _LONGEST_ENTRY = max(map(len, (*_EXACT, *_PREFIXES)))
 _PHRASES = [(phrase, number) for number, cue in enumerate(CUES) for phrase in cue.phrases]
-_PATTERNS = [(re.compile(cue.pattern), number) for number, cue in enumerate(CUES) if cue.pattern]
+_PATTERNS = [(re.compile(cue.pattern), cue.holds, number) for number, cue in enumerate(CUES) if cue.pattern]
 _DIGIT = re.compile(r"\d")
 
 # Questions, aims, and what nobody knows yet; searched in lower case.
@@ -84,9 +88,9 @@ def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
                     counts[row, number] += text.count(phrase)
     for row, sentence in enumerate(sentences):
         if _DIGIT.search(sentence):
-            for pattern, number in _PATTERNS:
-                if found := pattern.findall(sentence):
-                    counts[row, number] += len(found)
+            for pattern, holds, number in _PATTERNS:
+                if not holds or any(map(sentence.__contains__, holds)):
+                    counts[row, number] += len(pattern.findall(sentence))
     return counts
 
 

@@ -13,6 +13,9 @@ Rows = Callable[[int], Floats]
 MOST_CHOSEN = 2_000
 """The most sentences that are chosen one by one, which takes time for all n sentences each. Papers have hundreds."""
 
+# The similarities of so many sentences are made ready together, 2 MB of them: row by row takes longer.
+_MOST_TOGETHER = 512
+
 # Decimals of a similarity: rounding removes differences between machines, which would decide ties.
 _DECIMALS = 9
 
@@ -84,12 +87,18 @@ def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
     """Return a function: place in the order -> the similarities to its sentence, in that order, clipped and rounded."""
     n = len(by_score)
 
-    def row(place: int) -> Floats:
+    def checked(place: int) -> Floats:
         found = rows(int(by_score[place]))
         if found.shape != (n,):  # the vectors may come from a user's own system
             raise ValueError(f"similarity: expected rows of {n} numbers, got shape {found.shape}")
+        return found
+
+    def ready(found: Floats) -> Floats:
         if np.isnan(found).any():
             raise ValueError("similarity: expected numbers, got NaN")
-        return found[by_score].clip(0.0, 1.0).round(_DECIMALS)
+        return found[..., by_score].clip(0.0, 1.0).round(_DECIMALS)
 
-    return row
+    if 0 < n <= _MOST_TOGETHER:
+        together: Rows = ready(np.stack([checked(place) for place in range(n)])).__getitem__
+        return together
+    return lambda place: ready(checked(place))
