@@ -283,7 +283,9 @@ def test_a_file_that_cannot_be_read_says_which_and_why(tmp_path: Path, name: str
 def test_a_missing_file_and_a_folder_say_so(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match=r"gone\.json: cannot be read: No such file or directory"):
         open_dataset(tmp_path / "gone.json")
-    with pytest.raises(UnreadableError, match=f"{re.escape(str(tmp_path))}: is a folder; expected a data file"):
+    with pytest.raises(
+        UnreadableError, match=f"{re.escape(str(tmp_path))}: is a folder without a data file; expected .parquet"
+    ):
         open_dataset(tmp_path)
 
 

@@ -151,7 +151,7 @@ data = click.option(
     required=True,
     metavar="D",
     shell_complete=complete_data,
-    help="Data file, or a catalogue name (see 'data list').",
+    help="Data file, folder or pattern of files, or a catalogue name (see 'data list').",
 )
 tasks = bundled_as(
     "tasks",

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import overload
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.formats.table import DataFile, DataSource, file_of, format_to_write, open_source
+from evidencebench.data.formats.shard_names import shard_name
+from evidencebench.data.formats.table import (
+    DataFile,
+    DataSource,
+    ShardedSource,
+    file_of,
+    format_to_write,
+    open_source,
+)
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError
 from evidencebench.query import Query
@@ -18,7 +26,7 @@ from evidencebench.wording import counted, one_line
 
 
 class Dataset:
-    """The instances of one file, decoded when they are asked for.
+    """The instances of one file, or of several shards, decoded when they are asked for.
 
     Make one with `open_dataset`. Its length and ids are known at once; ``dataset["id"]`` and ``dataset[0]`` decode one
     instance; iterating decodes one after the other and keeps none.
@@ -26,7 +34,7 @@ class Dataset:
     Attributes
     ----------
     path
-        The file.
+        The file; or a folder or pattern of files.
     ids
         Instance ids, in file order.
 
@@ -44,8 +52,8 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """The file's name, without its folder."""
-        return self.path.name
+        """The file's name, without its folder; of a pattern of files, the folder's too, as in ``shards/*.parquet``."""
+        return "/".join(self.path.parts[-2:]) if "*" in self.path.name else self.path.name
 
     @property
     def sha256(self) -> str:
@@ -118,20 +126,26 @@ def open_dataset(path: PathText) -> Dataset:
     ----------
     path
         A catalogue name, such as ``"train"`` or ``"sample"``; or a file: ``.json`` (one object: id -> instance),
-        ``.jsonl`` (one instance a line with its ``id``, or one ``{id: instance}`` a line), or gzip of either (``.gz``).
+        ``.jsonl`` (one instance a line with its ``id``, or one ``{id: instance}`` a line), gzip of either (``.gz``), or
+        ``.parquet`` (one instance a row). A folder of such files, or a pattern (``"shards/*.parquet"``), is one data
+        set.
 
     Raises
     ------
     UnreadableError
-        If the file is missing, a folder, empty, not JSON, not an object at the top, or holds no instance. Bytes within
-        an instance that are not UTF-8 raise `FormatError` when it is decoded.
+        If the file is missing, empty, not JSON, not an object at the top, or holds no instance; or if a folder holds no
+        data file, or lacks a shard. Bytes within an instance that are not UTF-8 raise `FormatError` when it is decoded.
+    MissingExtraError
+        If the file is Parquet, and pyarrow is not installed.
     FormatError
         If two instances have the same id.
     """
     path = data_path(path)
     source = open_source(path)
     if source.repeated_ids:
-        raise FormatError(f"{path}: instance id '{source.repeated_ids[0]}' stands more than once; ids must be unique")
+        name = source.repeated_ids[0]
+        within = f" ({' and '.join(map(str, source.shards_of(name)))})" if isinstance(source, ShardedSource) else ""
+        raise FormatError(f"{path}: instance id '{name}' stands more than once{within}; ids must be unique")
     return Dataset(source)
 
 
@@ -200,3 +214,17 @@ def write_dataset(path: PathText, instances: Iterable[Instance]) -> int:
     with whole_file(path) as file:
         write(file, each_once())
     return len(written)
+
+
+def write_shards(path: PathText, instances: Iterable[Instance], n_instances: int, shard_size: int) -> list[Path]:
+    """Write instances as shards of at most ``shard_size`` and return their files, which are named after ``path``.
+
+    Of ``train.parquet``, the shards are ``train-00000-of-00005.parquet`` and so on. Each appears whole or not at all.
+    ``n_instances`` is how many there are. Raises as `write_dataset`.
+    """
+    path, rest = Path(path), iter(instances)
+    n_shards = -(-n_instances // shard_size)
+    files = [path.with_name(shard_name(path.name, number, n_shards)) for number in range(n_shards)]
+    for file in files:
+        write_dataset(file, islice(rest, shard_size))
+    return files

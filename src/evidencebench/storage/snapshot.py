@@ -86,20 +86,38 @@ class Snapshot:
         return found
 
 
-def open_snapshot(path: Path) -> Snapshot:
-    """Return the snapshot of a file, unpacked where its name ends in ``.gz``.
+@dataclass(frozen=True, kw_only=True)
+class ShardedSnapshot:
+    """Several files that are read as one; ``path`` is their folder, or the pattern that they fit."""
+
+    path: Path
+    shards: tuple[Snapshot, ...]
+
+    @property
+    def is_sha256_at_hand(self) -> bool:
+        """Whether the checksums are computed already, or quickly."""
+        return all(shard.is_sha256_at_hand for shard in self.shards)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the shards' checksums, a line each, in their order; names do not count."""
+        return hashlib.sha256("".join(f"{shard.sha256}\n" for shard in self.shards).encode()).hexdigest()
+
+
+def open_snapshot(path: Path, *, most_held_bytes: int = MOST_HELD_BYTES) -> Snapshot:
+    """Return the snapshot of a file, unpacked where its name ends in ``.gz``; in memory up to ``most_held_bytes``.
 
     Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
     """
     if path.is_dir():
-        raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, or .gz of either)")
+        raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, .gz of either, or .parquet)")
     try:
         with open_file(path) as file:
             if path.name.endswith(".gz"):
-                return _unpack(file, path)
+                return _unpack(file, path, most_held_bytes)
             found = os.fstat(file.fileno())
             on_disk = Snapshot(path=path, size=found.st_size, state=_state(found))
-            is_small = on_disk.size <= MOST_HELD_BYTES
+            is_small = on_disk.size <= most_held_bytes
             return replace(on_disk, content=on_disk.read(0, on_disk.size)) if is_small else on_disk
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -144,10 +162,10 @@ class _Hashed:
         raise OSError(f"asked to go back to byte {offset} of what is hashed as it is read")
 
 
-def _unpack(file: IO[bytes], path: Path) -> Snapshot:
+def _unpack(file: IO[bytes], path: Path, most_held_bytes: int) -> Snapshot:
     """Return the snapshot of a gzip file, with the checksum of the very bytes that were unpacked."""
     packed = _Hashed(file)
-    with tempfile.SpooledTemporaryFile(max_size=MOST_HELD_BYTES) as unpacked:
+    with tempfile.SpooledTemporaryFile(max_size=most_held_bytes) as unpacked:
         with gzip.GzipFile(fileobj=packed, mode="rb") as plain:
             while block := plain.read(_BLOCK_BYTES):
                 unpacked.write(block)
@@ -156,7 +174,7 @@ def _unpack(file: IO[bytes], path: Path) -> Snapshot:
                         f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first"
                     )
         sha256, size = packed.total.hexdigest(), unpacked.tell()
-        if size <= MOST_HELD_BYTES:
+        if size <= most_held_bytes:
             unpacked.seek(0)
             return Snapshot(path=path, size=size, content=unpacked.read(), packed_sha256=sha256)
         unpacked.flush()

@@ -22,6 +22,7 @@ _COMMANDS = {
 def command() -> None:
     """Validate, describe, show, solve, convert, download data.
 
-    D is a file (.json, .jsonl, .gz of either, or .parquet) or a catalogue name:
-    sample, train, dev, test, 100k-train, 100k-test.
+    D is a file (.json, .jsonl, .gz of either, or .parquet), a folder of such files or
+    a pattern in quotes ('shards/*.parquet'), or a catalogue name: sample, train, dev,
+    test, 100k-train, 100k-test.
     """

@@ -1,6 +1,7 @@
 """``evidencebench data convert``."""
 
 import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,14 @@ from evidencebench.cli.output import (
     require_file,
     tell_written,
 )
-from evidencebench.cli.progress import progress
-from evidencebench.data.dataset import open_dataset, write_dataset
+from evidencebench.cli.progress import ProgressReporter, progress
+from evidencebench.data.dataset import Dataset, open_dataset, write_dataset, write_shards
 from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
+from evidencebench.data.evidence_inference.folder import is_trial_folder
 from evidencebench.data.formats.json_instance import published_form
+from evidencebench.data.formats.shard_names import shards_named
+from evidencebench.data.instance import Instance
+from evidencebench.errors import DataError
 from evidencebench.storage.whole_file import is_stream, write_whole
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -35,6 +40,7 @@ _MOST_SHOWN = 3  # papers that cannot be read
     "--from", "read_from", type=click.Choice(["nxml", "txt"]), help="Which form of the papers to read: nxml if there."
 )
 @click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only this split of the folder.")
+@options.number("--shard-size", help="Write several files, with at most so many instances each.")
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
 @options.as_json
 @options.progress_style
@@ -44,6 +50,7 @@ def command(
     output: Path,
     read_from: Any,
     split: Any,
+    shard_size: int | None,
     overwrite: bool,
     as_json: bool,
     progress_style: str,
@@ -51,9 +58,11 @@ def command(
     """Write a data set in the form that OUTPUT's suffix names.
 
     .json, .jsonl, .gz of either, or .parquet; - is standard output, an instance a
-    line.
-    Nothing is lost: what this version does not know is kept. Files of RoBBR-SSR are
-    written with the published keys, beside their own.
+    line. Nothing is lost: what this version does not know is kept. Files of
+    RoBBR-SSR are written with the published keys, beside their own.
+
+    --shard-size writes several files, such as train-00000-of-00005.parquet. Their
+    folder, or a pattern in quotes, is then one data set for every command.
 
     D may also be the published folder of Evidence Inference 2.0 (the one with
     prompts_merged.csv): an instance a prompt, an aspect a text that doctors
@@ -62,25 +71,57 @@ def command(
 
     \b
     Examples:
-      evidencebench data convert sample sample.jsonl.gz
+      evidencebench data convert sample sample.parquet
+      evidencebench data convert 100k-train shards/train.parquet --shard-size 5000
       evidencebench data convert evidence-inference/annotations ei.json
     """
     if as_json:
         require_file(output, "has the data set itself, so that --json cannot be printed there")
+    if shard_size is not None:
+        require_file(output, "cannot have shards")
     refuse_existing(output, overwrite=overwrite)
-    if Path(data).is_dir():
+    if is_trial_folder(Path(data)):
+        if shard_size is not None:
+            raise click.UsageError("--shard-size: expected a data set, got the folder of Evidence Inference")
         with progress(f"converting {data}", progress_style) as on_progress:
             report = convert_folder(Path(data), output, read_from=read_from, split=split, on_progress=on_progress)
         _tell_conversion(output, report, as_json=as_json)
         return
     if read_from or split:
         raise click.UsageError("--from, --split: expected the folder of Evidence Inference, got a data file")
-    with progress(f"converting {data}", progress_style):
-        n_written = write_dataset(output, map(published_form, open_dataset(data)))
+    dataset = open_dataset(data)
+    with progress(f"converting {data}", progress_style) as on_progress:
+        instances = map(published_form, _told(dataset, on_progress))
+        files = _write(output, instances, len(dataset), shard_size, overwrite=overwrite)
+    n_instances = counted(len(dataset), "instance")
     if as_json:
-        print_json({"output": str(output), "n_instances": n_written})
+        shards = {} if shard_size is None else {"shards": list(map(str, files))}
+        print_json({"output": str(output), "n_instances": len(dataset), **shards})
+    elif shard_size is None:
+        tell_written(output, f"{output}: {n_instances}")
     else:
-        tell_written(output, f"{output}: {counted(n_written, 'instance')}")
+        click.echo(f"{files[0]} and so on: {n_instances} in {counted(len(files), 'shard')}")
+
+
+def _told(dataset: Dataset, on_progress: ProgressReporter) -> Iterator[Instance]:
+    for n_done, instance in enumerate(dataset, 1):
+        yield instance
+        on_progress(n_done, len(dataset))
+
+
+def _write(
+    output: Path, instances: Iterable[Instance], n_instances: int, shard_size: int | None, *, overwrite: bool
+) -> list[Path]:
+    if shard_size is None:
+        write_dataset(output, instances)
+        return [output]
+    before = shards_named(output)
+    if before and not overwrite:
+        raise DataError(f"{before[0]}: exists; choose another name, or replace all shards with --overwrite")
+    files = write_shards(output, instances, n_instances, shard_size)
+    for old in set(before).difference(files):
+        old.unlink()
+    return files
 
 
 def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -> None:

@@ -38,6 +38,11 @@ class TrialFolder:
         return path if path is not None and path.is_file() else None
 
 
+def is_trial_folder(path: Path) -> bool:
+    """Say whether a path is a folder with prompts of Evidence Inference, directly in it or in its ``annotations``."""
+    return any(_those_there(folder, _PROMPTS) for folder in (path, path / "annotations"))
+
+
 def find_folder(path: Path) -> TrialFolder:
     """Return what lies in a folder of Evidence Inference or its ``annotations``; raises `UnreadableError`."""
     for folder in (path, path / "annotations"):

@@ -59,6 +59,9 @@ class JsonFile:
             return fields, []
         return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
 
+    def forget(self) -> None:
+        """Do nothing, since nothing is kept."""
+
 
 def _n_keys(value: Any) -> int:
     """Return how many keys all objects in a value have; it is taken apart level by level, which is fast."""

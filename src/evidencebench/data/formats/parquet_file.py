@@ -114,6 +114,12 @@ class ParquetFile:
         instance_of(row)  # raises where its columns contradict each other
         return msgspec.json.decode(record_of(row)), []
 
+    def forget(self) -> None:
+        """Let go of the row groups that were read last."""
+        with self._lock:
+            self._held.clear()
+            self._batches = None
+
     def _row(self, instance_id: str) -> Row:
         place = self.places[instance_id]
         number = bisect_right(self._ends, place)

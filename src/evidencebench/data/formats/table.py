@@ -1,15 +1,26 @@
 """The table of data formats, and their interface. To add one, write a file beside this one and name it in `FORMATS`."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from evidencebench.data.formats.json_file import open_json, open_json_lines, write_json, write_json_lines
 from evidencebench.data.formats.parquet_file import open_parquet, write_parquet
+from evidencebench.data.formats.shard_names import is_sharded, shards_in
 from evidencebench.data.instance import Instance
-from evidencebench.errors import DataError
-from evidencebench.storage.snapshot import FileState, Snapshot, changed, open_snapshot
+from evidencebench.errors import DataError, FormatError
+from evidencebench.storage.snapshot import (
+    MOST_HELD_BYTES,
+    FileState,
+    ShardedSnapshot,
+    Snapshot,
+    changed,
+    open_snapshot,
+)
 from evidencebench.storage.whole_file import Output, is_stream
 
 
@@ -18,15 +29,16 @@ class DataFile:
     """A data file as it was opened, so that another process reads the same file or none."""
 
     path: Path
-    was: FileState | str  # its state; of a gzip file, which is unpacked, its checksum
+    was: FileState | str  # its state; of a gzip file, which is unpacked, its checksum; empty for shards
+    shards: tuple["DataFile", ...] = ()  # of a folder or a pattern
 
 
 class DataSource(Protocol):
     """The instances of a file, each decoded only when it is asked for."""
 
     @property
-    def snapshot(self) -> Snapshot:
-        """Return the file as it was when it was opened."""
+    def snapshot(self) -> Snapshot | ShardedSnapshot:
+        """Return the file, or the shards, as they were when they were opened."""
         ...
 
     @property
@@ -54,6 +66,10 @@ class DataSource(Protocol):
         """
         ...
 
+    def forget(self) -> None:
+        """Let go of what was read and kept to answer the next question sooner."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFormat:
@@ -74,20 +90,111 @@ _PARQUET = DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_par
 FORMATS = (_JSON, _JSON_LINES, _PARQUET)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShardedSource:
+    """A `DataSource` over several files, in their order."""
+
+    snapshot: ShardedSnapshot
+    sources: tuple[DataSource, ...]
+    _read_last: list[DataSource] = field(default_factory=list)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all instances, shard by shard."""
+        return tuple(self._source_of)
+
+    @cached_property
+    def repeated_ids(self) -> tuple[str, ...]:
+        """The ids that stand more than once, within a shard or in two."""
+        within = {name for source in self.sources for name in source.repeated_ids}
+        if sum(len(source.ids) for source in self.sources) == len(self._source_of):
+            return tuple(filter(within.__contains__, self.ids))
+        times = Counter(name for source in self.sources for name in source.ids)
+        return tuple(name for name in self.ids if times[name] > 1 or name in within)
+
+    @cached_property
+    def _source_of(self) -> Mapping[str, DataSource]:
+        return {name: source for source in self.sources for name in source.ids}
+
+    def __contains__(self, instance_id: object) -> bool:
+        return instance_id in self._source_of
+
+    def shards_of(self, instance_id: str) -> tuple[Path, ...]:
+        """Return the shards in which an id stands."""
+        return tuple(source.snapshot.path for source in self.sources if instance_id in source)
+
+    def instance(self, instance_id: str) -> Instance:
+        """Return an instance, decoded."""
+        source = self._turn_to(instance_id)
+        with _errors_of(source):
+            return source.instance(instance_id)
+
+    def fields(self, instance_id: str) -> tuple[Any, list[str]]:
+        """Return an instance as plain JSON values, and the keys in it that stand more than once."""
+        source = self._turn_to(instance_id)
+        with _errors_of(source):
+            return source.fields(instance_id)
+
+    def forget(self) -> None:
+        """Let go of what all shards keep."""
+        for source in self.sources:
+            source.forget()
+
+    def _turn_to(self, instance_id: str) -> DataSource:
+        """Return the shard of an instance; the one that was read before forgets, so that memory stays that of one."""
+        source = self._source_of[instance_id]
+        if self._read_last and self._read_last[0] is not source:
+            self._read_last[0].forget()
+        self._read_last[:] = [source]
+        return source
+
+
+@contextmanager
+def _errors_of(source: DataSource) -> Iterator[None]:
+    """Let errors in an instance begin with the name of its shard."""
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(f"{source.snapshot.path.name}: {error}") from error
+
+
 def open_source(place: Path | DataFile) -> DataSource:
-    """Return the instances of a data file; a file with another suffix is read as JSON.
+    """Return the instances of a data file, or of all in a folder or of a pattern; other suffixes are read as JSON.
 
     Raises `UnreadableError`, and `ChangedDataError` if a file that another process has opened is not the same.
     """
-    path = place.path if isinstance(place, DataFile) else place
-    snapshot = open_snapshot(path)
-    if isinstance(place, DataFile) and place != file_of(snapshot):
-        raise changed(path)  # checked before reading, so that no error is about another file
-    return (_format_of(path) or _JSON).open(snapshot)
+    if isinstance(place, DataFile):
+        return _sharded(place.path, place.shards) if place.shards else _reopen(place)
+    if is_sharded(place):
+        return _sharded(place, shards_in(place, lambda path: _format_of(path) is not None))
+    return _open(open_snapshot(place))
 
 
-def file_of(snapshot: Snapshot) -> DataFile:
-    """Return the description with which `open_source` opens the same file in another process."""
+def _open(snapshot: Snapshot) -> DataSource:
+    return (_format_of(snapshot.path) or _JSON).open(snapshot)
+
+
+def _reopen(file: DataFile, *, most_held_bytes: int = MOST_HELD_BYTES) -> DataSource:
+    snapshot = open_snapshot(file.path, most_held_bytes=most_held_bytes)
+    if file != file_of(snapshot):
+        raise changed(file.path)  # checked before reading, so that no error is about another file
+    return _open(snapshot)
+
+
+def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
+    """Return the instances of several files, none of which is held in memory, since there may be many."""
+    sources = tuple(
+        _reopen(one, most_held_bytes=0) if isinstance(one, DataFile) else _open(open_snapshot(one, most_held_bytes=0))
+        for one in places
+    )
+    shards = tuple(source.snapshot for source in sources if isinstance(source.snapshot, Snapshot))
+    return ShardedSource(snapshot=ShardedSnapshot(path=path, shards=shards), sources=sources)
+
+
+def file_of(snapshot: Snapshot | ShardedSnapshot) -> DataFile:
+    """Return the description with which `open_source` opens the same file, or shards, in another process."""
+    if isinstance(snapshot, ShardedSnapshot):
+        return DataFile(path=snapshot.path, was="", shards=tuple(map(file_of, snapshot.shards)))
     # The same state means the same checksum, which takes seconds to compute.
     return DataFile(path=snapshot.path, was=snapshot.state or snapshot.sha256)
 
