@@ -1,10 +1,11 @@
-"""``evidencebench export``: data and runs in the forms that other tools read, one command a file: `trec`."""
+"""``evidencebench export``: data and runs in the forms that other tools read, one command a file: `trec`, `inspect`."""
 
 import click
 
 from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
+    "inspect": "Write RUN, scored, as a log of inspect_ai, for its viewer.",
     "trec": "Write D and RUNs as TREC topics, diversity qrels and runs.",
 }
 

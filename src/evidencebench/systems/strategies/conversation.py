@@ -94,10 +94,10 @@ async def converse(asker: Asker, question: Question) -> Conversation:
         notes[f"reply_{reading.reply_class}"] += 1
         if reading.read_by:
             notes[f"read_by {reading.read_by}"] += 1
-        if _is_answer(reading, question):
+        if is_answer(reading, question):
             if longer is None and question.budget is not None and len(reading.indices) > question.budget:
                 longer = reading
-                messages = _next_messages(asker.chat, messages, reply, _too_many(reading, question))
+                messages = _next_messages(asker.chat, messages, reply, fewer_text(reading, question))
                 continue
             return Conversation(reading=reading if reading.indices or longer is None else longer, notes=notes)
         if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
@@ -105,17 +105,23 @@ async def converse(asker: Asker, question: Question) -> Conversation:
         if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
             return Conversation(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
         n_repairs += 1
-        again = "repair" if reply.text.strip() else "repair_empty"
-        messages = _next_messages(asker.chat, messages, reply, prompt_named(again).render(form=question.form))
+        messages = _next_messages(asker.chat, messages, reply, repair_text(reply, question))
 
 
-def _too_many(reading: Reading, question: Question) -> str:
+def repair_text(reply: ChatReply, question: Question) -> str:
+    """Return the message that asks again after a reply without an answer."""
+    return prompt_named("repair" if reply.text.strip() else "repair_empty").render(form=question.form)
+
+
+def fewer_text(reading: Reading, question: Question) -> str:
+    """Return the message that asks a model to choose among too many sentences."""
     return prompt_named("over_length").render(
         n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
     )
 
 
-def _is_answer(reading: Reading, question: Question) -> bool:
+def is_answer(reading: Reading, question: Question) -> bool:
+    """Return whether a reply answers a question: not where it must be asked again, or is a refusal."""
     if reading.reply_class in _WITHOUT_ANSWER:
         return False
     return bool(reading.indices) or (question.selects and reading.reply_class is ReplyClass.EMPTY)

@@ -1,0 +1,53 @@
+"""``evidencebench export inspect``."""
+
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
+from evidencebench.data.dataset import open_dataset
+from evidencebench.data.tasks import Task
+from evidencebench.extras import require_extra
+from evidencebench.scoring.selection import Rules
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+
+@click.command
+@click.argument("run", type=click.Path(path_type=Path))
+@options.data
+@options.tasks
+@click.option("-o", "--output", required=True, type=OutputFile(), metavar="LOG", help="The log: a name in .eval.")
+@click.option("--overwrite", is_flag=True, help="Replace LOG where it exists.")
+@options.rules
+@options.as_json
+def command(
+    *, run: Path, data: str, tasks: tuple[Task, ...], output: Path, overwrite: bool, rules: Rules, as_json: bool
+) -> None:
+    """Write RUN, scored, as a log of inspect_ai, for its viewer.
+
+    A sample is an instance, with the sentences that RUN chose and a score for
+    each task: aspect recall, as 'score' computes it. Failed and missing answers
+    score 0 and are counted. Standard errors are clustered by review or paper.
+
+    \b
+    Examples:
+      evidencebench export inspect bm25.jsonl --data sample -o logs/bm25.eval
+      inspect view --log-dir logs
+    """
+    require_extra("export inspect", "inspect", "inspect_ai")
+    from evidencebench.integrations.inspect_ai.logs import log_of_run, write_log  # noqa: PLC0415 - an extra
+
+    require_file(output, "cannot be a log of inspect_ai")
+    refuse_existing(output, overwrite=overwrite)
+    log = log_of_run(run, open_dataset(data), tasks, rules=rules)
+    write_log(log, output)
+    figures = {one.name: {name: metric.value for name, metric in one.metrics.items()} for one in log.results.scores}
+    if as_json:
+        print_json({"log": str(output), "samples": len(log.samples), "scores": figures})
+        return
+    click.echo(f"{printable(str(output))}: {counted(len(log.samples), 'sample')}")
+    for name, values in figures.items():
+        click.echo(f"  {name}: aspect recall {100 * values['mean']:.1f} +- {100 * values['stderr']:.1f} %")
+    click.echo(f"next: inspect view --log-dir {printable(str(output.parent))}")

@@ -1,0 +1,78 @@
+"""An instance as a sample of inspect_ai, and the instance behind a sample.
+
+A sample names its data, not what grades it: its metadata has the data file and its checksum, by which the scorer finds
+the labels. The message that a model gets names the data too, in metadata which is never sent, so that a system of ours
+can be asked the query itself.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from inspect_ai.dataset import Sample
+from inspect_ai.model import ChatMessageUser
+
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.errors import DataError
+from evidencebench.integrations.inspect_ai.replies import PaperReading
+
+KEY = "evidencebench"
+"""The key of a message's metadata under which a system of ours finds its query."""
+
+
+def sample_of(data: str, dataset: Dataset, instance: Instance, task: Task) -> Sample:
+    """Return an instance as a sample; ``data`` is how its data set is named, on any machine that has it."""
+    place = {"data": data, "data_sha256": dataset.sha256, "instance_id": instance.id, "task": task.name}
+    question = PaperReading(instance.query, task.brief(instance))
+    return Sample(
+        id=instance.id,
+        input=[ChatMessageUser(content=question.text, metadata={KEY: place})],
+        target=target_of(instance, task),
+        metadata={**place, **described(instance)},
+    )
+
+
+def described(instance: Instance) -> dict[str, Any]:
+    """Return what a log says of an instance; standard errors are clustered by its ``cluster``."""
+    query = instance.query
+    return {
+        "paper_id": query.paper_id,
+        "cluster": instance.cluster,
+        "hypothesis": query.hypothesis,
+        "n_sentences": len(query.sentences),
+    }
+
+
+def target_of(instance: Instance, task: Task) -> list[str]:
+    """Return, for people, each aspect that counts with its sources, such as ``aspect_3: sentences 4, 17``."""
+    labels = instance.labels
+    return [
+        f"{labels.texts.get(aspect, aspect)}: sentences {', '.join(map(str, labels.sources.get(aspect, ()))) or 'none'}"
+        for aspect in labels.that_count(task.scope)
+    ]
+
+
+def instance_at(place: Mapping[str, Any]) -> tuple[Instance, Task]:
+    """Return the instance and the task that metadata of a sample or of a message names.
+
+    Raises `DataError` if the metadata is not ours, or the data is not that of the sample any more.
+    """
+    missing = {"data", "data_sha256", "instance_id", "task"} - place.keys()
+    if missing:
+        raise DataError(
+            f"expected a sample of an evidencebench task, whose metadata has {', '.join(sorted(missing))}; see "
+            "'inspect eval evidencebench/er_at_10'"
+        )
+    dataset = _opened(str(place["data"]))
+    if dataset.sha256 != place["data_sha256"]:
+        raise DataError(
+            f"{dataset.path}: expected the data of the sample, sha256 {place['data_sha256']}, got {dataset.sha256}"
+        )
+    return dataset[str(place["instance_id"])], task_named(str(place["task"]))
+
+
+@lru_cache(maxsize=4)  # each sample asks for it
+def _opened(data: str) -> Dataset:
+    return open_dataset(data)

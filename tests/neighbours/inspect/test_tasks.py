@@ -1,0 +1,158 @@
+"""Tasks, scorer and models in inspect_ai: the same answers get the same scores there and here."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evidencebench import TASKS, Instance, Ranking, evaluate, execute, load_sample, make_system, open_run
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message
+from evidencebench.systems.strategies.whole_paper import LlmBase
+from scripted_models import CHAT, ScriptedSender, budget_in, client_of, shown_in
+
+inspect_ai = pytest.importorskip("inspect_ai", reason="needs inspect_ai, a neighbour's package")
+
+from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402 - as above
+
+from evidencebench.integrations.inspect_ai.scores import aspect_recall  # noqa: E402 - as above
+
+SAMPLE = load_sample()
+
+
+def evaluated(task: str, model: Any, folder: Path, **settings: Any) -> Any:
+    """Return the log of one task."""
+    (log,) = inspect_ai.eval(f"evidencebench/{task}", model=model, log_dir=str(folder), display="none", **settings)
+    return log
+
+
+def values_of(log: Any) -> dict[str, float]:
+    return {one.id: one.scores["aspect_recall"].value for one in log.samples}
+
+
+def figures_of(log: Any) -> dict[str, float]:
+    (score,) = log.results.scores
+    return {name: metric.value for name, metric in score.metrics.items()}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_our_systems_are_models_whose_scores_are_ours(task: str, tmp_path: Path) -> None:
+    spec = "bm25:k1=1.2,b=0.75" if TASKS[task].budget is not None else "oracle"
+    name, _, options = spec.partition(":")
+    arguments = {key: float(value) for key, value in (one.split("=") for one in options.split(",") if one)}
+    log = evaluated(task, get_model(f"evidencebench/{name}", **arguments), tmp_path)
+    ours = evaluate({"ours": make_system(spec)}, SAMPLE, task)["ours"][task]
+    assert log.status == "success"
+    assert values_of(log) == dict(zip(ours.ids, ours.recalls.tolist(), strict=True))
+    assert figures_of(log)["mean"] == pytest.approx(ours.mean_recall, abs=1e-15)
+    assert figures_of(log)["failed"] == 0
+
+
+def conversation(request: ChatRequest) -> ChatReply:
+    """Answer in one of many ways, by a digest of what was asked."""
+    shown, digest = shown_in(request), hashlib.sha256(repr(request.messages).encode()).digest()
+    some = [index for index in shown if digest[index % 32] > 128]
+    budget = budget_in(request) or len(shown)
+    replies = [
+        ChatReply(text=f"Too many.\nANSWER: {some}"),
+        ChatReply(text="I cannot help with that request.", finish="refused"),
+        ChatReply(text="It is hard to say."),
+        ChatReply(text=f"ANSWER: {some}"[:20], finish="length"),
+        ChatReply(text="ANSWER: []"),
+        ChatReply(text=f"ANSWER: [{len(shown) + 5}, {some[0]}]"),
+        ChatReply(text=f"They bear on it.\n\nANSWER: {some[:budget]}"),
+    ]
+    return replies[digest[0] % 7]
+
+
+_STOP_REASONS = {"stop": "stop", "length": "max_tokens", "refused": "content_filter"}
+USAGE = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}  # else the mock model counts tokens, with a download
+
+
+def scripted(asked: list[tuple[str, ...]]) -> Any:
+    """Return a model of inspect_ai that answers as `conversation` does, and notes what it was asked."""
+
+    def reply(messages: list[Any], *_: Any) -> ModelOutput:
+        turns = tuple(Message(one.role, one.text) for one in messages)
+        asked.append(tuple(one.text for one in turns))
+        found = conversation(ChatRequest(model="local/fake", messages=turns))
+        output = ModelOutput.from_content("mockllm/model", found.text, stop_reason=_STOP_REASONS[found.finish])
+        output.usage = ModelUsage(**USAGE)
+        return output
+
+    return get_model("mockllm/model", custom_outputs=reply)
+
+
+@pytest.mark.parametrize("task", ["er_at_optimal", "er_at_10", "result_er_unconstrained"])
+def test_a_model_is_asked_and_read_as_by_our_strategy(task: str, tmp_path: Path) -> None:
+    asked: list[tuple[str, ...]] = []
+    log = evaluated(task, scripted(asked), tmp_path)
+    sender = ScriptedSender(conversation)
+    execute(LlmBase(chat=CHAT, client=client_of(sender)), SAMPLE, tmp_path / "ours.jsonl", tasks=task)
+    ours = evaluate({"ours": open_run(tmp_path / "ours.jsonl")}, SAMPLE, task)["ours"][task]
+    assert {turns[0] for turns in asked} == {request.messages[0].text for request in sender.asked}
+    assert sorted(map(len, asked)) == sorted(len(request.messages) for request in sender.asked)
+    assert values_of(log) == dict(zip(ours.ids, ours.recalls.tolist(), strict=True))
+    assert figures_of(log)["failed"] == ours.counts.failed
+    assert 0 < ours.counts.failed < len(ours.ids)
+
+
+def test_what_a_model_is_sent_holds_no_label(tmp_path: Path) -> None:
+    asked: list[tuple[str, ...]] = []
+    log = evaluated("er_at_10", scripted(asked), tmp_path)
+    for instance in SAMPLE:
+        sent = "\n".join("\n".join(turns) for turns in asked if instance.query.hypothesis in turns[0])
+        assert sent
+        assert not any(text in sent for text in (*instance.labels.aspects, *instance.labels.texts.values()))
+    inputs = {repr(one.input) for one in log.samples}
+    assert not any(aspect in text for text in inputs for one in SAMPLE for aspect in one.labels.aspects)
+
+
+def test_a_sample_that_ends_in_an_error_scores_0_and_counts(tmp_path: Path) -> None:
+    failing = SAMPLE.ids[2]
+
+    def reply(messages: list[Any], *_: Any) -> ModelOutput:
+        if SAMPLE[failing].query.hypothesis in messages[0].text:
+            raise RuntimeError("the server is down")
+        output = ModelOutput.from_content("mockllm/model", "ANSWER: [0, 1, 2]")
+        output.usage = ModelUsage(**USAGE)
+        return output
+
+    log = evaluated("er_at_10", get_model("mockllm/model", custom_outputs=reply), tmp_path, fail_on_error=False)
+
+    def first_three(instance: Instance, _: object) -> Ranking | None:
+        return None if instance.id == failing else Ranking(sentences=(0, 1, 2), ordered=False)
+
+    ours = evaluate({"ours": first_three}, SAMPLE, "er_at_10")["ours"]["er_at_10"]
+    assert values_of(log) == dict(zip(ours.ids, ours.recalls.tolist(), strict=True))
+    assert figures_of(log)["mean"] == pytest.approx(ours.mean_recall, abs=1e-15)
+    assert figures_of(log)["failed"] == 1
+
+
+def test_a_log_is_scored_again_from_the_log_alone(tmp_path: Path) -> None:
+    log = evaluated("er_at_10", get_model("evidencebench/lead"), tmp_path)
+    again = inspect_ai.score(log, aspect_recall(), action="overwrite")
+    assert values_of(again) == values_of(log)
+
+
+def test_a_ranking_cannot_be_a_model_where_any_number_counts(tmp_path: Path) -> None:
+    log = evaluated("result_er_unconstrained", get_model("evidencebench/bm25"), tmp_path)
+    assert "ranks all sentences, and task 'result_er_unconstrained' has no budget" in log.samples[0].error.message
+
+
+def test_the_command_of_inspect_runs_our_tasks_with_their_parameters(tmp_path: Path) -> None:
+    words = ["eval", "evidencebench/er_at_10", "--model", "evidencebench/bm25", "-M", "k1=1.2", "-T", "limit=3"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", *words, "--log-dir", str(tmp_path), "--display", "plain"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "er_at_10 (3 samples): evidencebench/bm25" in ended.stdout
+    (path,) = tmp_path.glob("*.eval")
+    ours = evaluate({"ours": make_system("bm25:k1=1.2")}, SAMPLE, "er_at_10", limit=3)["ours"]["er_at_10"]
+    log = inspect_ai.log.read_eval_log(str(path))
+    assert values_of(log) == dict(zip(ours.ids, ours.recalls.tolist(), strict=True))
