@@ -4,7 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from evidencebench.tables import Cell, excerpt_html, printable
 from evidencebench.wording import counted, one_line
+
+_N_SHOWN = 8
 
 Wish = Literal["answer", "study"]
 """Which sentences are wanted: those that answer the hypothesis, or all that a reviewer would note of the study."""
@@ -77,6 +80,12 @@ class Query:
     def __repr__(self) -> str:
         sentences = counted(len(self.sentences), "sentence")
         return one_line(self, repr(self.instance_id), f"paper {self.paper_id!r}", sentences, repr(self.hypothesis))
+
+    def _repr_html_(self) -> str:
+        pairs = list(zip(self.kinds, self.sentences, strict=True))[:_N_SHOWN]
+        rows: list[list[Cell]] = [[index, kind.name.lower(), text] for index, (kind, text) in enumerate(pairs)]
+        title = f"{self!r}\n{printable(self.hypothesis)}"
+        return excerpt_html(title, ["index", "kind", "sentence"], rows, len(self.sentences))
 
     def indices_of(self, *kinds: Kind) -> tuple[int, ...]:
         """Return the indices of the sentences of these kinds, in paper order."""

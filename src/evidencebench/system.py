@@ -12,7 +12,10 @@ from evidencebench.errors import OutOfRangeError, RunMismatchError, SystemSpecEr
 from evidencebench.extras import library_versions
 from evidencebench.provenance import differences, merged_versions, versions_of_code
 from evidencebench.query import AspectScope, Query
+from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import first_few, one_line
+
+_N_SHOWN = 10
 
 KNOWING_SYSTEMS = frozenset({"oracle", "greedy_oracle"})
 """Names, in run files, of the systems that are given the labels: ceilings, not competitors."""
@@ -86,6 +89,13 @@ class Ranking:
         notes = f"notes={dict(self.notes)}" if self.notes else ""
         order = "" if self.ordered else "ordered=False"
         return one_line(self, f"sentences={first_few(self.sentences)}", scores, order, notes)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[Cell]] = []
+        for place, sentence in enumerate(self.sentences[:_N_SHOWN]):
+            score = None if self.scores is None else f"{self.scores[place]:.4g}"
+            rows.append([place + 1 if self.ordered else None, sentence, score])
+        return excerpt_html(repr(self), ["rank", "sentence", "score"], rows, len(self.sentences))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

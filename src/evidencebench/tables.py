@@ -276,6 +276,21 @@ def as_html(table: Table) -> str:
     )
 
 
+MOST_SHOWN = 300
+"""The most characters of a text that a notebook shows in a cell."""
+
+
+def excerpt_html(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], n_rows: int) -> str:
+    """Return the first of ``n_rows`` rows as a notebook shows them: long texts are cut, and a note counts the rest.
+
+    >>> "<p>and 2 more</p>" in excerpt_html("", ["n"], [[1]], n_rows=3)
+    True
+    """
+    cut = [[shortened(cell, MOST_SHOWN) if isinstance(cell, str) else cell for cell in row] for row in rows]
+    notes = [f"and {n_rows - len(rows):,} more"] if n_rows > len(rows) else []
+    return as_html(Table(title=title, columns=columns, rows=cut, notes=notes))
+
+
 RENDERERS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
     {"text": as_text, "markdown": as_markdown, "csv": as_csv, "latex": as_latex}
 )

@@ -22,7 +22,10 @@ from evidencebench.errors import DataError, FormatError, UnknownInstanceError
 from evidencebench.query import Query
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import whole_file
+from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import counted, one_line
+
+_N_SHOWN = 5
 
 
 class Dataset:
@@ -77,6 +80,15 @@ class Dataset:
             if self._source.snapshot.is_sha256_at_hand:
                 checksum = f"sha256 {self.sha256[:12]}"
         return one_line(self, repr(self.name), counted(len(self), "instance"), checksum)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[Cell]] = []
+        with suppress(OSError, DataError):  # what is shown raises nothing
+            for instance in self.instances(_N_SHOWN):
+                query, n_aspects = instance.query, len(instance.labels.aspects)
+                rows.append([instance.id, query.paper_id, query.hypothesis, len(query.sentences), n_aspects])
+        columns = ["id", "paper", "hypothesis", "sentences", "aspects"]
+        return excerpt_html(repr(self), columns, rows, len(self))
 
     def __len__(self) -> int:
         return len(self.ids)

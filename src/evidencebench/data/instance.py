@@ -7,7 +7,10 @@ from typing import Protocol
 import msgspec
 
 from evidencebench.query import AspectScope, Query
+from evidencebench.tables import excerpt_html, printable
 from evidencebench.wording import counted, one_line
+
+_N_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +102,19 @@ class Instance:
             counted(len(self.labels.aspects), "aspect"),
         )
         return one_line(self, repr(self.id), f"paper {self.query.paper_id!r}", sentences, aspects)
+
+    def _repr_html_(self) -> str:
+        labels = self.labels
+        rows = [
+            [
+                labels.texts.get(aspect, aspect),
+                "yes" if aspect in labels.results else "",
+                ", ".join(map(str, labels.sources.get(aspect, ()))),
+            ]
+            for aspect in labels.aspects[:_N_SHOWN]
+        ]
+        title = f"{self!r}\n{printable(self.query.hypothesis)}"
+        return excerpt_html(title, ["aspect", "of Results", "its sentences"], rows, len(labels.aspects))
 
     @property
     def id(self) -> str:

@@ -17,9 +17,11 @@ from evidencebench.scoring.resampling import (
     bootstrap_columns,
     bootstrap_defined,
 )
+from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Selection
 from evidencebench.scoring.significance import PairedTest, enough_draws, holm, paired_tests
 from evidencebench.scoring.task_scores import Counts, TaskScores
+from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
 
 Name = TypeVar("Name", bound=Hashable)
@@ -48,9 +50,16 @@ class Comparison:
     def __repr__(self) -> str:
         found = self.test.difference
         means = f"{self.task.name}: {self.first.mean:.3f} - {self.second.mean:.3f} = {found.mean:+.3f}"
-        return one_line(
-            self, means, f"[{found.low:+.3f}, {found.high:+.3f}]", f"p={self.test.p_value:.2g}", f"n={found.n}"
-        )
+        interval = "" if found.interval is None else "[{:+.3f}, {:+.3f}]".format(*found.interval)
+        return one_line(self, means, interval, f"p={self.test.p_value:.2g}", f"n={found.n}")
+
+    def _repr_html_(self) -> str:
+        test = self.test
+        shown = [percent(one) for one in (self.first, self.second, test.difference)]
+        counts = [test.n_better, test.n_equal, test.n_worse]
+        columns = ["task", "first, %", "second, %", "difference", "p", "better", "equal", "worse"]
+        rows: list[list[Cell]] = [[self.task.name, *shown, f"{test.p_value:.4f}", *counts]]
+        return excerpt_html(repr(self), columns, rows, len(rows))
 
 
 def compare(

@@ -10,6 +10,7 @@ from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.measures import ASPECT_RECALL, MEASURES, MeasureOrName, measure_named
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap_defined
 from evidencebench.scoring.selection import Selection
+from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
 
 
@@ -70,6 +71,13 @@ class TaskScores:
         counted = {"failed": self.counts.failed, "missing": self.counts.missing}
         lacking = (f"{n} {name}" for name, n in counted.items() if n)
         return one_line(self, f"{self.task.name}: {mean}", f"n={len(self.ids)}", *lacking)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[Cell]] = []
+        for key, scores in self.scores.items():
+            defined = scores[~np.isnan(scores)]
+            rows.append([key, 100 * float(defined.mean()) if len(defined) else None, len(defined)])
+        return excerpt_html(repr(self), ["measure", "mean, %", "instances"], rows, len(rows))
 
     @property
     def recalls(self) -> Floats:

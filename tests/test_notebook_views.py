@@ -1,0 +1,150 @@
+"""What a notebook shows of an object: a small table, its text escaped, that loads nothing and has no colour."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from typing import Protocol
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidencebench import (
+    BM25,
+    Brief,
+    Instance,
+    Kind,
+    Labels,
+    Query,
+    Ranking,
+    compare,
+    evaluate,
+    load_sample,
+)
+from evidencebench.tables import Bold, Cell, Table, as_html, as_text
+
+
+class Shown(Protocol):
+    def _repr_html_(self) -> str: ...
+
+
+class Page(HTMLParser):
+    """The tags of a page, their attributes, and its text by cell."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.cells: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+        self._open.append(tag)
+        if tag in {"td", "th", "p"}:
+            self.cells.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] in {"td", "th", "p", "b"}:
+            self.cells[-1] += data
+
+
+HARMLESS = {"table", "thead", "tbody", "tr", "td", "th", "p", "b"}
+STYLES = {("style", "text-align: left"), ("style", "text-align: right")}
+HOSTILE = "<script>alert(1)</script>&amp;<img src='http://x.y/z.png' onerror=alert(1)>\x1b[2J\u202e\n"
+
+
+def hostile_instance() -> Instance:
+    query = Query(
+        instance_id=HOSTILE, paper_id=HOSTILE, hypothesis=HOSTILE, sentences=(HOSTILE,) * 9, kinds=(Kind.BODY,) * 9
+    )
+    return Instance(query=query, labels=Labels(aspects=(HOSTILE,), sources={HOSTILE: (0, 3)}, texts={HOSTILE: HOSTILE}))
+
+
+def two_scores() -> dict[str, object]:
+    return {
+        name: one["er_at_10"] for name, one in evaluate({"bm25": BM25(), "none": {}}, load_sample(), "er_at_10").items()
+    }
+
+
+OBJECTS: dict[str, Callable[[], object]] = {
+    "a data set": load_sample,
+    "an instance": lambda: load_sample()[0],
+    "a query": lambda: load_sample()[0].query,
+    "a ranking": lambda: BM25().rank(load_sample()[0].query, Brief(budget=3)),
+    "a set": lambda: Ranking(sentences=(3, 1), ordered=False),
+    "scores": lambda: two_scores()["bm25"],
+    "a comparison": lambda: compare(*two_scores().values()),  # type: ignore[arg-type]
+    "a comparison of one paper": lambda: compare(
+        *(one["er_at_10"] for one in evaluate({"a": BM25(), "b": {}}, load_sample()[:1], "er_at_10").values())
+    ),
+    "a hostile instance": hostile_instance,
+    "a hostile query": lambda: hostile_instance().query,
+}
+
+
+def shown(name: str) -> str:
+    found: Shown = OBJECTS[name]()  # type: ignore[assignment]
+    return found._repr_html_()
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_a_view_is_small_has_no_colour_and_loads_nothing(name: str) -> None:
+    page = Page(shown(name))
+    assert "table" in page.tags
+    assert set(page.tags) <= HARMLESS
+    assert set(page.attributes) <= STYLES
+    assert len(shown(name)) < 12_000
+    assert repr(OBJECTS[name]())[:30] in page.cells[0]
+
+
+def test_hostile_text_is_shown_as_text() -> None:
+    for name in ("a hostile instance", "a hostile query"):
+        page = Page(shown(name))
+        assert any("<script>alert(1)</script>&amp;<img" in cell for cell in page.cells)
+        assert not re.search(r"[\x1b\u202e]", shown(name))
+
+
+def test_the_view_of_a_query_tells_no_label() -> None:
+    for instance in load_sample():
+        view = instance.query._repr_html_()
+        assert not any(aspect in view for aspect in instance.labels.aspects)
+        assert not any(text in view for text in instance.labels.texts.values())
+
+
+def test_long_papers_are_cut_and_what_is_left_out_is_counted() -> None:
+    page = Page(shown("a query"))
+    assert page.tags.count("tr") == 9
+    assert page.cells[-1] == "and 58 more"
+
+
+CELLS: st.SearchStrategy[Cell] = st.one_of(
+    st.text("<>&'\"a b\n|*", max_size=9),
+    st.text("<&a", max_size=4).map(Bold),
+    st.integers(0, 99),
+    st.floats(0, 9),
+    st.none(),
+)
+
+
+def plain_text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    text = cell.text if isinstance(cell, Bold) else cell
+    return f"{text:.1f}" if isinstance(text, float) else str(text).replace("\n", " ")
+
+
+@given(st.lists(st.tuples(CELLS, CELLS), max_size=4), st.text("<&a", max_size=5))
+def test_html_has_the_cells_of_the_text(rows: list[tuple[Cell, Cell]], note: str) -> None:
+    table = Table(columns=["<a>", "b"], below_heads=["", "n"], rows=rows, notes=[note])
+    page = Page(as_html(table))
+    said = [cell for row in rows for cell in row]
+    assert page.cells == ["<a>", "b", "", "n", *map(plain_text, said), note]
+    assert as_text(table)
