@@ -1,0 +1,279 @@
+"""Data, scores, comparisons and ranks as data frames of pandas, polars or pyarrow.
+
+Shares and scores are in 0..1, not in percent. A value that is undefined is null (NaN in pandas).
+"""
+
+import importlib.util
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from evidencebench.data.dataset import Dataset, instances_from
+from evidencebench.data.instance import Instance
+from evidencebench.errors import MissingExtraError
+from evidencebench.extras import require_extra
+from evidencebench.scoring.compare import compare_pairs, mean_recalls
+from evidencebench.scoring.measures import MEASURES
+from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling, standard_error
+from evidencebench.scoring.significance import pairwise_p_values, ranges_from
+from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.storage.reading import PathText
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+"""The libraries of data frames, in the order in which one is chosen."""
+
+Scores = Mapping[str, Mapping[str, TaskScores]]
+"""Source name -> task name -> scores, as `evaluate` returns them."""
+
+_Row = Sequence[str | int | float | None]
+
+
+def instances_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Any:
+    """Return a data frame with a row for each instance.
+
+    Columns: ``id``, ``paper_id``, ``review_id`` (null where the data does not say), ``hypothesis``; ``n_sentences`` of
+    the paper, ``n_aspects``, ``n_result_aspects``, ``n_coverable_aspects`` (with at least one source sentence) and
+    ``n_source_sentences``.
+
+    Parameters
+    ----------
+    dataset
+        A data set, its path or catalogue name, or instances, such as ``dataset[:100]``.
+    backend
+        The library of the frame: ``"pandas"``, ``"polars"`` or ``"pyarrow"``; None: the first of these that is
+        installed.
+
+    Raises
+    ------
+    MissingExtraError
+        If narwhals (extra ``frames``) or the library is not installed.
+    ValueError
+        If there is no such library.
+
+    Examples
+    --------
+    >>> from evidencebench import load_sample
+    >>> frame = instances_frame(load_sample(), backend="polars")
+    >>> frame.shape, frame["n_aspects"][0]
+    ((10, 9), 9)
+    """
+    words = ("id", "paper_id", "review_id", "hypothesis")
+    numbers = ("n_sentences", "n_aspects", "n_result_aspects", "n_coverable_aspects", "n_source_sentences")
+    return _frame(words, numbers, (), map(_instance_row, instances_from(dataset)), backend)
+
+
+def sentences_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend: str | None = None) -> Any:
+    """Return a data frame with a row for each sentence of each instance: labels included, so no system may read it.
+
+    Columns: ``id`` of the instance, ``kind`` (heading, abstract or body), ``text``, ``sentence`` (its 0-based index),
+    ``n_aspects`` that it is a source of, and ``n_result_aspects`` among them.
+
+    Parameters
+    ----------
+    dataset, backend
+        As in `instances_frame`.
+
+    Raises
+    ------
+    MissingExtraError, ValueError
+        As in `instances_frame`.
+
+    Examples
+    --------
+    >>> from evidencebench import load_sample
+    >>> frame = sentences_frame(load_sample()[:1], backend="polars")
+    >>> frame.shape, int((frame["n_aspects"] > 0).sum())
+    ((66, 6), 16)
+    """
+    rows = (row for instance in instances_from(dataset) for row in _sentence_rows(instance))
+    return _frame(("id", "kind", "text"), ("sentence", "n_aspects", "n_result_aspects"), (), rows, backend)
+
+
+def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
+    """Return a data frame with a row for each system, task and instance.
+
+    Columns: ``system``, ``task``, ``id``, ``cluster`` (the review or paper that scores are resampled by), and one for
+    each measure, in 0..1: ``aspect_recall`` and the others of ``docs/tasks-and-measures.md``, null where undefined.
+
+    Parameters
+    ----------
+    scores
+        Source name -> task name -> scores, as `evaluate` returns them.
+    backend
+        As in `instances_frame`.
+
+    Raises
+    ------
+    MissingExtraError, ValueError
+        As in `instances_frame`.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, evaluate, load_sample
+    >>> frame = scores_frame(evaluate({"bm25": BM25()}, load_sample(), "er_at_10"), backend="polars")
+    >>> round(frame["aspect_recall"].mean(), 3)
+    0.37
+    """
+    rows = (
+        (system, task, instance_id, cluster, *map(_defined, values))
+        for system, by_task in scores.items()
+        for task, found in by_task.items()
+        for instance_id, cluster, *values in zip(
+            found.ids, found.clusters, *(found.scores[key].tolist() for key in MEASURES), strict=True
+        )
+    )
+    return _frame(("system", "task", "id", "cluster"), (), tuple(MEASURES), rows, backend)
+
+
+def standings_frame(scores: Scores, *, resampling: Resampling = DEFAULT_RESAMPLING, backend: str | None = None) -> Any:
+    """Return a data frame with a row for each task and system, the best first, as ``evidencebench leaderboard`` ranks.
+
+    Columns: ``task``, ``system``; the ranks that it can claim, from ``rank_best`` to ``rank_worst``; ``n`` instances,
+    ``n_clusters`` (papers or reviews), ``failed``, ``empty`` and ``missing`` answers; ``mean`` aspect recall, the ends
+    ``low`` and ``high`` of its interval, and ``standard_error``, all in 0..1 and the last three null for one cluster.
+    Every source is ranked, also one that knows the labels.
+
+    Parameters
+    ----------
+    scores
+        Source name -> task name -> scores, as `evaluate` returns them, all on the same instances.
+    resampling
+        How the intervals and the tests are drawn.
+    backend
+        As in `instances_frame`.
+
+    Raises
+    ------
+    MissingExtraError, ValueError
+        As in `instances_frame`.
+    RunMismatchError
+        If the sources have scores on different instances.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, evaluate, load_sample, make_system
+    >>> scores = evaluate({"bm25": BM25(), "cues": make_system("cues")}, load_sample(), "er_at_10")
+    >>> standings_frame(scores, backend="polars")["system"].to_list()
+    ['cues', 'bm25']
+    """
+    counts = ("rank_best", "rank_worst", "n", "n_clusters", "failed", "empty", "missing")
+    shares = ("mean", "low", "high", "standard_error")
+    rows = (row for task in _tasks(scores) for row in _standing_rows(task, scores, resampling))
+    return _frame(("task", "system"), counts, shares, rows, backend)
+
+
+def comparisons_frame(
+    scores: Scores, *, resampling: Resampling = DEFAULT_RESAMPLING, backend: str | None = None
+) -> Any:
+    """Return a data frame with a row for each task and pair of systems, as ``evidencebench compare`` compares them.
+
+    Columns: ``task``, ``first``, ``second``; ``n`` instances, of which the first is ``better``, ``equal`` or ``worse``;
+    the mean aspect recalls ``mean_first`` and ``mean_second``, their ``difference`` with the ends ``low`` and ``high``
+    of its interval, all in 0..1; ``p``, and ``p_holm``, adjusted over all pairs and tasks; the ``detectable``
+    difference (with 80 % power), null where the differences have no spread.
+
+    Parameters
+    ----------
+    scores, resampling, backend
+        As in `standings_frame`.
+
+    Raises
+    ------
+    MissingExtraError, ValueError, RunMismatchError
+        As in `standings_frame`.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, evaluate, load_sample, make_system
+    >>> scores = evaluate({"bm25": BM25(), "cues": make_system("cues")}, load_sample(), "er_at_10")
+    >>> comparisons_frame(scores, backend="polars")["better"].to_list()
+    [0]
+    """
+    pairs = list(combinations(scores, 2))
+    asked = [({name: scores[name][task] for name in scores}, pairs) for task in _tasks(scores)]
+    found = compare_pairs(asked, resampling, with_overlaps=False).members
+    rows = (
+        (
+            *(pair.comparison.task.name, pair.first, pair.second),
+            *(test.difference.n, test.n_better, test.n_equal, test.n_worse),
+            *(pair.comparison.first.mean, pair.comparison.second.mean),
+            *(test.difference.mean, test.difference.low, test.difference.high),
+            *(test.p_value, pair.p_value, test.minimum_detectable),
+        )
+        for pair in found
+        for test in (pair.comparison.test,)
+    )
+    counts = ("n", "better", "equal", "worse")
+    shares = ("mean_first", "mean_second", "difference", "low", "high", "p", "p_holm", "detectable")
+    return _frame(("task", "first", "second"), counts, shares, rows, backend)
+
+
+def _frame(
+    words: Sequence[str], counts: Sequence[str], shares: Sequence[str], rows: Iterable[_Row], backend: str | None
+) -> Any:
+    """Return a data frame: columns of text, then of whole numbers, then of numbers, as the cells of a row stand."""
+    require_extra("data frames", "frames", "narwhals")
+    chosen = _chosen(backend)
+    import narwhals as nw  # noqa: PLC0415 - an optional package
+
+    kinds = (*[nw.String()] * len(words), *[nw.Int64()] * len(counts), *[nw.Float64()] * len(shares))
+    names = (*words, *counts, *shares)
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    data = {name: list(column) for name, column in zip(names, columns, strict=True)}
+    return nw.from_dict(data, schema=dict(zip(names, kinds, strict=True)), backend=chosen).to_native()
+
+
+def _chosen(backend: str | None) -> Any:
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"backend: expected {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}, got {backend!r}")
+    wanted = BACKENDS if backend is None else (backend,)
+    for name in wanted:
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise MissingExtraError(f"data frames: need {' or '.join(wanted)}, which is not installed: pip install {wanted[0]}")
+
+
+def _instance_row(instance: Instance) -> _Row:
+    query, labels = instance.query, instance.labels
+    sources = [labels.sources.get(aspect, ()) for aspect in labels.aspects]
+    n_sources = len({index for places in sources for index in places})
+    names = (instance.id, query.paper_id, labels.review_id, query.hypothesis)
+    counts = (len(query.sentences), len(labels.aspects), len(labels.results), sum(map(bool, sources)), n_sources)
+    return (*names, *counts)
+
+
+def _sentence_rows(instance: Instance) -> Iterator[_Row]:
+    query, labels = instance.query, instance.labels
+    n_stated, n_results = [0] * len(query.sentences), [0] * len(query.sentences)
+    for aspect in labels.aspects:
+        for place in set(labels.sources.get(aspect, ())):
+            n_stated[place] += 1
+            n_results[place] += aspect in labels.results
+    for place, (kind, text) in enumerate(zip(query.kinds, query.sentences, strict=True)):
+        yield (instance.id, kind.name.lower(), text, place, n_stated[place], n_results[place])
+
+
+def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_Row]:
+    columns = {name: by_task[task] for name, by_task in scores.items()}
+    means = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
+    recalls = {name: one.recalls for name, one in columns.items()}
+    p_values = pairwise_p_values(recalls, next(iter(columns.values())).clusters, resampling)
+    ranks = ranges_from({name: one.mean for name, one in means.items()}, p_values)
+    return [
+        (
+            *(task, name, *ranks[name], mean.n, mean.n_clusters),
+            *(columns[name].counts.failed, columns[name].counts.empty, columns[name].counts.missing),
+            *(mean.mean, mean.low, mean.high, standard_error(recalls[name], columns[name].clusters)),
+        )
+        for name, mean in sorted(means.items(), key=lambda item: -item[1].mean)
+    ]
+
+
+def _tasks(scores: Scores) -> list[str]:
+    """Return the names of the tasks that apply to an instance."""
+    return [name for name, one in next(iter(scores.values()), {}).items() if one.ids]
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value
