@@ -94,6 +94,30 @@ def test_solving_derives_exactly_the_stored_optima(command: Command) -> None:
     assert not list(Path().glob("*.partial"))
 
 
+def test_an_instance_that_cannot_be_solved_ends_no_other_and_is_tried_again(command: Command) -> None:
+    whole = sample_path().read_bytes()
+    broken = whole.replace(b'"aspect_list_ids"', b'"aspect_list"', 1)
+    Path("broken.json").write_bytes(broken)
+    found = command("data solve broken.json -o solved.json")
+    assert (found.code, found.out) == (1, "")
+    assert "error: solved.json: not written: 1 instance of 10 failed; the same command tries again" in found.err
+    assert f"failed: {SAMPLE.ids[0]}: " in found.err
+    again = command("data solve broken.json -o solved.json --json")
+    assert (again.code, again.json["n_resumed"], list(again.json["failed"])) == (1, 9, [SAMPLE.ids[0]])
+    stopped = command("data solve broken.json -o solved.json --max-errors 0")
+    assert stopped.code == 3
+    assert stopped.err.startswith("stopped: 1 error, and at most 0 are allowed; the last: evidencebench_sample_id_")
+    assert not Path("solved.json").exists()
+
+
+def test_every_engine_of_this_machine_writes_the_same_copy(command: Command) -> None:
+    command("data solve sample -o solved.json")
+    for engine in ("local", "processes", "processes --jobs 1"):
+        command(f"data solve sample -o copy.json --overwrite --engine {engine}")
+        assert Path("copy.json").read_bytes() == Path("solved.json").read_bytes()
+    assert command("data validate sample --engine local --optima").code == 0
+
+
 class _StopError(Exception):
     pass
 

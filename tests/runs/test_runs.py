@@ -18,7 +18,7 @@ import pytest
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.errors import FailedAnswerError, RunError, RunFormatError, RunMismatchError, TaskError
+from evidencebench.errors import FailedAnswerError, RunError, RunFormatError, RunMismatchError, StopError, TaskError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
 from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
@@ -296,6 +296,17 @@ def test_an_answer_that_takes_its_worker_with_it_is_a_failed_one_and_the_others_
     (tmp_path / "healed").touch()
     assert execute(spec, dataset, path, jobs=2, retry_failed=True).n_failed == 0
     assert len(read_run(path).done) == 40
+
+
+def test_a_run_stops_once_more_answers_have_failed_than_are_allowed_and_goes_on_later(tmp_path: Path) -> None:
+    dataset, path = many(tmp_path / "data.json", 40), tmp_path / "run.jsonl"
+    spec = f"hand_made:Dying:at={'+'.join(dataset.ids[:4])},unless={tmp_path / 'healed'}"
+    with pytest.raises(StopError, match=r"^3 errors, and at most 2 are allowed; the last: .*two workers died"):
+        execute(spec, dataset, path, jobs=2, max_errors=2)
+    assert 3 <= len(read_run(path).failed) <= 4  # what had begun is finished
+    assert len(read_run(path).done) < 40
+    report = execute(spec, dataset, path, jobs=2, max_errors=2)
+    assert (report.n_failed, report.n_unanswered) == (4, 0)
 
 
 def test_with_fail_fast_a_worker_that_dies_ends_the_run_and_its_answer_stays_open(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
 from evidencebench.cli.progress import ProgressReporter
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.asking import Rehearsal
@@ -51,7 +52,7 @@ from evidencebench.wording import counted
 )
 @click.option("--overwrite", is_flag=True, help="Start over where RUN.splits exists.")
 @options.tasks
-@options.jobs
+@work_place
 @options.resampling
 @asking_options(options.table_format)
 @click.pass_context
@@ -68,7 +69,7 @@ def command(
     output: Path | None,
     overwrite: bool,
     tasks: tuple[Task, ...],
-    jobs: int,
+    place: WorkPlace,
     resampling: Resampling,
     asking: Asking,
     table_format: str,
@@ -123,7 +124,8 @@ def command(
         found = cross_validate(
             what,
             dataset,
-            jobs=jobs,
+            jobs=place.jobs,
+            engine=place.engine,
             journal=journal,
             run=run,
             overwrite=overwrite,

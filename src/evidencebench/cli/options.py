@@ -212,7 +212,7 @@ table_format = output_format(*RENDERERS)
 require_complete = click.option(
     "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
 )
-jobs = number("-j", "--jobs", default=1, help="Processes; fewer for small data.")
+max_errors = number("--max-errors", least=0, help="Stop when more than N have failed; default: go on to the end.")
 prices = click.option(
     "--prices",
     type=click.Path(path_type=Path, dir_okay=False),

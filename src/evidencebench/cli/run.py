@@ -13,6 +13,7 @@ from evidencebench.cli.asking import Asking, asking_options, opened_client, prin
 from evidencebench.cli.ending import EXIT_STOPPED, print_trace
 from evidencebench.cli.exchange import print_exchanges
 from evidencebench.cli.output import OutputFile, print_json, require_file
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.execution.exchanges import first_requests
@@ -31,12 +32,13 @@ from evidencebench.wording import counted
 @options.tasks
 @click.option("-o", "--output", type=OutputFile(), metavar="RUN", help="The run file.")
 @options.limit
-@options.jobs
+@work_place
 @options.query_control_option("--control", help="Change each query on purpose; see 'controls --help'.")
 @options.seed
 @click.option("--overwrite", is_flag=True, help="Start over where RUN exists; default: go on.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first answer that fails, and keep it open.")
+@options.max_errors
 @click.option("--show-prompt", is_flag=True, help="Print what is asked first, of the first instance; send nothing.")
 @asking_options()
 @click.pass_context
@@ -48,12 +50,13 @@ def command(
     tasks: tuple[Task, ...],
     output: Path | None,
     limit: int | None,
-    jobs: int,
+    place: WorkPlace,
     control: QueryControl | None,
     seed: int,
     overwrite: bool,
     retry_failed: bool,
     fail_fast: bool,
+    max_errors: int | None,
     show_prompt: bool,
     asking: Asking,
 ) -> None:
@@ -69,6 +72,8 @@ def command(
       evidencebench run bm25 --data sample -o bm25.jsonl
       evidencebench run bm25 --data sample -o two.jsonl --control two_papers
       evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
+      evidencebench run dense:model=M --data train -o dense.jsonl \\
+          --engine ray --gpus-per-worker 1
       evidencebench run 'exec:./my-program --top 5' --data train -o program.jsonl
       evidencebench run llm_base:model=openai/gpt-4o --data train --show-prompt
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
@@ -97,10 +102,12 @@ def command(
             dataset,
             output,
             **what,
-            jobs=jobs,
+            jobs=place.jobs,
+            engine=place.engine,
             overwrite=overwrite,
             retry_failed=retry_failed,
             fail_fast=fail_fast,
+            max_errors=max_errors,
             client=client,
             max_waiting=waiting.max_waiting,
             settle=waiting.settle,

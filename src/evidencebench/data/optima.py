@@ -14,7 +14,7 @@ from evidencebench.data.optimum.cover import Cover, Coverage, coverage_of, maxim
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.engine.results import results
+from evidencebench.engine.results import require_few_errors, results
 from evidencebench.errors import (
     ChangedDataError,
     EvidenceBenchError,
@@ -114,6 +114,7 @@ def solve_file(
     *,
     jobs: int = 1,
     engine: Engine | None = None,
+    max_errors: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> SolveReport:
     """Write a copy of a data set with all four evaluations derived from its labels, whatever it stores.
@@ -121,7 +122,8 @@ def solve_file(
     Results are kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call continues
     after an interruption. The work runs in ``jobs`` processes, or on an ``engine``; ``on_progress`` is called with
     (instances solved, instances in all). An instance that fails does not end the work, see `SolveReport`: one that
-    breaks the format, takes its worker with it, or needs scipy, which is not installed.
+    breaks the format, takes its worker with it, or needs scipy, which is not installed. With more than ``max_errors``
+    of them, `StopError` is raised, and what was solved is kept; None: any number.
 
     Raises `RunMismatchError` or `RunFormatError` if the partial file is of other data or damaged, `DataError` if a copy
     cannot be written, and `ChangedDataError` if the data set changes meanwhile.
@@ -142,6 +144,7 @@ def solve_file(
             if not isinstance(error, EvidenceBenchError) or isinstance(error, ChangedDataError):
                 raise error  # it concerns all instances
             failed[instance_id] = str(error)
+            require_few_errors(len(failed), max_errors, f"{instance_id}: {error}")
 
         for optima in results(engine, _solver, (dataset.file,), todo, on_error=keep_error):
             encoded = msgspec.json.encode(optima)

@@ -5,11 +5,19 @@ from itertools import takewhile
 from typing import Any
 
 from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing
+from evidencebench.errors import StopError
+from evidencebench.wording import counted
 
 
 def raise_error(_: Any, error: Exception) -> None:
     """Raise the error of an item: the default of ``on_error``."""
     raise error
+
+
+def require_few_errors(n_errors: int, most: int | None, last: str) -> None:
+    """Raise `StopError` if more errors came than a user allows; None allows any number."""
+    if most is not None and n_errors > most:
+        raise StopError(f"{counted(n_errors, 'error')}, and at most {most} are allowed; the last: {last}")
 
 
 def results(

@@ -17,7 +17,7 @@ from evidencebench.data.formats.table import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
-from evidencebench.engine.results import results
+from evidencebench.engine.results import require_few_errors, results
 from evidencebench.errors import FailedAnswerError, RunMismatchError, StopError, SystemSpecError, WorkerError
 from evidencebench.execution.answering import default_tasks, require_answerable
 from evidencebench.execution.asking import (
@@ -75,6 +75,7 @@ def execute(
     overwrite: bool = False,
     retry_failed: bool = False,
     fail_fast: bool = False,
+    max_errors: int | None = None,
     client: ChatClient | None = None,
     max_waiting: int = DEFAULT_MAX_WAITING,
     settle: Callable[[], bool] | None = None,
@@ -113,6 +114,8 @@ def execute(
         Ask again for answers that failed in an earlier call.
     fail_fast
         Stop at the first answer that fails. It is not kept, so that the next call asks for it again.
+    max_errors
+        Stop when more than so many answers have failed in this call. They are kept; None: go on to the end.
     client
         The client that asks language models; None: as in `make_system`.
     max_waiting
@@ -169,6 +172,7 @@ def execute(
             writer.keep(outcome)
             if on_progress is not None:
                 on_progress(writer.n_done, len(ids))
+            require_few_errors(writer.n_new_failures, max_errors, writer.last_error)
 
         if named.waits:
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
@@ -217,6 +221,7 @@ class _RunWriter:
         self.n_done, self.n_failed = n_done, len(run.failed.intersection(done))
         self.first_error: str | None = None
         self.first_trace: str | None = None
+        self.n_new_failures, self.last_error = 0, ""
         self.stop: StopError | None = None
         for instance_id, task in done:
             self._count(instance_id, run.answer(instance_id, task))
@@ -229,7 +234,9 @@ class _RunWriter:
             self._count(instance_id, answer)
             if isinstance(answer, Failure):
                 self.n_failed += 1
-                self.first_error = self.first_error or f"{instance_id}: {answer.error}"
+                self.n_new_failures += 1
+                self.last_error = f"{instance_id}: {answer.error}"
+                self.first_error = self.first_error or self.last_error
                 self.first_trace = self.first_trace or answer.trace
         self.stop = self.stop or outcome.stop
         self.n_done += outcome.unanswered is None

@@ -12,6 +12,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.cli.progress import progress
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.assembly.settings import (
@@ -88,7 +89,7 @@ def _checked_name(ctx: click.Context, param: click.Parameter, value: str) -> str
     help="The day that the datasheet names. [default: today]",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a data set that is there.")
-@options.jobs
+@work_place
 @options.as_json
 @options.progress_style
 @click.pass_context
@@ -105,7 +106,7 @@ def command(
     against: tuple[str, ...],
     made_on: datetime | None,
     overwrite: bool,
-    jobs: int,
+    place: WorkPlace,
     as_json: bool,
     progress_style: str,
 ) -> None:
@@ -141,7 +142,8 @@ def command(
             settings,
             against=[open_dataset(one) for one in against],
             overwrite=overwrite,
-            jobs=jobs,
+            jobs=place.jobs,
+            engine=place.engine,
             on_progress=on_progress,
         )
     if as_json:

@@ -9,6 +9,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.tables import printable
@@ -21,12 +22,21 @@ _MAX_SHOWN = 20
 @options.data_argument
 @click.option("-o", "--output", required=True, type=OutputFile(), help="The copy to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the copy where it exists.")
-@options.jobs
+@work_place
+@options.max_errors
 @options.as_json
 @options.progress_style
 @click.pass_context
 def command(
-    ctx: click.Context, *, data: str, output: Path, overwrite: bool, jobs: int, as_json: bool, progress_style: str
+    ctx: click.Context,
+    *,
+    data: str,
+    output: Path,
+    overwrite: bool,
+    place: WorkPlace,
+    max_errors: int | None,
+    as_json: bool,
+    progress_style: str,
 ) -> None:
     """Derive all four optima of a data set, exactly, into a copy.
 
@@ -41,7 +51,14 @@ def command(
     require_file(output, "cannot be gone on in after an interruption")
     refuse_existing(output, overwrite=overwrite)
     with progress("solving", progress_style) as on_progress:
-        report = solve_file(open_dataset(data), output, jobs=jobs, on_progress=on_progress)
+        report = solve_file(
+            open_dataset(data),
+            output,
+            jobs=place.jobs,
+            engine=place.engine,
+            max_errors=max_errors,
+            on_progress=on_progress,
+        )
     if as_json:
         print_json({"output": str(output), **asdict(report)})
     elif report.failed:

@@ -8,6 +8,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.catalog import data_path
 from evidencebench.data.validation.validate import FileReport, count_by_rule, validate_files
 from evidencebench.tables import printable
@@ -19,12 +20,12 @@ _MAX_SHOWN = 50
 @click.command(name="validate")
 @click.argument("files", nargs=-1, required=True, metavar="D...", shell_complete=options.complete_data)
 @click.option("--optima", is_flag=True, help="Solve every instance again and compare the stored optima.")
-@options.jobs
+@work_place
 @options.as_json
 @options.progress_style
 @click.pass_context
 def command(
-    ctx: click.Context, *, files: tuple[str, ...], optima: bool, jobs: int, as_json: bool, progress_style: str
+    ctx: click.Context, *, files: tuple[str, ...], optima: bool, place: WorkPlace, as_json: bool, progress_style: str
 ) -> None:
     """Report every violation of the format, with its place.
 
@@ -39,7 +40,7 @@ def command(
     """
     paths = [data_path(name) for name in files]
     with progress("validating", progress_style) as on_progress:
-        reports = validate_files(paths, optima=optima, jobs=jobs, on_progress=on_progress)
+        reports = validate_files(paths, optima=optima, jobs=place.jobs, engine=place.engine, on_progress=on_progress)
     is_valid = all(report.is_valid for report in reports)
     if as_json:
         print_json({"valid": is_valid, "files": [_report_fields(report) for report in reports]})
