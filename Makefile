@@ -67,6 +67,7 @@ docs: $(VENV)/.dev
 	$(BIN)/python tools/make_sample.py
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/python tools/make_feature_table.py
+	$(BIN)/python tools/run_notebook.py
 
 $(VENV)/.core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
