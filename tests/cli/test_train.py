@@ -19,7 +19,8 @@ def test_a_selector_is_trained_and_the_next_command_that_is_named_runs_it(comman
     assert all(len(line) <= 80 for line in found.out.splitlines()[:-1])
     assert found.out.startswith("my model: trained on sample.json, 10 instances\n")
     assert re.search(r"^  er_at_10: \d+\.\d in cross-validation within the training data$", found.out, re.MULTILINE)
-    assert "training selector: 4/4" in found.err
+    assert "training selector: reading 10/10" in found.err
+    assert "training selector: fitting 8/8" in found.err  # for each scope: three folds, and all papers
     card = json.loads(Path("my model/card.json").read_text())
     assert card["data"] == {"n_instances": 10, "n_papers": 9, "name": "sample.json", "sha256": SAMPLE.sha256}
     following = found.out.split("next: evidencebench ")[1].strip()

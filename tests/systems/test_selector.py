@@ -26,7 +26,8 @@ from evidencebench.systems.selectors.features import chosen_features
 from evidencebench.systems.selectors.paper_columns import PaperColumns
 from evidencebench.systems.selectors.selector import Selector
 from evidencebench.systems.selectors.selector_model import SelectorModel, load_model, read_card
-from evidencebench.training.selector import STRENGTH, TUNED_TASKS, SelectorTraining, write_model
+from evidencebench.training.selector import TUNED_TASKS, SelectorTraining, write_model
+from evidencebench.training.selector_fitting import STRENGTH
 from examples import IS_THOROUGH
 
 pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
@@ -62,15 +63,16 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_training_twice_writes_the_same_bytes_and_tells_its_progress(selector_model: Path, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    told: list[tuple[int, int, str]] = []
     SelectorTraining().fit(
         SAMPLE,
         tmp_path / "again",
         data={"sha256": load_sample().sha256},
-        on_progress=lambda done, total: told.append((done, total)),
+        on_progress=lambda done, total, doing="": told.append((done, total, doing)),
     )
     assert contents(tmp_path / "again") == contents(selector_model)
-    assert told == [(done, told[0][1]) for done in range(told[0][1] + 1)]
+    n_fitted = 2 * (3 + 1)  # for each scope: three folds, and all papers
+    assert told == [(done, n, doing) for doing, n in (("reading", 10), ("fitting", n_fitted)) for done in range(n + 1)]
 
 
 def test_the_card_says_what_the_model_was_made_from_and_how_good_it_is(selector_model: Path) -> None:

@@ -11,6 +11,7 @@ from evidencebench.cli.output import print_json
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.errors import DataError, SystemSpecError
+from evidencebench.training.lazy_instances import LazyInstances
 from evidencebench.training.training_table import TRAININGS, trainable
 from evidencebench.wording import counted
 
@@ -77,7 +78,7 @@ def command(
     name = ", ".join(dataset.name for dataset in datasets)
     digests = [dataset.sha256 for dataset in datasets]
     about = {"name": name, "sha256": digests if len(digests) > 1 else digests[0]}
-    instances = [instance for dataset in datasets for instance in dataset.instances(limit)]
+    instances = LazyInstances(datasets, limit)
     with progress(f"training {found.name}", progress_style) as on_progress:
         card: Any = found.training.fit(instances, output, seed=seed, data=about, on_progress=on_progress)
     if as_json:

@@ -4,15 +4,16 @@ import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evidencebench.data.instance import Instance
 from evidencebench.extras import library_versions
 from evidencebench.version import __version__
 
 
-def data_entries(instances: Sequence[Instance], given: Mapping[str, Any] | None, **computed: Any) -> dict[str, Any]:
-    """Return the entries about the data: counts, what a training computed of it, and what its caller says."""
-    n_papers = len({instance.query.paper_id for instance in instances})
-    return {"n_instances": len(instances), "n_papers": n_papers, **computed, **(given or {})}
+def data_entries(papers: Sequence[str], given: Mapping[str, Any] | None, **computed: Any) -> dict[str, Any]:
+    """Return the entries about the data: counts, what a training computed of it, and what its caller says.
+
+    ``papers`` names the paper of each instance.
+    """
+    return {"n_instances": len(papers), "n_papers": len(set(papers)), **computed, **(given or {})}
 
 
 def version_entries(*libraries: str) -> dict[str, str]:

@@ -30,8 +30,9 @@ from evidencebench.training.card_entries import data_entries, version_entries
 from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
 from evidencebench.training.folds import inner_folds, split_at_fold
 from evidencebench.training.progress import TrainingProgress
-from evidencebench.training.selector import fit_ridge, name_trees, write_trees
-from evidencebench.training.selector_examples import SCOPES
+from evidencebench.training.selector import write_trees
+from evidencebench.training.selector_fitting import fit_ridges, name_trees
+from evidencebench.training.selector_table import SCOPES
 
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 """How much of its score a sentence loses that repeats a chosen one: an answer that is given twice was marked twice."""
@@ -116,7 +117,7 @@ class FinderTraining:
         model = fit_finder(examples, folds=folds, seed=seed, on_progress=report)
         card = msgspec.structs.replace(
             model.card,
-            data=data_entries(instances, data),
+            data=data_entries([instance.query.paper_id for instance in instances], data),
             versions=version_entries("lightgbm", "numpy"),
         )
         write_finder(FinderModel(card, model.forests), folder)
@@ -210,7 +211,7 @@ def _fit_regression(
     forest = mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
     if not LINEAR[wish]:
         return Regression(forest)
-    ridge = fit_ridge(scope, "relative", table.astype(float), values)
+    ridge = fit_ridges(scope, table.astype(float), {"relative": values})[0]
     return Regression(forest, tuple(np.divide(ridge.weights, ridge.scale).tolist()))
 
 

@@ -11,7 +11,7 @@ from evidencebench.systems.changed_queries import draw_strangers, with_stranger
 from evidencebench.systems.selectors.finder_model import Table, finder_table
 from evidencebench.systems.selectors.hypothesis_parts import parts_of
 from evidencebench.systems.selectors.paper_columns import Floats, columns_of
-from evidencebench.training.selector_examples import SCOPES
+from evidencebench.training.selector_table import SCOPES
 
 _VERBS = ("increases", "affects", "reduces")
 

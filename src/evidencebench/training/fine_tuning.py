@@ -181,7 +181,9 @@ class FineTuning(ABC):
                 "revision": self.revision,
                 "sha256": model_digest(base),
             },
-            "data": data_entries(instances, data, sha256_of_instances=_digest(instances)),
+            "data": data_entries(
+                [one.query.paper_id for one in instances], data, sha256_of_instances=_digest(instances)
+            ),
             "versions": version_entries(*LIBRARIES, "accelerate"),
         }
         plan = {"trains": self.kind, **described, **options}

@@ -73,9 +73,12 @@ class SelectorModel:
 
         If no member is for results, because the training data labels none, both scopes have the scores of ``"all"``.
         """
-        if paper.n == 0:
+        return self.scores_in(feature_table(paper, self.features))
+
+    def scores_in(self, table: Floats) -> dict[AspectScope, Floats]:
+        """Return the `scores` of a paper, given the table of its features."""
+        if len(table) == 0:
             return {"all": np.zeros(0), "results": np.zeros(0)}
-        table = feature_table(paper, self.features)
         found: dict[AspectScope, list[Floats]] = {}
         for member in self.card.members:
             found.setdefault(member.scope, []).append(standard_scores(self._member_scores(member, table)))
