@@ -156,6 +156,8 @@ def test_two_packages_with_one_name_are_both_named(install: Install) -> None:
     with pytest.raises(SystemSpecError, match=r"packages '(\S+)' and '(\S+)' both have one; uninstall one of them"):
         make_system("my-bm25")
     assert "my-bm25" not in SYSTEMS
+    result = CliRunner().invoke(cli, ["crossval", "my-bm25", "--data", "sample"])
+    assert "both have one; uninstall one of them" in str(result.exception)
     assert "both have one" in listed("--json")[1]
 
 

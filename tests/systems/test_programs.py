@@ -281,6 +281,13 @@ def test_a_command_that_cannot_be_is_refused_in_words(
         make_system(spec)
 
 
+def test_a_script_that_does_not_say_who_reads_it_is_refused_in_words(tmp_path: Path) -> None:
+    program = write_program(tmp_path / "program")
+    program.write_text(SHARED_WORDS)
+    with pytest.raises(ProgramError, match=r"cannot be started: .*; a script begins with a line such as #!/bin/sh"):
+        make_system(f"exec:{program}")
+
+
 def test_words_are_split_as_by_a_shell_and_no_shell_reads_them(tmp_path: Path) -> None:
     arguments = ["two words", "$HOME", "; touch pwned", "a,b", "a+b"]
     code = f"import json, sys\nassert sys.argv[1:] == {arguments!r}\n" + GREETING + "input()\n"

@@ -11,7 +11,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.execution.making import factory_of, make_options
 from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import find_own_code, is_file
-from evidencebench.execution.system_table import SYSTEMS, TAKEN_AWAY
+from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
 from evidencebench.specification import parse_specification, write_specification
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.finder import FinderTraining
@@ -122,7 +122,7 @@ def _find_training(name: str) -> Any:
         if not is_dataclass(factory):
             raise SystemSpecError(f"{name}: expected a dataclass, whose fields are its options")
         return factory
-    if name not in SYSTEMS and not is_file(name):
+    if name not in PACKAGED and not is_file(name) and plugin_named(name) is None:
         meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])
         raise SystemSpecError(
             f"no system or training '{name}'{meant}; expected one of {', '.join(TRAININGS)}, or a system: one of "

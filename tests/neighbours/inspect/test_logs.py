@@ -170,7 +170,9 @@ def test_a_sample_shows_the_sentences_the_failure_and_the_aspects(tmp_path: Path
     assert shown.scores["er_at_10"].explanation.splitlines() == [
         f"[{index}] {SAMPLE[first].query.sentences[index]}" for index in (3, 1)
     ]
-    assert len(shown.target) == len(SAMPLE[first].labels.aspects)
+    assert shown.scores["er_at_10"].answer == "[3, 1]"
+    labels_ = SAMPLE[first].labels
+    assert shown.target == [f"{list(labels_.sources[one])} {labels_.texts[one]}" for one in labels_.aspects]
     assert failed_one.scores["er_at_10"].explanation == "ProgramTimeoutError: no answer"
     assert missing.scores["er_at_10"].explanation == "there is no answer"
     assert [one.scores["er_at_10"].value for one in (failed_one, missing)] == [0, 0]

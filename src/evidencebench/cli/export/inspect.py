@@ -6,6 +6,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
+from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.extras import require_extra
@@ -22,8 +23,17 @@ from evidencebench.wording import counted
 @click.option("--overwrite", is_flag=True, help="Replace LOG where it exists.")
 @options.rules
 @options.as_json
+@options.progress_style
 def command(
-    *, run: Path, data: str, tasks: tuple[Task, ...], output: Path, overwrite: bool, rules: Rules, as_json: bool
+    *,
+    run: Path,
+    data: str,
+    tasks: tuple[Task, ...],
+    output: Path,
+    overwrite: bool,
+    rules: Rules,
+    as_json: bool,
+    progress_style: str,
 ) -> None:
     """Write RUN, scored, as a log of inspect_ai, for its viewer.
 
@@ -41,8 +51,9 @@ def command(
 
     require_file(output, "cannot be a log of inspect_ai")
     refuse_existing(output, overwrite=overwrite)
-    log = log_of_run(run, open_dataset(data), tasks, rules=rules)
-    write_log(log, output)
+    with progress(f"exporting {run.name}", progress_style) as on_progress:
+        log = log_of_run(run, open_dataset(data), tasks, rules=rules, on_progress=on_progress)
+        write_log(log, output)
     figures = {one.name: {name: metric.value for name, metric in one.metrics.items()} for one in log.results.scores}
     if as_json:
         print_json({"log": str(output), "samples": len(log.samples), "scores": figures})

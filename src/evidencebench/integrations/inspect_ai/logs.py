@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,15 @@ def write_log(log: EvalLog, path: Path) -> None:
 
 
 def log_of_run(
-    path: Path, dataset: Dataset, tasks: Sequence[TaskOrName] = (), *, rules: Rules = DEFAULT_RULES
+    path: Path,
+    dataset: Dataset,
+    tasks: Sequence[TaskOrName] = (),
+    *,
+    rules: Rules = DEFAULT_RULES,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> EvalLog:
     """Return a run as a log, scored on the tasks asked for, or on all that it can answer; raises as `score_runs`."""
-    scored = score_runs(path, dataset, tasks, rules=rules, with_controls=False)
+    scored = score_runs(path, dataset, tasks, rules=rules, with_controls=False, on_progress=on_progress)
     ((label, run),) = scored.runs.items()
     values = {
         task.name: {
@@ -159,12 +164,12 @@ def _results(task: str, samples: Sequence[EvalSample]) -> EvalScore:
         EvalMetric(name="mean", value=mean()(scores)),
         EvalMetric(name="stderr", value=stderr(cluster="cluster")(scores), params=params),
         *(EvalMetric(name=end, group="ci", value=ends[end], params=params) for end in ("lower", "upper")),
-        EvalMetric(name="evidencebench/failed", value=failed()(scores)),
+        EvalMetric(name="failed", value=failed()(scores)),
     ]
     return EvalScore(
         name=task,
         scorer="evidencebench/aspect_recall",
         scored_samples=len(scores),
         unscored_samples=len(samples) - len(scores),
-        metrics={one.name.rpartition("/")[2]: one for one in metrics},
+        metrics={one.name: one for one in metrics},
     )

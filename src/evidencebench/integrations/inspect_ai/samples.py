@@ -46,10 +46,10 @@ def described(instance: Instance) -> dict[str, Any]:
 
 
 def target_of(instance: Instance, task: Task) -> list[str]:
-    """Return, for people, each aspect that counts with its sources, such as ``aspect_3: sentences 4, 17``."""
+    """Return, for people, the sources of each aspect that counts and its text, such as ``[4, 17] Deaths fell.``."""
     labels = instance.labels
     return [
-        f"{labels.texts.get(aspect, aspect)}: sentences {', '.join(map(str, labels.sources.get(aspect, ()))) or 'none'}"
+        f"{list(labels.sources.get(aspect, ()))} {labels.texts.get(aspect, aspect)}"
         for aspect in labels.that_count(task.scope)
     ]
 

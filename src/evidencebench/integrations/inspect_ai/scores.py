@@ -14,6 +14,7 @@ from evidencebench.models.llm.chat import ChatReply
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.system import Ranking
 
 REPLIES = "evidencebench_replies"
 """The name, in a sample's store, of all replies to its question with their ends."""
@@ -55,18 +56,20 @@ def aspect_recall() -> Scorer:
 def made_score(
     instance: Instance, task: Task, answer: Answer | None, values: Mapping[str, float], more: Mapping[str, Any]
 ) -> Score:
-    """Return an answer's score: its aspect recall, with all measures and the sentences, for the viewer.
+    """Return an answer's score: its aspect recall, with all measures and the sentences that count, for the viewer.
 
     ``values`` has measure key -> score, NaN where it is undefined; ``more`` is added to the metadata.
     """
     is_failed = answer is None or isinstance(answer, Failure)
     error = "there is no answer" if answer is None else answer.error if isinstance(answer, Failure) else ""
     sentences = () if answer is None or isinstance(answer, Failure) else answer.sentences
+    if isinstance(answer, Ranking) and answer.ordered:  # of a set over the budget, all may count
+        sentences = sentences[: task.budget_for(instance)]
     lines = [f"[{index}] {instance.query.sentences[index]}" for index in sentences]
     return Score(
         value=values[ASPECT_RECALL.key],
         answer=str(list(sentences)) if not is_failed else None,
-        explanation=error or "\n".join(lines[: task.brief(instance).budget]) or "no sentence is selected",
+        explanation=error or "\n".join(lines) or "no sentence is selected",
         reason=_REASONS.get(str(more.get("reply_class", "failed")), "invalid_response_format") if is_failed else None,
         metadata={
             "failed": is_failed,

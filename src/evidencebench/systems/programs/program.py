@@ -4,6 +4,7 @@ No shell is involved. The program has a process group of its own. It is killed, 
 writes what it should not; the next line starts it anew.
 """
 
+import errno
 import os
 import selectors
 import signal
@@ -86,7 +87,8 @@ class _Process:
                 start_new_session=True,
             )
         except OSError as error:
-            raise ProgramError(f"'{words[0]}' cannot be started: {error.strerror}") from error
+            advice = "; a script begins with a line such as #!/bin/sh" if error.errno == errno.ENOEXEC else ""
+            raise ProgramError(f"'{words[0]}' cannot be started: {error.strerror}{advice}") from error
         self._stdin, self._stdout = _pipe(self._process.stdin), _pipe(self._process.stdout)
         os.set_blocking(self._stdin.fileno(), False)
         self._read = bytearray()
