@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
+from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
@@ -109,6 +109,23 @@ def test_workers_that_solve_take_no_other_file(tmp_path: Path) -> None:
     many(tmp_path / "data.json.gz", 70, first=1)
     with pytest.raises(ChangedDataError, match="has changed since it was opened"):
         solve_file(dataset, tmp_path / "solved.json", jobs=2)
+
+
+def test_a_file_is_known_by_its_checksum_where_it_lies_on_another_disk(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    dataset = many(path, 3)
+    by_state = dataset.file
+    _ = dataset.sha256
+    by_checksum = dataset.file
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content)  # the same content with another inode and other times, as on another machine
+    assert list(reopen_dataset(by_checksum)) == list(many(tmp_path / "same.json", 3))
+    with pytest.raises(ChangedDataError, match="has changed since it was opened"):
+        reopen_dataset(by_state)
+    many(path, 3, first=1)
+    with pytest.raises(ChangedDataError, match=r"every machine needs the same file, and .* has another one"):
+        reopen_dataset(by_checksum)
 
 
 @pytest.mark.parametrize("edited", ["", "_helper"])

@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from platform import node
 from typing import Any, Protocol
 
 from evidencebench.data.formats.json_file import open_json, open_json_lines, write_json, write_json_lines
 from evidencebench.data.formats.parquet_file import open_parquet, write_parquet
 from evidencebench.data.formats.shard_names import is_sharded, shards_in
 from evidencebench.data.instance import Instance
-from evidencebench.errors import DataError, FormatError
+from evidencebench.errors import ChangedDataError, DataError, FormatError
 from evidencebench.storage.snapshot import (
     MOST_HELD_BYTES,
     FileState,
@@ -31,6 +32,7 @@ class DataFile:
     path: Path
     was: FileState | str  # its state; of a gzip file, which is unpacked, its checksum; empty for shards
     shards: tuple["DataFile", ...] = ()  # of a folder or a pattern
+    sha256: str | None = None  # by which another machine knows the file, where its state differs; None: by state alone
 
 
 class DataSource(Protocol):
@@ -176,8 +178,13 @@ def _open(snapshot: Snapshot) -> DataSource:
 
 def _reopen(file: DataFile, *, most_held_bytes: int = MOST_HELD_BYTES) -> DataSource:
     snapshot = open_snapshot(file.path, most_held_bytes=most_held_bytes)
-    if file != file_of(snapshot):
-        raise changed(file.path)  # checked before reading, so that no error is about another file
+    if file.was != _was(snapshot):  # checked before reading, so that no error is about another file
+        if file.sha256 is None:
+            raise changed(file.path)
+        if file.sha256 != snapshot.sha256:
+            raise ChangedDataError(
+                f"{changed(file.path)}; on a cluster, every machine needs the same file, and {node()} has another one"
+            )
     return _open(snapshot)
 
 
@@ -192,11 +199,18 @@ def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
 
 
 def file_of(snapshot: Snapshot | ShardedSnapshot) -> DataFile:
-    """Return the description with which `open_source` opens the same file, or shards, in another process."""
+    """Return the description with which `open_source` opens the same file, or shards, in another process.
+
+    It has the checksum, which takes seconds to compute, only where that was asked for already. Another machine needs
+    it: there, the same file has another device and other times.
+    """
     if isinstance(snapshot, ShardedSnapshot):
         return DataFile(path=snapshot.path, was="", shards=tuple(map(file_of, snapshot.shards)))
-    # The same state means the same checksum, which takes seconds to compute.
-    return DataFile(path=snapshot.path, was=snapshot.state or snapshot.sha256)
+    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=vars(snapshot).get("sha256"))
+
+
+def _was(snapshot: Snapshot) -> FileState | str:
+    return snapshot.state or snapshot.sha256  # the same state means the same checksum
 
 
 def format_to_write(path: Path) -> DataFormat:
