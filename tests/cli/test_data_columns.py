@@ -10,6 +10,7 @@ import pytest
 from command_line import Command
 
 pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+pandas = pytest.importorskip("pandas", reason="needs pandas")
 
 FORMS = ("data.json", "data.parquet", "shards", "shards/*")
 COMMANDS = (
@@ -71,3 +72,38 @@ def test_parquet_goes_back_to_the_same_json(forms: tuple[str, ...], command: Com
     for number, form in enumerate(forms):
         assert command(f"data convert {form} back{number}.jsonl").code == 0
         assert Path(f"back{number}.jsonl").read_bytes() == Path("back0.jsonl").read_bytes()
+
+
+def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
+    assert command("run lead --data sample -o run.jsonl").code == 0
+    assert command("export run run.jsonl -o run.parquet").out == "run.parquet: 10 answers\n"
+    assert command("export run run.parquet -o again.jsonl --json").json == {"output": "again.jsonl", "n_answers": 10}
+    assert Path("again.jsonl").read_bytes() == Path("run.jsonl").read_bytes()
+    for words in ("score {} --data sample --draws 10", "leaderboard {} --data sample --draws 10"):
+        assert command(words.format("run.parquet")).out == command(words.format("run.jsonl")).out
+    assert "run.parquet: exists; choose another name" in command("export run run.jsonl -o run.parquet").err
+    assert "expected a name that ends in .parquet or .jsonl" in command("export run run.jsonl -o run.csv").err
+    Path("plain.json").write_text('{"evidencebench_sample_id_0": [1]}')
+    assert "expected a run of evidencebench" in command("export run plain.json -o plain.parquet").err
+    assert "run.parquet: is a run, and no data" in command("data stats run.parquet").err
+    assert command("data convert sample data.parquet").code == 0
+    assert "data.parquet: is data, and no answers" in command("score data.parquet --data sample").err
+
+
+def test_the_scores_of_each_instance_are_a_table_in_parquet_and_csv(command: Command) -> None:
+    assert command("run lead --data sample -o run.jsonl").code == 0
+    for name in ("scores.parquet", "scores.csv"):
+        found = command(f"score run.jsonl --data sample --draws 10 --json --per-instance {name}").json
+    tables = [pandas.read_parquet("scores.parquet"), pandas.read_csv("scores.csv")]
+    for table in tables:
+        assert {*table["system"]} == {"lead"}
+        for task, fields in found.items():
+            rows = table[table["task"] == task]
+            assert dict(zip(rows["id"], rows["aspect_recall"], strict=True)) == fields["per_instance"]
+            assert rows["regret"].mean() == pytest.approx(fields["regret"]["mean"])
+            assert rows["cluster"].nunique() == fields["aspect_recall"]["n_clusters"]
+    assert tables[0].columns.tolist() == tables[1].columns.tolist()
+    assert (
+        "expected a name that ends in .parquet or .csv"
+        in command("score run.jsonl --data sample --per-instance scores.xls").err
+    )

@@ -2,6 +2,11 @@
 
 import json
 import random
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +20,15 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.formats.json_instance import decode_instance, encode_instance, published_form
 from evidencebench.data.formats.parquet_row import instance_of, record_of, row_of
 from evidencebench.data.instance import Origin
-from evidencebench.errors import FormatError
+from evidencebench.data.validation.validate import validate_file
+from evidencebench.errors import ChangedDataError, DataError, FormatError, UnreadableError
+from evidencebench.query import Query
 from examples import examples
 from mutations import mutations
 from robbr_sample import robbr_file
 
-pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+pa = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
 
 RECORDS: list[dict[str, Any]] = [msgspec.json.decode(encode_instance(one)) for one in SAMPLE]
 
@@ -131,3 +139,230 @@ def is_text(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+# Files of other programs, and files that are wrong.
+
+
+def table() -> Any:
+    """Return the sample's columns as a table, without the column ``other``."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_dataset(Path(folder) / "sample.parquet", SAMPLE)
+        return pq.read_table(Path(folder) / "sample.parquet").drop_columns(["other"])
+
+
+def with_column(name: str, values: Any) -> Any:
+    found = table()
+    return found.set_column(found.column_names.index(name), name, pa.chunked_array([values]))
+
+
+def queries_of(path: Path) -> list[Query]:
+    return [one.query for one in open_dataset(path)]
+
+
+def test_columns_of_other_widths_are_read(tmp_path: Path) -> None:
+    wide = [
+        pa.field(field.name, pa.large_list(pa.large_string()))
+        if field.type == pa.list_(pa.string())
+        else pa.field(field.name, pa.large_list(pa.large_list(pa.int64())))
+        if field.name == "sentence_aspects"
+        else pa.field(field.name, pa.list_(pa.uint64()))
+        if pa.types.is_list(field.type)
+        else pa.field(field.name, pa.large_string())
+        for field in table().schema
+    ]
+    pq.write_table(table().cast(pa.schema(wide)), tmp_path / "wide.parquet")
+    pq.write_table(table(), tmp_path / "plain.parquet", row_group_size=3, compression="gzip")
+    assert list(open_dataset(tmp_path / "wide.parquet")) == list(open_dataset(tmp_path / "plain.parquet"))
+    assert queries_of(tmp_path / "wide.parquet") == [one.query for one in SAMPLE]
+    assert validate_file(tmp_path / "wide.parquet", optima=True).is_valid
+
+
+def test_pandas_polars_and_hugging_face_write_what_is_read(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "ours.parquet", SAMPLE)
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    pandas.read_parquet(tmp_path / "ours.parquet").to_parquet(tmp_path / "pandas.parquet")
+    polars = pytest.importorskip("polars", reason="needs polars")
+    polars.read_parquet(tmp_path / "ours.parquet").write_parquet(tmp_path / "polars.parquet")
+    datasets = pytest.importorskip("datasets", reason="needs the extra 'hf'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        datasets.Dataset.from_parquet(str(tmp_path / "ours.parquet"), cache_dir=str(tmp_path / "cache")).to_parquet(
+            tmp_path / "datasets.parquet"
+        )
+    for name in ("pandas", "polars", "datasets"):
+        assert list(open_dataset(tmp_path / f"{name}.parquet")) == list(SAMPLE), name
+        write_dataset(tmp_path / f"{name}.json", open_dataset(tmp_path / f"{name}.parquet"))
+        write_dataset(tmp_path / "sample.json", SAMPLE)
+        assert (tmp_path / f"{name}.json").read_bytes() == (tmp_path / "sample.json").read_bytes()
+
+
+def test_a_row_group_of_any_size_is_read_in_parts(tmp_path: Path) -> None:
+    many = [one for _ in range(250) for one in SAMPLE]
+    path = tmp_path / "many.parquet"
+    found = pa.concat_tables([table()] * 250)
+    ids = [f"{number}" for number in range(len(many))]
+    pq.write_table(found.set_column(0, "id", pa.chunked_array([ids])), path, row_group_size=10_000)
+    dataset = open_dataset(path)
+    assert [one.query.sentences for one in dataset] == [one.query.sentences for one in many]
+    for place in (2499, 0, 1024, 1023, 1500):
+        assert dataset[place].query.hypothesis == many[place].query.hypothesis
+
+
+N = len(SAMPLE)
+SENTENCES = [list(one.query.sentences) for one in SAMPLE]
+Wrong = dict[str, tuple[Callable[[], Any], str]]
+WRONG_COLUMNS: Wrong = {
+    "no text": (lambda: with_column("hypothesis", pa.array(range(N))), "hypothesis: expected string, got int64"),
+    "no lists": (
+        lambda: with_column("sentences", pa.array(["a"] * N)),
+        r"sentences: expected list<string>, got string",
+    ),
+    "no column": (lambda: table().drop_columns(["sentences", "aspects"]), "sentences: expected a column of this name"),
+    "a null id": (lambda: with_column("id", pa.array([None] * N, pa.string())), "row 0: id: expected text, got null"),
+    "no row": (lambda: table().slice(0, 0), "holds no instance; expected at least one row"),
+    "numbers too large": (
+        lambda: with_column("er_10", pa.array([[2**40]] * N)),
+        "cannot be read as Parquet: Integer value 1099511627776 not in range",
+    ),
+}
+WRONG_ROWS: Wrong = {
+    "null": (
+        lambda: with_column("hypothesis", pa.array([None] * N, pa.string())),
+        "hypothesis: expected text, got null",
+    ),
+    "no sentences": (
+        lambda: with_column("sentences", pa.array([None] * N, pa.list_(pa.string()))),
+        "sentences: expected a list, got null",
+    ),
+    "a null sentence": (
+        lambda: with_column("sentences", pa.array([[None, *one[1:]] for one in SENTENCES])),
+        "sentences: expected no null in the list, got one at position 0",
+    ),
+    "a kind too few": (
+        lambda: with_column("sentence_types", pa.array([["abstract"]] * N)),
+        "sentence_types: expected one type for each of [0-9]+ sentences, got 1",
+    ),
+    "no kind": (
+        lambda: with_column("sentence_types", pa.array([["title"] * len(one) for one in SENTENCES])),
+        "sentence_types: expected one of section_name, abstract, normal_paragraph for sentence 0, got 'title'",
+    ),
+    "a list too few": (
+        lambda: with_column("sentence_aspects", pa.array([[[0]]] * N)),
+        "sentence_aspects: expected one list for each of [0-9]+ sentences, got 1",
+    ),
+    "no such aspect": (
+        lambda: with_column("sentence_aspects", pa.array([[[99]] * len(one) for one in SENTENCES])),
+        "sentence_aspects: expected positions in aspects, of which there are [0-9]+, got 99 for sentence 0",
+    ),
+    "an aspect before the first": (
+        lambda: with_column("sentence_aspects", pa.array([[[-1]] * len(one) for one in SENTENCES])),
+        "sentence_aspects: expected positions in aspects, of which there are [0-9]+, got -1 for sentence 0",
+    ),
+    "a null position": (
+        lambda: with_column("sentence_aspects", pa.array([[[None]] * len(one) for one in SENTENCES])),
+        "sentence_aspects: expected positions in aspects, got null",
+    ),
+    "other that is no JSON": (
+        lambda: table().append_column("other", pa.array(["{"] * N)),
+        "other: expected a JSON object, or null: Input data was truncated",
+    ),
+    "other that repeats": (
+        lambda: table().append_column("other", pa.array(['{"hypothesis": ""}'] * N)),
+        "other: expected what the columns do not say, got the key 'hypothesis' again",
+    ),
+    "other that contradicts": (
+        lambda: table().append_column("other", pa.array(['{"aspect2sentence_indices": {}}'] * N)),
+        "sentence_aspects and other: expected the same, got two that differ; correct one of them",
+    ),
+    "keys without values": (
+        lambda: table().append_column("other", pa.array(['{"$json": {"keys": ["x"], "text": "{}"}}'] * N)),
+        "Object missing required field",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_COLUMNS)
+def test_columns_that_cannot_be_read_are_named(wrong: str, tmp_path: Path) -> None:
+    make, words = WRONG_COLUMNS[wrong]
+    path = tmp_path / "wrong.parquet"
+    pq.write_table(make(), path)
+    with pytest.raises(UnreadableError, match=rf"wrong\.parquet: .*{words}"):
+        list(open_dataset(path))
+
+
+@pytest.mark.parametrize("wrong", WRONG_ROWS)
+def test_a_row_that_cannot_be_read_is_named(wrong: str, tmp_path: Path) -> None:
+    make, words = WRONG_ROWS[wrong]
+    path = tmp_path / "wrong.parquet"
+    pq.write_table(make(), path)
+    with pytest.raises(FormatError, match=rf"wrong\.parquet: evidencebench_sample_id_0: {words}"):
+        open_dataset(path)[0]
+    report = validate_file(path)
+    assert {violation.rule for violation in report.violations} == {"json"}
+    assert len({violation.instance_id for violation in report.violations}) == N
+
+
+def test_an_id_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.concat_tables([table(), table()]), tmp_path / "twice.parquet")
+    with pytest.raises(FormatError, match="instance id 'evidencebench_sample_id_0' stands more than once"):
+        open_dataset(tmp_path / "twice.parquet")
+    assert {violation.rule for violation in validate_file(tmp_path / "twice.parquet").violations} == {"unique"}
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 and no more PAR1", b"{}", b"PAR1" * 100], ids=repr)
+def test_what_is_no_parquet_says_so(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(content)
+    with pytest.raises(UnreadableError, match=r"x\.parquet: cannot be read as Parquet"):
+        open_dataset(tmp_path / "x.parquet")
+
+
+def test_damage_is_an_error_in_words_or_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    write_dataset(path, SAMPLE)
+    content, rng, expected = path.read_bytes(), random.Random(0), list(SAMPLE)
+    for _ in range(40):
+        place = rng.randrange(len(content) * 3 // 4)  # in the pages, not in the names of the columns
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1 << rng.randrange(8)]) + content[place + 1 :])
+        try:
+            assert list(open_dataset(path)) == expected
+        except DataError:
+            continue
+    for length in range(0, len(content) - 1, len(content) // 20):
+        path.write_bytes(content[:length])
+        with pytest.raises(UnreadableError):
+            open_dataset(path)
+
+
+def test_a_file_that_changes_while_it_is_open_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    write_dataset(path, SAMPLE)
+    dataset = open_dataset(path)
+    write_dataset(path, list(SAMPLE)[:3])
+    with pytest.raises(ChangedDataError, match="the data file has changed since it was opened; start again"):
+        dataset[5]
+
+
+def test_without_pyarrow_the_message_names_the_extra_and_json_works(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "x.parquet", SAMPLE)
+    code = """
+import sys
+sys.modules["pyarrow"] = None  # as if it were not installed
+from evidencebench import EvidenceBenchError, open_dataset
+print(len(list(open_dataset("sample"))))
+try:
+    open_dataset(sys.argv[1])
+except EvidenceBenchError as error:
+    print(error)
+"""
+    found = subprocess.run([sys.executable, "-c", code, tmp_path / "x.parquet"], capture_output=True, check=True)
+    assert found.stdout.decode().splitlines() == [
+        str(N),
+        f"{tmp_path / 'x.parquet'}: needs pyarrow, which is not installed: pip install 'evidencebench[parquet]'",
+    ]
+
+
+def test_json_is_read_without_importing_pyarrow() -> None:
+    code = "import sys; from evidencebench import load_sample; list(load_sample()); print('pyarrow' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert found.stdout == b"False\n"

@@ -8,6 +8,7 @@ import click
 
 from evidencebench.cli.output import print_json
 from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.formats.shard_names import is_sharded
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.exchanges import Exchange
 from evidencebench.models.llm.tokens import prompt_tokens_of
@@ -30,7 +31,7 @@ def data_of(run: RunFile, data: str | None) -> Dataset:
     if data is not None:
         return open_dataset(data)
     path = "" if run.header is None else run.header.data.path
-    if not Path(path).is_file():
+    if not (Path(path).is_file() or (path and is_sharded(Path(path)))):
         raise UnreadableError(
             f"{run.path}: its data is no longer at {path or 'a place that it names'}; give it by --data"
         )

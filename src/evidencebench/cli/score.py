@@ -18,6 +18,7 @@ from evidencebench.pages.figures import bar_of
 from evidencebench.query import AspectScope
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.instance_scores import require_scores_name, write_instance_scores
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES
 from evidencebench.scoring.place_breakdown import N_AT_AN_END, place_breakdown
@@ -63,6 +64,12 @@ _LEGEND = "; ".join(
     click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body."),
     click.option("--places", is_flag=True, help="Add recall by where the evidence lies ('lost in the middle')."),
     options.controls,
+    click.option(
+        "--per-instance",
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        help="Write every measure of each instance too, as .parquet or .csv; a file that is there is replaced.",
+    ),
 )
 @click.pass_context
 def command(
@@ -73,6 +80,7 @@ def command(
     kinds: bool,
     places: bool,
     controls: bool,
+    per_instance: Path | None,
     scoring: ScoringOptions,
 ) -> None:
     """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
@@ -88,9 +96,12 @@ def command(
       evidencebench score answers.json --data test --task er_at_10 --json
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
       evidencebench score bm25.jsonl --data sample --plot bm25.svg
+      evidencebench score bm25.jsonl --data sample --per-instance scores.parquet
     """
     if (kinds or places) and scoring.table_format == "csv" and not scoring.as_json:
         raise click.UsageError("--kinds and --places have no CSV form; use --json")
+    if per_instance is not None:
+        require_scores_name(per_instance)
     scored, cautions = scoring.score([run], with_controls=controls, with_selections=kinds)
     (label,) = scored.runs
     resampling = scoring.resampling
@@ -102,6 +113,8 @@ def command(
         fields[task.name]["places"] = asdict(found)
     scopes = dict.fromkeys(task.scope for task in scored.tasks) if curve else ()
     curves: Curves = {scope: _curve(run, scored, scope, range(1, (curve or 0) + 1), scoring) for scope in scopes}
+    if per_instance is not None:
+        write_instance_scores(per_instance, {label: scored.scores[label].values()})
     if scoring.plot:
         chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
         write_picture(scoring.plot, chart)

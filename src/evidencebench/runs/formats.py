@@ -12,6 +12,7 @@ import msgspec
 from evidencebench.errors import RunFormatError
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import INDEX_DIGITS, ranking_of
+from evidencebench.runs.parquet_run import PARQUET_BEGINS, lines_from_parquet
 from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_content, read_run
 from evidencebench.storage.json_lines import lines_of, repeated_keys
 from evidencebench.storage.reading import BROKEN_JSON, PathText
@@ -40,7 +41,7 @@ def open_run(path: PathText) -> RunFile:
     Parameters
     ----------
     path
-        A run of this package (JSON Lines), or its lines without a header; a JSON object
+        A run of this package (JSON Lines or Parquet), or its lines without a header; a JSON object
         ``{instance id: [indices]}``, where null marks a failed answer, a list is a set of sentences, and
         ``{"ranking": [indices]}`` has the best first; or a TREC run, ``qid Q0 docno rank score tag``, whose docno is
         the sentence's index, as ``42`` or ``qid#00042``.
@@ -52,6 +53,9 @@ def open_run(path: PathText) -> RunFile:
     """
     path = Path(path)
     content = read_content(path)
+    if content.startswith(PARQUET_BEGINS):
+        lines = lines_from_parquet(path, content)
+        return read_run(path, needs_header=lines.startswith(RUN_BEGINS), content=lines)
     first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
@@ -73,6 +77,12 @@ def open_run(path: PathText) -> RunFile:
         f"{path}: line 1: expected a run of evidencebench, a JSON object {{id: [indices]}}, or a TREC run "
         "with 6 columns (qid Q0 docno rank score tag)"
     )
+
+
+def content_of_run(path: Path) -> bytes:
+    """Return the bytes of a run file; of one in Parquet, the JSON Lines that it was made from."""
+    content = read_content(path)
+    return lines_from_parquet(path, content) if content.startswith(PARQUET_BEGINS) else content
 
 
 def _decode_text(path: Path, content: bytes) -> str:

@@ -5,6 +5,6 @@ every answer to a data set; returns `task_scores`). Then `resampling` (intervals
 `significance` (tests and ranks), and their users: `compare`, `control_results` and `query_controls`, `leaderboard`,
 `systems_table`.
 `score_runs` scores run files beside the `controls`, with `run_labels`, `signature` and `cautions`. `score_fields`
-writes scores as JSON, `score_texts` as text; `kind_breakdown` splits them by kind of sentence, `place_breakdown` by
-where the evidence lies; `published_results` has published figures.
+writes scores as JSON, `score_texts` as text, `instance_scores` a row an instance; `kind_breakdown` splits them by kind
+of sentence, `place_breakdown` by where the evidence lies; `published_results` has published figures.
 """

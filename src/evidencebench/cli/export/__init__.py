@@ -1,4 +1,7 @@
-"""``evidencebench export``: data and runs in the forms that other tools read, one command a file: `trec`, `inspect`."""
+"""``evidencebench export``: data and runs in the forms that other tools read, one command a file.
+
+The commands: `inspect`, `run` and `trec`.
+"""
 
 import click
 
@@ -6,6 +9,7 @@ from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
     "inspect": "Write RUN, scored, as a log of inspect_ai, for its viewer.",
+    "run": "Write a run in the form that OUTPUT's suffix names.",
     "trec": "Write D and RUNs as TREC topics, diversity qrels and runs.",
 }
 

@@ -166,12 +166,18 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     with arrow_errors(path):
+        metadata = pq.read_metadata(SnapshotStream(snapshot))
+        leaves = (metadata.schema.column(place).path for place in range(metadata.num_columns))
         file = pq.ParquetFile(
             SnapshotStream(snapshot),
+            metadata=metadata,
             pre_buffer=False,
             buffer_size=_BUFFER_BYTES,
-            read_dictionary=["sentence_types.list.element"],
+            page_checksum_verification=True,
+            read_dictionary=[leaf for leaf in leaves if leaf.startswith("sentence_types.")],
         )
+        if {"error", "sentences"} <= set(file.schema_arrow.names) and "hypothesis" not in file.schema_arrow.names:
+            raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
         if wrong := wrong_columns(file.schema_arrow):
             raise UnreadableError(f"{path}: is no Parquet file of instances: {'; '.join(wrong)}")
         ids = file.read(columns=["id"], use_threads=False).column("id").to_pylist()
@@ -219,7 +225,12 @@ def write_parquet(file: Output, instances: Iterable[Instance]) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     with pq.ParquetWriter(
-        file, schema(), compression="zstd", use_dictionary=["sentence_types.list.element"], write_statistics=["id"]
+        file,
+        schema(),
+        compression="zstd",
+        use_dictionary=["sentence_types.list.element"],
+        write_statistics=["id"],
+        write_page_checksum=True,
     ) as writer:
         for rows in _groups(map(row_of, instances)):
             writer.write_table(table_of(rows), row_group_size=len(rows))

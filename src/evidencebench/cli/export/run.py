@@ -1,0 +1,49 @@
+"""``evidencebench export run``."""
+
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.output import print_json, refuse_existing
+from evidencebench.errors import DataError
+from evidencebench.runs.formats import content_of_run
+from evidencebench.runs.parquet_run import n_answers_in, write_parquet_run
+from evidencebench.storage.whole_file import write_whole
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+
+@click.command
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Ends in .parquet or .jsonl."
+)
+@click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
+@options.as_json
+def command(*, run: Path, output: Path, overwrite: bool, as_json: bool) -> None:
+    """Write a run in the form that the suffix names: .parquet or .jsonl.
+
+    Parquet has an answer a row: id, task, sentences, scores, ordered, notes, error.
+    Every command takes it as a run, and the way back gives the same lines. A run is
+    begun and gone on with as .jsonl.
+
+    \b
+    Examples:
+      evidencebench export run bm25.jsonl -o bm25.parquet
+      evidencebench score bm25.parquet --data sample
+      evidencebench export run bm25.parquet -o again.jsonl
+    """
+    if output.suffix not in {".parquet", ".jsonl"}:
+        raise DataError(f"{output}: expected a name that ends in .parquet or .jsonl")
+    refuse_existing(output, overwrite=overwrite)
+    content = content_of_run(run)
+    if output.suffix == ".parquet":
+        n_answers = write_parquet_run(output, content, run)
+    else:
+        n_answers = n_answers_in(content, run)
+        write_whole(output, content)
+    if as_json:
+        print_json({"output": str(output), "n_answers": n_answers})
+    else:
+        click.echo(f"{printable(str(output))}: {counted(n_answers, 'answer')}")
