@@ -9,7 +9,7 @@ from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
     "inspect": "Write RUN, scored, as a log of inspect_ai, for its viewer.",
-    "run": "Write a run in the form that OUTPUT's suffix names.",
+    "run": "Write a run in the form that FILE's suffix names.",
     "trec": "Write D and RUNs as TREC topics, diversity qrels and runs.",
 }
 

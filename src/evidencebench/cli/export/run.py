@@ -22,11 +22,11 @@ from evidencebench.wording import counted
 @click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
 @options.as_json
 def command(*, run: Path, output: Path, overwrite: bool, as_json: bool) -> None:
-    """Write a run in the form that the suffix names: .parquet or .jsonl.
+    """Write a run in the form that FILE's suffix names.
 
-    Parquet has an answer a row: id, task, sentences, scores, ordered, notes, error.
-    Every command takes it as a run, and the way back gives the same lines. A run is
-    begun and gone on with as .jsonl.
+    .parquet or .jsonl. Parquet has an answer a row: id, task, sentences, scores,
+    ordered, notes, error. Every command takes it as a run, and the way back gives
+    the same lines. A run is begun and gone on with as .jsonl.
 
     \b
     Examples:

@@ -6,7 +6,6 @@ value does not follow from the columns, and under `SPELLING_KEY` how the record 
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -105,23 +104,21 @@ def instance_of(row: Row) -> Instance:
     if len(row.kinds) != len(row.sentences):
         expected = f"one type for each of {counted(len(row.sentences), 'sentence')}"
         raise FormatError(f"{row.id}: sentence_types: expected {expected}, got {len(row.kinds)}")
-    plain = _plain_instance(row)
-    if row.other is None:
-        return Instance(query=plain.query, labels=plain.labels, origin=RowOrigin(row))
-    other = _decode_other(row)
+    sources, other = _sources(row), _decode_other(row) if row.other is not None else _Other()
     if other.spelling.text is not None or other.bias is not msgspec.UNSET:
         found = decode_instance(row.id, Origin(raw=record_of(row)))
         query, labels = found.query, found.labels
+        for name, value in _column_values(found).items():
+            if getattr(row, name) != value:
+                raise _contradiction(row, name)
     else:
-        query, labels = _with_other(plain, other)
-    found = Instance(query=query, labels=labels, origin=RowOrigin(row))
-    _require_agreement(row, found)
-    return found
+        query, labels = _query_of(row, other), _labels_of(row, sources, other)
+    return Instance(query=query, labels=labels, origin=RowOrigin(row))
 
 
 def row_of(instance: Instance) -> Row:
     """Return the row of an instance, from which `instance_of` and `record_of` give it back."""
-    row = _columns_of(instance)
+    row = Row(**_column_values(instance))
     return msgspec.structs.replace(row, other=_other_of(row, encode_instance(instance)))
 
 
@@ -207,7 +204,8 @@ def _decode_other(row: Row) -> _Other:
     return other
 
 
-def _columns_of(instance: Instance) -> Row:
+def _column_values(instance: Instance) -> dict[str, Any]:
+    """Return the values of all columns but ``other`` for an instance."""
     query, labels = instance.query, instance.labels
     positions = {aspect: position for position, aspect in enumerate(labels.aspects)}
     pairs = {
@@ -217,87 +215,104 @@ def _columns_of(instance: Instance) -> Row:
         for sentence in sentences
     }
     evaluations = (labels.evaluations.get(task) for task in EVALUATION_KEYS)
-    return Row(
-        id=query.instance_id,
-        paper_id=query.paper_id,
-        hypothesis=query.hypothesis,
-        sentences=query.sentences,
-        kinds=query.kinds,
-        aspects=labels.aspects,
-        results=labels.results or None,
-        sources=tuple(sorted(pairs)),
-        selections=tuple(None if one is None else one.sentences for one in evaluations),
-    )
+    return {
+        "id": query.instance_id,
+        "paper_id": query.paper_id,
+        "hypothesis": query.hypothesis,
+        "sentences": query.sentences,
+        "kinds": query.kinds,
+        "aspects": labels.aspects,
+        "results": labels.results or None,
+        "sources": tuple(sorted(pairs)),
+        "selections": tuple(None if one is None else one.sentences for one in evaluations),
+    }
 
 
 def _plain_instance(row: Row) -> Instance:
     """Return the instance that follows from the columns alone."""
+    return Instance(query=_query_of(row, _Other()), labels=_labels_of(row, _sources(row), _Other()))
+
+
+def _sources(row: Row) -> list[list[int]]:
+    """Return the sentences of each aspect, in paper order; raises `FormatError` where there is no such aspect."""
     indices: list[list[int]] = [[] for _ in row.aspects]
+    n_aspects = len(indices)
     for sentence, position in row.sources:
-        if not 0 <= position < len(indices):
+        if not 0 <= position < n_aspects:
             raise FormatError(
-                f"{row.id}: sentence_aspects: expected positions in aspects, of which there are {len(indices)}, got "
+                f"{row.id}: sentence_aspects: expected positions in aspects, of which there are {n_aspects}, got "
                 f"{position} for sentence {sentence}"
             )
         indices[position].append(sentence)
-    results = row.results or ()
-    evaluations = {}
-    for task, selection in zip(EVALUATION_KEYS, row.selections, strict=True):
-        if selection is not None:
-            chosen = frozenset(selection)
-            hit = {row.aspects[position] for sentence, position in row.sources if sentence in chosen}
-            counted_aspects = row.aspects if TASKS[task].scope == "all" else results
-            optimal = len(selection) if TASKS[task].budget == "optimal" else None
-            covered = tuple(filter(hit.__contains__, counted_aspects))
-            evaluations[task] = Evaluation(sentences=selection, covered=covered, optimal=optimal)
-    query = Query(
+    return indices
+
+
+def _query_of(row: Row, other: _Other) -> Query:
+    stored = other.sentence_types_in_candidate_pool
+    if stored is not None and stored != row.kinds:
+        raise _contradiction(row, "kinds")
+    return Query(
         instance_id=row.id,
         paper_id=row.paper_id,
         hypothesis=row.hypothesis,
         sentences=row.sentences,
         kinds=row.kinds,
-    )
-    sources = dict(zip(row.aspects, map(tuple, indices), strict=True))
-    return Instance(
-        query=query, labels=Labels(aspects=row.aspects, results=results, sources=sources, evaluations=evaluations)
+        wish=other.wish,
     )
 
 
-def _with_other(plain: Instance, other: _Other) -> tuple[Query, Labels]:
-    query, labels = plain.query, plain.labels
-    if other.wish is not None or other.sentence_types_in_candidate_pool is not None:
-        kinds = other.sentence_types_in_candidate_pool or query.kinds
-        query = replace(query, kinds=kinds, wish=other.wish)
-    evaluations = dict(labels.evaluations)
-    for task, key in EVALUATION_KEYS.items():
-        stored: PublishedEvaluation | msgspec.UnsetType | None = getattr(other, key)
-        if stored is None:
-            evaluations.pop(task, None)
-        elif stored is not msgspec.UNSET:
-            evaluations[task] = evaluation_of(stored)
-    review_id, ids, results = other.systematic_review_id, other.aspect_list_ids, other.results_aspect_list_ids
-    return query, Labels(
-        aspects=labels.aspects if ids is None else tuple(dict.fromkeys(ids)),
-        results=labels.results if results is None else tuple(dict.fromkeys(results)),
-        sources=labels.sources if other.aspect2sentence_indices is None else other.aspect2sentence_indices,
+def _labels_of(row: Row, sources: list[list[int]], other: _Other) -> Labels:
+    """Return the labels: what stands in ``other``, where it agrees with the columns, else what follows from them."""
+    stored, ids, results = other.aspect2sentence_indices, other.aspect_list_ids, other.results_aspect_list_ids
+    if ids is not None and tuple(dict.fromkeys(ids)) != row.aspects:
+        raise _contradiction(row, "aspects")
+    if results is not None and (tuple(dict.fromkeys(results)) or None) != row.results:
+        raise _contradiction(row, "results")
+    if stored is not None:
+        for aspect, sentences in zip(row.aspects, sources, strict=True):
+            if sorted({*stored.get(aspect, ())}) != sentences:
+                raise _contradiction(row, "sources")
+    review_id = other.systematic_review_id
+    return Labels(
+        aspects=row.aspects,
+        results=row.results or (),
+        sources=dict(zip(row.aspects, map(tuple, sources), strict=True)) if stored is None else stored,
         texts=other.aspect_id2aspect or {},
         review_id=None if review_id is None else str(review_id),
-        evaluations=evaluations,
+        evaluations=_evaluations(row, sources, other),
     )
 
 
-def _require_agreement(row: Row, found: Instance) -> None:
-    """Raise where a column was changed and ``other`` was not, so that they say different things."""
-    columns = _columns_of(found)
-    for name in _COMPARED:
-        if getattr(row, name) != getattr(columns, name):
-            raise FormatError(
-                f"{row.id}: {_COLUMN_NAMES.get(name, name)} and other: expected the same, got two that differ; correct "
-                "one of them, or set other to null, which loses the keys that only it holds"
-            )
+def _evaluations(row: Row, sources: list[list[int]], other: _Other) -> dict[str, Evaluation]:
+    evaluations: dict[str, Evaluation] = {}
+    for place, (task, key) in enumerate(EVALUATION_KEYS.items()):
+        selection, found = row.selections[place], getattr(other, key)
+        if found is msgspec.UNSET:
+            if selection is not None:
+                evaluations[task] = _derived_evaluation(row, sources, task, selection)
+        elif selection != (None if found is None else found.one_selection_of_sentences):
+            raise _contradiction(row, "selections")
+        elif found is not None:
+            evaluations[task] = evaluation_of(found)
+    return evaluations
 
 
-_COMPARED = tuple(name for name in Row.__struct_fields__ if name != "other")
+def _derived_evaluation(row: Row, sources: list[list[int]], task: str, selection: tuple[int, ...]) -> Evaluation:
+    chosen = frozenset(selection)
+    hit = {aspect for aspect, sentences in zip(row.aspects, sources, strict=True) if not chosen.isdisjoint(sentences)}
+    counted_aspects = row.aspects if TASKS[task].scope == "all" else row.results or ()
+    optimal = len(selection) if TASKS[task].budget == "optimal" else None
+    return Evaluation(sentences=selection, covered=tuple(filter(hit.__contains__, counted_aspects)), optimal=optimal)
+
+
+def _contradiction(row: Row, name: str) -> FormatError:
+    """Return the error where a column was changed and ``other`` was not, so that they say different things."""
+    return FormatError(
+        f"{row.id}: {_COLUMN_NAMES.get(name, name)} and other: expected the same, got two that differ; correct one of "
+        "them, or set other to null, which loses the keys that only it holds"
+    )
+
+
 _COLUMN_NAMES = {
     "kinds": "sentence_types",
     "results": "result_aspects",
