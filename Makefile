@@ -31,7 +31,7 @@ $(NEIGHBOURS:%=neighbour-%): neighbour-%: .venv-%/.ready
 .venv-%/.ready: pyproject.toml tests/neighbours/%/constraints.txt
 	$(PYTHON) -m venv .venv-$*
 	$(if $(filter mteb,$*),.venv-$*/bin/$(INSTALL) torch==2.13.0)
-	.venv-$*/bin/$(INSTALL) --constraint tests/neighbours/$*/constraints.txt --editable '.[test-$*]'
+	.venv-$*/bin/$(INSTALL) --no-compile --constraint tests/neighbours/$*/constraints.txt --editable '.[test-$*]'
 	touch $@
 
 check: $(VENV)/.dev
