@@ -9,6 +9,7 @@ from evidencebench.cli import options
 from evidencebench.cli.output import print_cautions
 from evidencebench.cli.plotting import plot_option
 from evidencebench.cli.progress import progress
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.scoring.cautions import Caution, cautions_of, is_complete
@@ -30,6 +31,7 @@ class ScoringOptions:
     as_json: bool
     table_format: str
     progress_style: str
+    place: WorkPlace
     plot: Path | None = None
 
     def score(
@@ -46,6 +48,8 @@ class ScoringOptions:
                 with_controls=with_controls,
                 with_selections=with_selections,
                 limit=self.limit,
+                jobs=self.place.jobs,
+                engine=self.place.engine,
                 on_progress=on_progress,
             )
         cautions = cautions_of(scored)
@@ -70,6 +74,7 @@ def scoring_options(*own: Callable[[Any], Any], pictured: bool = True) -> Callab
         options.rules,
         *own,
         options.limit,
+        work_place,
         options.require_complete,
         options.resampling,
         *([plot_option] if pictured else []),

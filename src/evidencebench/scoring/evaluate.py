@@ -84,8 +84,7 @@ def evaluate(
     1
     """
     asked, data = tasks_from(tasks), instances_from(dataset)
-    answers = _answers_by_name(sources, data)
-    strangers = {name: _strangers_of(source, data) for name, source in sources.items() if isinstance(source, RunFile)}
+    answers, strangers = answer_functions(sources, data)
     return evaluate_sources(
         answers,
         data,
@@ -139,6 +138,14 @@ def evaluate_sources(
         if on_progress is not None:
             on_progress(n_done, n_instances)
     return {name: {task.name: collected[name, task.name].scores() for task in asked} for name in answers}
+
+
+def answer_functions(
+    sources: Mapping[str, Answering], data: Dataset | list[Instance]
+) -> tuple[dict[str, AnswerSource], dict[str, Mapping[str, Stranger]]]:
+    """Return, by source name, its answers as a function, and the second papers it was asked; raise as `evaluate`."""
+    answers = _answers_by_name(sources, data)
+    return answers, {name: _strangers_of(one, data) for name, one in sources.items() if isinstance(one, RunFile)}
 
 
 def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[str, AnswerSource]:

@@ -6,17 +6,23 @@ from pathlib import Path
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.engine.in_process import InProcess
+from evidencebench.engine.processes import engine_of
+from evidencebench.engine.protocol import Engine
 from evidencebench.errors import RunError, RunMismatchError, TaskError
 from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import Answering, evaluate
+from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.run_labels import runs_by_label
+from evidencebench.scoring.score_blocks import rules_of, score_blocks, sources_of
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted, one_line
+
+_MIN_INSTANCES_A_JOB = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +57,14 @@ def score_runs(
     with_controls: bool = True,
     with_selections: bool = False,
     limit: int | None = None,
+    jobs: int = 1,
+    engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ScoredRuns:
     """Score run files on the tasks asked for, or on all that every one of them can answer.
 
     Parameters are as in `evaluate`; answers of controls are read by the default rules. With ``limit``, runs over
-    different numbers of instances can be scored together.
+    different numbers of instances can be scored together. The work runs in ``jobs`` processes, or on an ``engine``.
 
     Raises `RunMismatchError` if a run does not belong to the data or the runs cover different parts of it, and
     `TaskError` if a run cannot answer a task that is asked for, or the runs have no task in common.
@@ -68,18 +76,30 @@ def score_runs(
     runs = open_runs(paths, dataset, tasks)
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     controls = CONTROLS if with_controls else {}
-    # With a prefix, since a run may have a control's name.
-    sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
-    sources |= {f"control {name}": control.named for name, control in controls.items()}
-    found = evaluate(
-        sources,
-        dataset,
-        asked,
-        rules={f"run {label}": rules for label in runs},
-        limit=_common_limit(runs, min(limit or len(dataset), len(dataset))),
-        with_selections=with_selections,
-        on_progress=on_progress,
-    )
+    n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
+    engine = engine or engine_of(min(jobs, 1 + n_instances // _MIN_INSTANCES_A_JOB))
+    if isinstance(engine, InProcess):
+        found = evaluate(
+            sources_of(runs, with_controls=with_controls),
+            dataset,
+            asked,
+            rules=rules_of(runs, rules),
+            limit=n_instances,
+            with_selections=with_selections,
+            on_progress=on_progress,
+        )
+    else:
+        found = score_blocks(
+            engine,
+            dataset,
+            paths,
+            asked,
+            rules=rules,
+            with_controls=with_controls,
+            with_selections=with_selections,
+            n_instances=n_instances,
+            on_progress=on_progress,
+        )
     applicable = tuple(task for task in asked if next(iter(found.values()))[task.name].ids)
     for task in asked:
         if task not in applicable and (task in tasks or not applicable):

@@ -98,6 +98,13 @@ def test_validation_prints_the_same(folder: Path, arguments: Callable[[str], lis
     assert (found.returncode, found.stdout, found.stderr) == (1, expected.stdout, expected.stderr)
 
 
+def test_scores_are_the_same(folder: Path, arguments: Callable[[str], list[str]]) -> None:
+    assert local("run bm25 --data data.json -o bm25.jsonl", folder).returncode == 0
+    line = "score bm25.jsonl --data data.json --json --draws 100"
+    expected, found = local(line, folder), ended(arguments(line), folder)
+    assert (found.returncode, found.stdout) == (0, expected.stdout)
+
+
 def test_a_cross_validation_is_the_same(folder: Path, arguments: Callable[[str], list[str]]) -> None:
     line = "crossval bm25 --data sample --folds 2 --seeds 2 --draws 100 --format csv"
     expected, found = local(line, folder), ended(arguments(line), folder)
