@@ -26,7 +26,7 @@ from evidencebench.scoring.resampling import (
     Resampling,
     bootstrap,
     by_cluster,
-    draw_counts,
+    shared_counts,
 )
 from evidencebench.scoring.task_scores import TaskScores
 
@@ -185,7 +185,7 @@ def slopes(
     if np.isnan(observed).any():
         return None
     n_clusters = len(sums)
-    counts = draw_counts(n_clusters, resampling.generator(), resampling.n_draws)
+    counts = shared_counts(n_clusters, resampling, resampling.generator())
     drawn = np.concatenate([_solved(weights @ sums, n_predictors) for weights in counts])
     drawn = drawn[~np.isnan(drawn).any(axis=1)]
     if 2 * len(drawn) < resampling.n_draws:

@@ -4,8 +4,10 @@ Instances that share a paper (or a review) are not independent, so whole cluster
 the same digits.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +20,11 @@ DEFAULT_DRAWS = 10_000
 DEFAULT_LEVEL = 0.95
 MAX_DRAWS = 1_000_000
 """The most draws that the command line takes; more would change no digit that is shown."""
-CACHED_ROWS = 128
-"""Draws (or sign flips) that are computed at a time, few enough for a processor's cache; a multiple of 8."""
+_CACHED_NUMBERS, _MOST_CACHED_ROWS = 1 << 17, 128
 # At most this many random numbers at a time: 32 MB.
 _BLOCK_NUMBERS = 4_000_000
+# Draws of up to so many numbers are kept, one byte a number: those of 6,700 papers, 10,000 times.
+_MOST_KEPT_NUMBERS = 1 << 26
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,7 @@ def bootstrap_columns(
 ) -> list[Estimate]:
     """Return what `bootstrap` returns for each column of ``values`` (instances x columns), in less time.
 
-    All columns share the draws, which come from ``generator``; None: from a new one.
+    All columns share the draws, which come from ``generator``, a new one of ``resampling``; None: one of its own.
     """
     if not len(values):
         raise UndefinedScoreError("the mean of no instance is undefined")
@@ -95,7 +98,7 @@ def bootstrap_columns(
     observed = [float(column.mean()) for column in np.ascontiguousarray(values.T)]
     if len(sums) == 1:
         return [Estimate(mean=mean, low=None, high=None, n=len(values), n_clusters=1) for mean in observed]
-    means = _bootstrap_means(sums, sizes, generator or resampling.generator(), resampling.n_draws)
+    means = _bootstrap_means(sums, sizes, resampling, generator or resampling.generator())
     ends = np.quantile(means, [(1 - resampling.level) / 2, (1 + resampling.level) / 2], axis=0)
     return [
         Estimate(mean=mean, low=float(low), high=float(high), n=len(values), n_clusters=len(sums))
@@ -163,12 +166,21 @@ def block_sizes(n_rows: int, n_columns: int) -> Iterator[int]:
         n_rows -= size
 
 
-def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator, n_draws: int) -> Floats:
+def cached_rows(n_columns: int) -> int:
+    """Return how many draws (or sign flips) to compute at a time: few enough for a processor's cache, a multiple of 8.
+
+    >>> cached_rows(100), cached_rows(5_000), cached_rows(100_000)
+    (128, 24, 8)
+    """
+    return max(8, min(_MOST_CACHED_ROWS, _CACHED_NUMBERS // max(1, n_columns) // 8 * 8))
+
+
+def _bootstrap_means(sums: Floats, sizes: Floats, resampling: Resampling, generator: np.random.Generator) -> Floats:
     """Return the mean of each draw, draws x columns."""
     # One product for each column, so that its digits do not depend on the other columns.
     columns = [np.ascontiguousarray(column) for column in sums.T]
-    totals, n_drawn, start = np.empty((len(columns), n_draws)), np.empty(n_draws), 0
-    for weights in draw_counts(len(sums), generator, n_draws):
+    totals, n_drawn, start = np.empty((len(columns), resampling.n_draws)), np.empty(resampling.n_draws), 0
+    for weights in shared_counts(len(sums), resampling, generator):
         rows = slice(start, start + len(weights))
         np.dot(weights, sizes, out=n_drawn[rows])
         for column, total in zip(columns, totals, strict=True):
@@ -177,12 +189,37 @@ def _bootstrap_means(sums: Floats, sizes: Floats, generator: np.random.Generator
     return totals.T / n_drawn[:, None]
 
 
+def shared_counts(n_clusters: int, resampling: Resampling, generator: np.random.Generator) -> Iterator[Floats]:
+    """Yield what `draw_counts` yields for a new generator of ``resampling``, and leave it as it is after the draws.
+
+    Every figure has the same draws. Those of the last two numbers of clusters are kept, since drawing and counting them
+    takes most of the time; those of very many clusters are drawn again.
+    """
+    if n_clusters * resampling.n_draws > _MOST_KEPT_NUMBERS:
+        yield from draw_counts(n_clusters, generator, resampling.n_draws)
+        return
+    kept, state_after = _kept_counts(n_clusters, resampling.seed, resampling.n_draws)
+    generator.bit_generator.state = state_after
+    for counts in kept:
+        yield counts.astype(np.float64)
+
+
+@lru_cache(maxsize=2)
+def _kept_counts(n_clusters: int, seed: int, n_draws: int) -> tuple[list[npt.NDArray[np.uint8]], Mapping[str, Any]]:
+    """Return the draws, and the state of their generator after them."""
+    generator = np.random.default_rng(seed)
+    # That a draw holds a cluster more than 255 times has a chance below 1e-500.
+    counts = [one.astype(np.uint8) for one in draw_counts(n_clusters, generator, n_draws)]
+    return counts, generator.bit_generator.state
+
+
 def draw_counts(n_clusters: int, generator: np.random.Generator, n_draws: int) -> Iterator[Floats]:
     """Yield how often each draw holds each cluster (draws x clusters), a few draws at a time."""
     for n_rows in block_sizes(n_draws, n_clusters):
         drawn = generator.integers(0, n_clusters, size=(n_rows, n_clusters), dtype=np.int32)
-        for first in range(0, n_rows, CACHED_ROWS):
-            yield _count_clusters(drawn[first : first + CACHED_ROWS], n_clusters)
+        n_cached = cached_rows(n_clusters)
+        for first in range(0, n_rows, n_cached):
+            yield _count_clusters(drawn[first : first + n_cached], n_clusters)
 
 
 def _count_clusters(drawn: npt.NDArray[np.int32], n_clusters: int) -> Floats:

@@ -10,7 +10,6 @@ from typing import TypeVar
 import numpy as np
 
 from evidencebench.scoring.resampling import (
-    CACHED_ROWS,
     DEFAULT_RESAMPLING,
     Estimate,
     Floats,
@@ -18,6 +17,7 @@ from evidencebench.scoring.resampling import (
     block_sizes,
     bootstrap_columns,
     by_cluster,
+    cached_rows,
     standard_error,
 )
 
@@ -112,8 +112,9 @@ def sign_flip(
     for n_rows in block_sizes(n_draws, len(sums)):
         n_bits = n_rows * len(sums)
         packed = np.frombuffer(generator.bytes(-(-n_bits // 8)), dtype=np.uint8)
-        for start in range(0, n_rows, CACHED_ROWS):
-            n_cached = min(CACHED_ROWS, n_rows - start)
+        step = cached_rows(len(sums))
+        for start in range(0, n_rows, step):
+            n_cached = min(step, n_rows - start)
             signs = np.unpackbits(packed[start * len(sums) // 8 :], count=n_cached * len(sums))
             totals = sums.sum() - 2 * (signs.reshape(n_cached, len(sums)).astype(np.float64) @ sums)
             n_extreme += int((np.abs(totals) >= threshold).sum())
