@@ -5,6 +5,7 @@ A missed goal is printed as NO and is not an error; a wrong result is.
 """
 
 import asking
+import columns
 import encoding
 import finding
 import loading
@@ -23,6 +24,7 @@ if __name__ == "__main__":
         "run_all.py",
         __doc__,
         loading.figures,
+        columns.figures,
         validating.figures,
         oracle.figures,
         over_length.figures,
