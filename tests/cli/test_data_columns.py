@@ -85,6 +85,9 @@ def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
     assert "expected a name that ends in .parquet or .jsonl" in command("export run run.jsonl -o run.csv").err
     Path("plain.json").write_text('{"evidencebench_sample_id_0": [1]}')
     assert "expected a run of evidencebench" in command("export run plain.json -o plain.parquet").err
+    found = command("run lead --data sample -o new.parquet")
+    assert (found.code, Path("new.parquet").exists()) == (2, False)
+    assert "expected a name such as new.jsonl, of which 'evidencebench export run' makes Parquet" in found.err
     assert "run.parquet: is a run, and no data" in command("data stats run.parquet").err
     assert command("data convert sample data.parquet").code == 0
     assert "data.parquet: is data, and no answers" in command("score data.parquet --data sample").err

@@ -96,6 +96,11 @@ def command(
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_file(output, "cannot be gone on in after an interruption")
+    if output.suffix == ".parquet":
+        raise click.UsageError(
+            f"{output}: a run is begun and gone on with as JSON Lines; expected a name such as "
+            f"{output.with_suffix('.jsonl')}, of which 'evidencebench export run' makes Parquet"
+        )
     with opened_client(asking, system, asks=asks) as (client, waiting, shown):
         report = execute(
             system,

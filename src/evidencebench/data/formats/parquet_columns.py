@@ -182,6 +182,14 @@ def _kinds(values: Any) -> list[Any]:
     return found
 
 
+def _words_in(values: Any) -> list[Any]:
+    """Return the different texts of an array."""
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    found: list[Any] = (values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()).to_pylist()
+    return found
+
+
 def _kind(word: Any) -> Any:
     try:
         return Kind(word)
@@ -198,7 +206,9 @@ class _Lists:
         self._values = values(column.values)
         self._has_null = column.values.null_count > 0
         self._is_kinds = values is _kinds
-        self._has_unknown = self._is_kinds and not all(isinstance(kind, Kind) for kind in set(self._values))
+        self._has_unknown = self._is_kinds and not all(
+            isinstance(_kind(word), Kind) for word in _words_in(column.values)
+        )
 
     def at(self, place: int) -> Any:
         """Return the values of a row as a tuple, or None."""
