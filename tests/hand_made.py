@@ -48,6 +48,20 @@ class Dying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OnGPU:
+    """Notes, when it is made, which GPUs it may use, as a model that is loaded onto one."""
+
+    log: str
+
+    def __post_init__(self) -> None:
+        note(self.log, os.environ.get("CUDA_VISIBLE_DEVICES", "none"))
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        time.sleep(0.05)
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
     """Answers two instances of the sample, and the others once a file is there."""
 

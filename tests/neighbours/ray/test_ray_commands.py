@@ -105,6 +105,17 @@ def test_scores_are_the_same(folder: Path, arguments: Callable[[str], list[str]]
     assert (found.returncode, found.stdout) == (0, expected.stdout)
 
 
+def test_each_gpu_has_a_system_of_its_own_which_is_made_once(
+    folder: Path, arguments: Callable[[str], list[str]]
+) -> None:
+    spec = f"{TESTS}/hand_made.py:OnGPU:log={folder}/gpus"
+    found = ended(arguments(f"run {spec} --data data.json -o gpus.jsonl --gpus-per-worker 1"), folder)
+    assert (found.returncode, found.stderr) == (0, "")
+    in_command, *in_workers = (folder / "gpus").read_text().splitlines()
+    assert in_command == os.environ.get("CUDA_VISIBLE_DEVICES", "none")  # made there to be checked, before the work
+    assert sorted(in_workers) == ["0", "1"]
+
+
 def test_a_cross_validation_is_the_same(folder: Path, arguments: Callable[[str], list[str]]) -> None:
     line = "crossval bm25 --data sample --folds 2 --seeds 2 --draws 100 --format csv"
     expected, found = local(line, folder), ended(arguments(line), folder)
