@@ -190,11 +190,11 @@ def test_a_worker_that_finds_another_file_than_was_asked_for_says_so(tmp_path: P
     path.write_bytes(json.dumps({name: {} for name in ids}).encode())
     program = (
         "import sys; from pathlib import Path; from evidencebench.data.validation import validate as validation\n"
-        "real = validation.map_in_order\n"
+        "real = validation.outcomes_in_order\n"
         "path = Path(sys.argv[1])\n"
         "def later(*arguments, **options):\n"
         "    path.write_bytes(b'{}'); return real(*arguments, **options)\n"
-        "validation.map_in_order = later\n"
+        "validation.outcomes_in_order = later\n"
         "validation.validate_files([path], jobs=2)\n"
     )
     ended = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=False)

@@ -104,11 +104,15 @@ class ShardedSnapshot:
         return hashlib.sha256("".join(f"{shard.sha256}\n" for shard in self.shards).encode()).hexdigest()
 
 
-def open_snapshot(path: Path, *, most_held_bytes: int = MOST_HELD_BYTES) -> Snapshot:
-    """Return the snapshot of a file, unpacked where its name ends in ``.gz``; in memory up to ``most_held_bytes``.
+def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
+    """Return the snapshot of a file, unpacked where its name ends in ``.gz``.
+
+    It is in memory up to ``most_held_bytes``; None: up to `MOST_HELD_BYTES`.
 
     Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
     """
+    if most_held_bytes is None:
+        most_held_bytes = MOST_HELD_BYTES
     if path.is_dir():
         raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, .gz of either, or .parquet)")
     try:

@@ -15,7 +15,6 @@ from evidencebench.data.formats.shard_names import is_sharded, shards_in
 from evidencebench.data.instance import Instance
 from evidencebench.errors import ChangedDataError, DataError, FormatError
 from evidencebench.storage.snapshot import (
-    MOST_HELD_BYTES,
     FileState,
     ShardedSnapshot,
     Snapshot,
@@ -176,7 +175,7 @@ def _open(snapshot: Snapshot) -> DataSource:
     return (_format_of(snapshot.path) or _JSON).open(snapshot)
 
 
-def _reopen(file: DataFile, *, most_held_bytes: int = MOST_HELD_BYTES) -> DataSource:
+def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource:
     snapshot = open_snapshot(file.path, most_held_bytes=most_held_bytes)
     if file.was != _was(snapshot):  # checked before reading, so that no error is about another file
         if file.sha256 is None:
