@@ -4,6 +4,7 @@ Goals are ratios to a peer on the same machine wherever there is a peer; the oth
 A missed goal is printed as NO and is not an error; a wrong result is.
 """
 
+import answering
 import asking
 import columns
 import encoding
@@ -15,6 +16,7 @@ import pipeline
 import reporting
 import selecting
 import splitting
+import training
 import validating
 import viewing
 from timing import main_of
@@ -31,6 +33,8 @@ if __name__ == "__main__":
         pipeline.figures,
         encoding.figures,
         selecting.figures,
+        answering.figures,
+        training.figures,
         finding.figures,
         splitting.figures,
         asking.figures,

@@ -103,7 +103,7 @@ class SelectorTraining:
                 seed=seed,
                 on_progress=report,
             )
-            recalls = _recalls(instances, table, dict(zip(folds, of_folds, strict=True)), tried)
+            recalls = held_back_recalls(instances, table, dict(zip(folds, of_folds, strict=True)), tried)
         strength = max(tried, key=lambda one: sum(recalls[one].values()))
         card = msgspec.structs.replace(
             model.card,
@@ -168,7 +168,7 @@ def write_trees(card: ModelCard, trees: Mapping[str, str], folder: Path) -> None
     write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
 
 
-def _recalls(
+def held_back_recalls(
     instances: Sequence[Instance],
     table: SelectorTable,
     models: Mapping[tuple[int, ...], SelectorModel],

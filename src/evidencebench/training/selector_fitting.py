@@ -96,7 +96,8 @@ def _fit_part(
     lightgbm.Sequence.register(TableRows)
     rows, shares = table.rows(places), table.shares_of(places, scope)
     values = {target: targets_of(shares, target) for target in _TARGETS}
-    always = {**_TREES, "seed": seed, "label_gain": list(range(_GRADES + 1))}
+    memory = {} if is_small else {"force_row_wise": False, "force_col_wise": True}  # one copy of the bins, not two
+    always = {**_TREES, **memory, "seed": seed, "label_gain": list(range(_GRADES + 1))}
     # Of an array, but not of a sequence, LightGBM leaves out columns that can split nothing: an array is kept where it
     # fits, so that models stay those of earlier versions.
     data = rows[:] if is_small else rows
