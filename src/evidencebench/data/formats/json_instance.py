@@ -49,7 +49,15 @@ class _PublishedInstance(msgspec.Struct):
     wish: Wish | None = None
 
 
+class _Dialect(msgspec.Struct):
+    """The keys by which `is_robbr` knows its dialect."""
+
+    bias: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    hypothesis: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
 _decoder = msgspec.json.Decoder(_PublishedInstance)
+_dialect_decoder = msgspec.json.Decoder(_Dialect)
 
 
 def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
@@ -157,9 +165,10 @@ def published_form(instance: Instance) -> Instance:
     """Return an instance of RoBBR-SSR spelled with the published keys, all of its own kept; any other as it is."""
     if instance.origin is None:
         return instance
-    fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
-    if not is_robbr(fields):
+    dialect = _dialect_decoder.decode(instance.origin.raw)  # most have another, and need not be decoded whole
+    if dialect.bias is msgspec.UNSET or dialect.hypothesis is not msgspec.UNSET:
         return instance
+    fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
     raw = msgspec.json.encode(in_published_keys(fields) | published_fields(instance))
     origin = Origin(raw=raw, names_itself=instance.origin.names_itself)
     return Instance(query=instance.query, labels=instance.labels, origin=origin)
