@@ -1,6 +1,7 @@
 """Work on a Ray cluster: this machine alone, or many that have the same files."""
 
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from evidencebench.errors import EngineError
 from evidencebench.extras import require_extra
 from evidencebench.version import __version__
 
-_WAIT_SECONDS = 0.5
+_WAIT_SECONDS, _CONNECT_SECONDS = 0.5, 10.0
 # Read when Ray is imported. No report of use goes anywhere, and nothing is printed among the results.
 _SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
 
@@ -94,11 +95,12 @@ def _connected(cluster: RayCluster) -> Iterator[Any]:
 
 def _connect(ray: Any, cluster: RayCluster) -> None:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    named = cluster.address or os.environ.get("RAY_ADDRESS")
     if cluster.address != "local":
         try:
+            _require_listening(named)
             ray.init(cluster.address or "auto", **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            named = cluster.address or os.environ.get("RAY_ADDRESS")
+        except (OSError, ValueError, RuntimeError) as error:  # a ConnectionError is an OSError
             if named is not None:
                 why = str(error).partition("\n")[0]
                 raise EngineError(
@@ -109,6 +111,13 @@ def _connect(ray: Any, cluster: RayCluster) -> None:
             return
     n_cpus = max(os.cpu_count() or 1, ceil(cluster.cpus_per_actor * (cluster.n_actors or 1)))
     ray.init("local", num_cpus=n_cpus, include_dashboard=False, **quiet)
+
+
+def _require_listening(address: str | None) -> None:
+    """Raise `OSError` or `ValueError` where nothing listens at ``host:port``, for which Ray would wait many minutes."""
+    host, _, port = (address or "").rpartition("//")[2].rpartition(":")
+    if host:
+        socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
 
 
 def _count_room(ray: Any, cluster: RayCluster) -> int:

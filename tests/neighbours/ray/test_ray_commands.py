@@ -105,6 +105,15 @@ def test_scores_are_the_same(folder: Path, arguments: Callable[[str], list[str]]
     assert (found.returncode, found.stdout) == (0, expected.stdout)
 
 
+def test_an_address_where_no_cluster_is_gives_an_error_at_once(folder: Path) -> None:
+    line = "-m evidencebench data validate sample --engine ray --ray-address 127.0.0.1:1"
+    found = ended([sys.executable, *line.split()], folder)
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.startswith(
+        "error: ray: there is no cluster at '127.0.0.1:1': [Errno 111] Connection refused; st"
+    )
+
+
 def test_each_gpu_has_a_system_of_its_own_which_is_made_once(
     folder: Path, arguments: Callable[[str], list[str]]
 ) -> None:
