@@ -26,7 +26,7 @@ neighbours: $(NEIGHBOURS:%=neighbour-%)
 
 .PHONY: $(NEIGHBOURS:%=neighbour-%)
 $(NEIGHBOURS:%=neighbour-%): neighbour-%: .venv-%/.ready
-	.venv-$*/bin/python -m pytest -W default tests/neighbours/$* # their packages warn of what is theirs
+	.venv-$*/bin/python -m pytest -W default --confcutdir tests/neighbours tests/neighbours/$* # their packages warn of what is theirs
 
 .venv-%/.ready: pyproject.toml tests/neighbours/%/constraints.txt
 	$(PYTHON) -m venv .venv-$*
