@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.integrations.frames import scores_frame as scores_frame
     from evidencebench.integrations.frames import sentences_frame as sentences_frame
     from evidencebench.integrations.frames import standings_frame as standings_frame
+    from evidencebench.integrations.hugging_face.to_hf import to_hf as to_hf
     from evidencebench.integrations.mteb.tasks import mteb_tasks as mteb_tasks
     from evidencebench.integrations.trec.frames import answers_of_frame as answers_of_frame
     from evidencebench.integrations.trec.frames import candidates_frame as candidates_frame
@@ -106,6 +107,7 @@ _NAMES_OF = {
     "execution.making": "make_system",
     "execution.system_table": "SYSTEMS",
     "integrations.frames": "comparisons_frame instances_frame scores_frame sentences_frame standings_frame",
+    "integrations.hugging_face.to_hf": "to_hf",
     "integrations.mteb.tasks": "mteb_tasks",
     "integrations.trec.frames": "answers_of_frame candidates_frame qrels_frame run_frame",
     "integrations.trec.qrels": "qrels_dict with_qrels",

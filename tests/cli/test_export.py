@@ -42,3 +42,46 @@ def test_only_a_folder_of_its_own_is_replaced_and_only_when_asked(command: Comma
     assert (missing.code, "there is no folder 'no'" in missing.err) == (2, True)
     to_file = command("export trec sample -o own.py")
     assert (to_file.code, to_file.err) == (2, "error: own.py: is a file; expected the name of a folder\n")
+
+
+def test_splits_become_a_folder_for_hugging_face(command: Command) -> None:
+    result = command("export hf --split train=sample --split test=sample -o hub --json")
+    assert (result.code, result.err) == (0, "")
+    assert [(one["name"], one["n_instances"]) for one in json.loads(result.out)["splits"]] == [
+        ("train", 10),
+        ("test", 10),
+    ]
+    assert sorted(path.name for path in Path("hub").iterdir()) == [
+        "README.md",
+        "croissant.json",
+        "data",
+        "evidencebench.json",
+    ]
+
+
+def test_the_licence_of_unknown_data_is_asked_for_and_never_invented(command: Command) -> None:
+    assert command("data convert sample mine.jsonl").code == 0
+    refused = command("export hf mine.jsonl -o hub")
+    assert (refused.code, refused.err) == (
+        2,
+        "error: split 'train': the licence of mine.jsonl is not known; name it with --licence train=LICENCE\n",
+    )
+    assert command("export hf mine.jsonl --licence CC0-1.0 -o hub").out.endswith("CC0-1.0\n")
+    other = command("export hf --split a=sample --licence a=CC-BY-4.0 -o other")
+    assert "is published under MIT, not CC-BY-4.0" in other.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("-o hub", "expected either D, or --split NAME=D for each split"),
+        ("sample --split a=sample -o hub", "expected either D, or --split NAME=D for each split"),
+        ("--split sample -o hub", "--split: expected NAME=D, such as train=train, got 'sample'"),
+        ("--split a=sample --split a=sample -o hub", "--split: expected one value a split, got two for a"),
+        ("sample --licence b=MIT -o hub", "--licence: no split 'b'; expected one of train"),
+    ],
+)
+def test_what_export_hf_cannot_do_is_said(command: Command, arguments: str, message: str) -> None:
+    result = command(f"export hf {arguments}")
+    assert result.code == 2
+    assert message in result.err

@@ -2,6 +2,7 @@
 
 The commands: `inspect`, `run` and `trec`.
 """
+"""``evidencebench export``: data and runs in the forms that other tools read, one command a file: `hf`, `trec`."""
 
 import click
 
@@ -10,6 +11,7 @@ from evidencebench.cli.groups import LazyGroup
 _COMMANDS = {
     "inspect": "Write RUN, scored, as a log of inspect_ai, for its viewer.",
     "run": "Write a run in the form that FILE's suffix names.",
+    "hf": "Write data as a folder that load_dataset of Hugging Face opens.",
     "trec": "Write D and RUNs as TREC topics, diversity qrels and runs.",
 }
 

@@ -113,7 +113,12 @@ def _task_object(data: Dataset, task: Task) -> Any:
             self.data_loaded = True
 
         def task_specific_scores(
-            self, scores: Any, qrels: Any, results: Mapping[str, Mapping[str, float]], *_: Any, **__: Any
+            self,
+            scores: Any,  # noqa: ARG002 - mteb's signature
+            qrels: Any,  # noqa: ARG002 - as above
+            results: Mapping[str, Mapping[str, float]],
+            *_: Any,
+            **__: Any,
         ) -> dict[str, float]:
             """Return the mean aspect recall of the results."""
             scored = evaluate({"model": results}, self._applicable, task, with_selections=False)
@@ -131,7 +136,7 @@ def _metadata(data: Dataset, task: Task) -> Any:
     budget = "as many sentences as cover all of them" if task.budget == "optimal" else f"{task.budget} sentences"
     return TaskMetadata(
         name=f"EvidenceBench-{task.name}-{re.sub('[^A-Za-z0-9_-]', '_', name)}",
-        description=f"Find the sentences of a biomedical paper that are evidence for or against a hypothesis: the share "
+        description="Find the sentences of a biomedical paper that are evidence for or against a hypothesis: the share "
         f"of study aspects {scope}that {budget} cover.",
         reference=PAPER_URL,
         dataset={"path": data.name, "revision": data.sha256},

@@ -1,0 +1,114 @@
+"""``evidencebench export hf``."""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import msgspec
+
+from evidencebench.cli import options
+from evidencebench.cli.output import print_json
+from evidencebench.cli.progress import progress
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.errors import DataError
+from evidencebench.integrations.hugging_face.folder import HubSplit, write_hf
+from evidencebench.integrations.hugging_face.licences import licence_of
+from evidencebench.integrations.known_data import known_entry
+from evidencebench.tables import printable
+from evidencebench.wording import counted
+
+_NAMED = re.compile(r"(\w+)=(.+)", re.ASCII | re.DOTALL)
+
+
+@click.command
+@click.argument("data", required=False, metavar="[D]", shell_complete=options.complete_data)
+@click.option("--split", "splits", multiple=True, metavar="NAME=D", help="A split and its data; repeatable, without D.")
+@click.option(
+    "--licence",
+    "licences",
+    multiple=True,
+    metavar="[NAME=]L",
+    help="The licence of unknown data, or of one split, such as CC-BY-4.0; repeatable.",
+)
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="The folder.")
+@click.option("--overwrite", is_flag=True, help="Replace a folder that this command wrote.")
+@options.as_json
+@options.progress_style
+def command(
+    *,
+    data: str | None,
+    splits: tuple[str, ...],
+    licences: tuple[str, ...],
+    output: Path,
+    overwrite: bool,
+    as_json: bool,
+    progress_style: str,
+) -> None:
+    """Write data as a folder that load_dataset of Hugging Face opens.
+
+    data/ has Parquet files of 10,000 instances each, README.md is the data card,
+    croissant.json the metadata for mlcroissant. Licences of the published splits
+    are known; those of other data must be named.
+
+    \b
+    Examples:
+      evidencebench export hf sample -o my-data
+      evidencebench export hf --split train=train --split dev=dev -o original
+      evidencebench export hf mine.json --licence CC-BY-4.0 -o my-data
+    """
+    if (data is None) == (not splits):
+        raise click.UsageError("expected either D, or --split NAME=D for each split")
+    named = {"": data} if data is not None else _by_name("--split", splits)
+    opened = {name: open_dataset(path) for name, path in named.items() if path is not None}
+    written_as = {name or _usual_name(dataset): dataset for name, dataset in opened.items()}
+    given = _by_name("--licence", licences, may_be_unnamed=True)
+    if unknown := sorted(given.keys() - written_as.keys() - {""}):
+        raise click.UsageError(f"--licence: no split '{unknown[0]}'; expected one of {', '.join(written_as)}")
+    parts = [
+        HubSplit(name=name, dataset=dataset, licence=_licence(name, dataset, given))
+        for name, dataset in written_as.items()
+    ]
+    with progress("exporting", progress_style) as on_progress:
+        today = datetime.now(UTC).date()
+        written = write_hf(output, parts, published_on=today, overwrite=overwrite, on_progress=on_progress)
+    if as_json:
+        print_json({"output": str(output), "splits": msgspec.to_builtins(written)})
+        return
+    click.echo(f"{printable(str(output))}:")
+    for split in written:
+        files = f"{counted(len(split.shards), 'file')} of {split.n_bytes:,} bytes"
+        click.echo(f"  {split.name}: {counted(split.n_instances, 'instance')}, {files}, {printable(split.licence)}")
+
+
+def _by_name(option: str, given: Sequence[str], *, may_be_unnamed: bool = False) -> dict[str, str]:
+    """Return name -> value of values such as ``train=FILE``; the name of one without is empty."""
+    found: dict[str, str] = {}
+    for one in given:
+        named = _NAMED.fullmatch(one)
+        if named is None and not may_be_unnamed:
+            raise click.UsageError(f"{option}: expected NAME=D, such as train=train, got '{printable(one)}'")
+        name, value = (named[1], named[2]) if named else ("", one)
+        if name in found:
+            raise click.UsageError(f"{option}: expected one value a split, got two{f' for {name}' if name else ''}")
+        found[name] = value
+    return found
+
+
+def _usual_name(dataset: Dataset) -> str:
+    """Return the name of a single split: its own where the data is published, else that which tools expect."""
+    entry = known_entry(dataset)
+    return "train" if entry is None else entry.name.rpartition("-")[2]
+
+
+def _licence(name: str, dataset: Dataset, given: Mapping[str, str]) -> str:
+    known, named = licence_of(dataset), given.get(name, given.get(""))
+    if known is not None and name in given and given[name] != known:
+        raise DataError(f"split '{name}': {dataset.path} is published under {known}, not {given[name]}")
+    found = known or named
+    if found is None:
+        raise DataError(
+            f"split '{name}': the licence of {dataset.path} is not known; name it with --licence {name}=LICENCE"
+        )
+    return found

@@ -1,0 +1,61 @@
+"""The real mlcroissant validates our metadata, and streams from the folder what our files hold."""
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+mlcroissant = pytest.importorskip("mlcroissant", reason="needs mlcroissant, a neighbour's package")
+
+from evidencebench import load_sample, open_dataset, write_dataset
+from evidencebench.data.formats.parquet_columns import table_of
+from evidencebench.data.formats.parquet_row import row_of
+from evidencebench.integrations.hugging_face.folder import HubSplit, write_hf
+from evidencebench.integrations.hugging_face.written_split import COLUMNS
+
+SAMPLE = load_sample()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("croissant")
+    write_dataset(root / "dev.json", SAMPLE[:3])
+    parts = [
+        HubSplit(name="train", dataset=SAMPLE, licence="MIT"),
+        HubSplit(name="dev", dataset=open_dataset(root / "dev.json"), licence="CC-BY-4.0"),
+    ]
+    write_hf(root / "hub", parts, published_on=date(2026, 11, 22), instances_in_a_shard=4)
+    return root / "hub"
+
+
+def plain(value: Any) -> Any:
+    """Return a value of mlcroissant, which gives text as bytes and numbers as numpy's, as Python has it."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    return value if value is None else int(value)
+
+
+def test_the_metadata_has_no_errors_and_no_warnings(folder: Path) -> None:
+    issues = mlcroissant.Dataset(jsonld=str(folder / "croissant.json")).metadata.issues
+    assert (set(issues.errors), set(issues.warnings)) == (set(), set())
+
+
+@pytest.mark.parametrize(("split", "n"), [("train", 10), ("dev", 3)])
+def test_records_are_ours_field_by_field(folder: Path, split: str, n: int) -> None:
+    records = mlcroissant.Dataset(jsonld=str(folder / "croissant.json")).records(record_set=split)
+    found = [{name.partition("/")[2]: plain(value) for name, value in record.items()} for record in records]
+    ours = table_of([row_of(instance) for instance in SAMPLE[:n]]).to_pylist()
+    assert list(found[0]) == list(COLUMNS)
+    assert sorted(found, key=lambda record: record["id"]) == sorted(ours, key=lambda record: record["id"])
+
+
+def test_metadata_that_names_no_file_would_have_failed(folder: Path, tmp_path: Path) -> None:
+    content = json.loads((folder / "croissant.json").read_text())
+    content["recordSet"][0]["field"][0]["source"]["fileSet"]["@id"] = "nothing"
+    (tmp_path / "croissant.json").write_text(json.dumps(content))
+    with pytest.raises(mlcroissant.ValidationError):
+        mlcroissant.Dataset(jsonld=str(tmp_path / "croissant.json"))

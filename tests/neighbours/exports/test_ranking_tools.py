@@ -1,0 +1,96 @@
+"""The real ranx, pytrec_eval and PyTerrier take our dicts and frames, and give scores that ours explain."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ranx = pytest.importorskip("ranx", reason="needs ranx, a neighbour's package")
+pt = pytest.importorskip("pyterrier", reason="needs python-terrier, a neighbour's package")
+
+import pytrec_eval
+from ir_measures import StRecall
+
+from evidencebench import (
+    answers_of_frame,
+    candidates_frame,
+    evaluate,
+    load_sample,
+    open_run,
+    qrels_dict,
+    qrels_frame,
+    run_dict,
+    run_frame,
+    with_qrels,
+)
+from evidencebench.execution.execute import execute
+from evidencebench.integrations.trec.folder import write_trec
+from evidencebench.runs.run_file import RunFile
+
+SAMPLE = load_sample()
+K = 10
+
+
+@pytest.fixture(scope="module")
+def bm25(tmp_path_factory: pytest.TempPathFactory) -> RunFile:
+    path = tmp_path_factory.mktemp("runs") / "bm25.jsonl"
+    execute("bm25", SAMPLE, path)
+    return open_run(path)
+
+
+@pytest.fixture(scope="module")
+def recalls(bm25: RunFile) -> dict[str, float]:
+    """Give the share of relevant sentences among the first ten: recall where each sentence is an aspect."""
+    relabelled = list(with_qrels(SAMPLE, qrels_dict(SAMPLE)))
+    scores = evaluate({"run": bm25}, relabelled, f"er_at_{K}")["run"][f"er_at_{K}"]
+    return dict(zip(scores.ids, scores.recalls.tolist(), strict=True))
+
+
+def test_ranx_gives_the_recall_that_ours_is_with_a_sentence_as_aspect(bm25: RunFile, recalls: dict[str, float]) -> None:
+    qrels, run = ranx.Qrels(qrels_dict(SAMPLE)), ranx.Run(run_dict(bm25))
+    mean = ranx.evaluate(qrels, run, f"recall@{K}")
+    assert mean == pytest.approx(sum(recalls.values()) / len(recalls), abs=1e-12)
+    assert dict(run.scores[f"recall@{K}"]) == pytest.approx(recalls, abs=1e-12)
+
+
+def test_a_run_that_ranx_fused_is_scored_by_us(bm25: RunFile) -> None:
+    lead = {one.id: {index: -index for index in range(len(one.query.sentences))} for one in SAMPLE}
+    fused = ranx.fuse(runs=[ranx.Run(run_dict(bm25)), ranx.Run(run_dict(lead))], method="rrf")
+    answers = {qid: {name: float(score) for name, score in scores.items()} for qid, scores in fused.run.items()}
+    scores = evaluate({"fused": answers, "bm25": bm25}, SAMPLE, "er_at_10")
+    assert scores["fused"]["er_at_10"].counts.missing == 0
+    assert scores["fused"]["er_at_10"].mean_recall != scores["bm25"]["er_at_10"].mean_recall
+
+
+def test_pytrec_eval_gives_the_same_recall(bm25: RunFile, recalls: dict[str, float]) -> None:
+    found = pytrec_eval.RelevanceEvaluator(qrels_dict(SAMPLE), {f"recall.{K}"}).evaluate(run_dict(bm25))
+    assert {qid: values[f"recall_{K}"] for qid, values in found.items()} == pytest.approx(recalls, abs=1e-6)
+
+
+def test_the_frames_are_an_experiment_of_pyterrier(bm25: RunFile) -> None:
+    topics = candidates_frame(SAMPLE)[["qid", "query"]].drop_duplicates()
+    system = pt.Transformer.from_df(run_frame(bm25))
+    table = pt.Experiment([system], topics, qrels_frame(SAMPLE), eval_metrics=[StRecall @ K], perquery=True)
+    ours = evaluate({"run": bm25}, SAMPLE, f"er_at_{K}")["run"][f"er_at_{K}"]
+    assert dict(zip(table["qid"], table["value"], strict=True)) == pytest.approx(
+        dict(zip(ours.ids, ours.recalls.tolist(), strict=True)), abs=1e-12
+    )
+
+
+def test_a_reranker_of_pyterrier_gets_all_sentences_and_its_results_are_answers() -> None:
+    longest_first = pt.apply.doc_score(lambda row: float(len(row["text"])))
+    results = longest_first(candidates_frame(SAMPLE))
+    answers = answers_of_frame(results)
+    ours = {one.id: {index: len(text) for index, text in enumerate(one.query.sentences)} for one in SAMPLE}
+    scores = evaluate({"theirs": answers, "ours": ours}, SAMPLE, "er_at_10")
+    assert scores["theirs"]["er_at_10"].recalls.tolist() == scores["ours"]["er_at_10"].recalls.tolist()
+
+
+def test_pyterrier_reads_the_files_that_are_exported(bm25: RunFile, tmp_path: Path) -> None:
+    write_trec(tmp_path / "trec", SAMPLE, [bm25])
+    topics = pt.io.read_topics(str(tmp_path / "trec" / "topics.tsv"), format="singleline")
+    assert topics.values.tolist() == [[one.id, one.query.hypothesis] for one in SAMPLE]
+    results = pt.io.read_results(str(tmp_path / "trec" / "runs" / "bm25.run"))
+    assert answers_of_frame(results) == run_dict(bm25)
+    assert len(pt.io.read_qrels(str(tmp_path / "trec" / "qrels.all.txt"))) == len(qrels_frame(SAMPLE))
+    assert json.loads((tmp_path / "trec" / "evidencebench.json").read_text())["n_topics"] == len(SAMPLE)
