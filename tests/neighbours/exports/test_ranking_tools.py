@@ -1,10 +1,12 @@
 """The real ranx, pytrec_eval and PyTerrier take our dicts and frames, and give scores that ours explain."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # ranx would be compiled for 40 s, to the same values
 ranx = pytest.importorskip("ranx", reason="needs ranx, a neighbour's package")
 pt = pytest.importorskip("pyterrier", reason="needs python-terrier, a neighbour's package")
 
