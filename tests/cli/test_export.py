@@ -85,3 +85,25 @@ def test_what_export_hf_cannot_do_is_said(command: Command, arguments: str, mess
     result = command(f"export hf {arguments}")
     assert result.code == 2
     assert message in result.err
+
+
+@pytest.mark.usefixtures("runs")
+def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
+    given = "--data sample -t er_at_10 --draws 100 --organization {My Lab} -o store --json"
+    result = command(f"export every-eval-ever bm25.jsonl lead.jsonl {given}")
+    assert result.code == 0, result.err
+    records = [json.loads(Path(path).read_text()) for path in json.loads(result.out)["records"]]
+    assert [one["model_info"]["id"] for one in records] == ["evidencebench/bm25", "evidencebench/lead"]
+    assert records[0]["source_metadata"]["source_organization_name"] == "My Lab"
+    assert records[0]["source_metadata"]["evaluator_relationship"] == "other"
+    unnamed = command("export every-eval-ever answers.json --data sample -t er_at_10 --organization Lab -o store")
+    assert (unnamed.code, "name it with --model" in unnamed.err) == (2, True)
+
+
+@pytest.mark.usefixtures("runs")
+def test_scores_become_results_for_the_hub(command: Command) -> None:
+    given = "--data sample -t er_at_10 -t er_at_optimal --draws 100 --dataset my-lab/my-data"
+    assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").out == "results.yaml: 2 entries\n"
+    shown = Path("results.yaml").read_text()
+    assert shown.startswith('- dataset:\n    id: "my-lab/my-data"\n    task_id: "er_at_10"\n  value: 3')
+    assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").code == 2

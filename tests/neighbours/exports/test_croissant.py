@@ -1,5 +1,7 @@
 """The real mlcroissant validates our metadata, and streams from the folder what our files hold."""
 
+# ruff: noqa: E402 - imports stand behind importorskip
+
 import json
 from datetime import date
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The real ranx, pytrec_eval and PyTerrier take our dicts and frames, and give scores that ours explain."""
 
+# ruff: noqa: E402 - imports stand behind importorskip
+
 import json
 import os
 from pathlib import Path

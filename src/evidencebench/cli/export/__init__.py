@@ -1,8 +1,8 @@
 """``evidencebench export``: data and runs in the forms that other tools read, one command a file.
 
-The commands: `inspect`, `run` and `trec`.
+`hf` writes data, `trec` data and runs, `run` and `inspect` runs; `every_eval_ever` and `hub_results` write scores,
+which `scored_for_export` computes.
 """
-"""``evidencebench export``: data and runs in the forms that other tools read, one command a file: `hf`, `trec`."""
 
 import click
 
@@ -12,6 +12,8 @@ _COMMANDS = {
     "inspect": "Write RUN, scored, as a log of inspect_ai, for its viewer.",
     "run": "Write a run in the form that FILE's suffix names.",
     "hf": "Write data as a folder that load_dataset of Hugging Face opens.",
+    "every-eval-ever": "Write scores of RUNs as records of Every Eval Ever.",
+    "hub-results": "Write scores of RUN as .eval_results of a model on the Hub.",
     "trec": "Write D and RUNs as TREC topics, diversity qrels and runs.",
 }
 
