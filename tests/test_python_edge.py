@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 import httpx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -349,7 +350,9 @@ PUBLIC: list[Callable[..., Any]] = [
 
 @pytest.mark.parametrize("function", PUBLIC, ids=lambda one: one.__qualname__)
 def test_no_public_function_takes_a_path_and_no_text(function: Callable[..., Any]) -> None:
-    for name, hint in get_type_hints(function, localns={"httpx": httpx}).items():  # optional, so not imported there
+    for name, hint in get_type_hints(
+        function, localns={"httpx": httpx, "pd": pd}
+    ).items():  # optional: not imported there
         assert name == "return" or not names_path(hint), f"{name}: expected str or Path, got {hint}"
 
 

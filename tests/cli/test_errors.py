@@ -21,7 +21,7 @@ from evidencebench.data.sample import sample_path
     ("arguments", "message"),
     [
         ("data validate absent.json", "absent.json: cannot be read: No such file or directory"),
-        ("data stats folder", "folder: is a folder; expected a data file"),
+        ("data stats folder", "folder: is a folder without a data file; expected .parquet, .jsonl or .json in it"),
         ("data stats pipe", "pipe: cannot be read: is a pipe; expected a regular file: save what comes out of it"),
         ("score pipe --data sample", "pipe: cannot be read: is a pipe; expected a regular file"),
         ("data stats /dev/zero", "/dev/zero: cannot be read: is a device; expected a regular file"),

@@ -143,7 +143,7 @@ def by_cluster(values: Floats, clusters: Sequence[str]) -> tuple[Floats, Floats]
 
 
 def standard_error(values: Sequence[float] | Floats, clusters: Sequence[str]) -> float | None:
-    """Return the cluster-robust standard error of the mean of ``values``; None where all are of one cluster.
+    """Return the cluster-robust standard error of the mean of ``values``; None where there are not two clusters.
 
     Examples
     --------
@@ -151,10 +151,10 @@ def standard_error(values: Sequence[float] | Floats, clusters: Sequence[str]) ->
     0.28867513459481287
     """
     values = np.asarray(values, dtype=np.float64)
+    if len(set(clusters)) <= 1:
+        return None
     residuals = by_cluster((values - values.mean())[:, None], clusters)[0][:, 0]
     n_clusters = len(residuals)
-    if n_clusters == 1:
-        return None
     return float(np.sqrt(float(residuals @ residuals) * n_clusters / (n_clusters - 1)) / len(values))
 
 
