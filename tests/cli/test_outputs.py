@@ -75,7 +75,17 @@ TABLES = [
 ]
 
 
-GROUPS = {"agreement": 3, "audit": 3, "cache": 3, "construct": 12, "data": 7, "llm": 5, "papers": 2}
+GROUPS = {
+    "agreement": 3,
+    "audit": 3,
+    "cache": 3,
+    "construct": 12,
+    "data": 7,
+    "export": 6,
+    "llm": 5,
+    "papers": 2,
+    "systems": 1,
+}
 """Groups of commands, and how many each holds."""
 
 
