@@ -22,7 +22,9 @@ def executed(notebook: Any) -> Any:
     """Return the notebook with the outputs of a run in an empty folder, and nothing that differs from run to run."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(notebook, timeout=_SECONDS, resources={"metadata": {"path": folder}})
+        # The text of a stream comes in parts that differ from run to run; they are put together.
+        where = {"metadata": {"path": folder}}
+        client = NotebookClient(notebook, timeout=_SECONDS, resources=where, coalesce_streams=True)
         client.execute(env={**os.environ, "PATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1"})
     for cell in notebook.cells:
         cell.metadata = {}

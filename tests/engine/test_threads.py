@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
@@ -99,3 +99,15 @@ def test_results_taken_badly_end_the_work() -> None:
 
     with pytest.raises(OSError, match="disk full"):
         wait_for_all(lambda item: item, range(100), refuse, n_threads=2)
+
+
+def test_work_that_another_thread_drops_leaves_ctrl_c_as_it_was() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    outcomes: Any = Threads(1).outcomes(lambda: lambda item: item, (), range(100))
+    next(outcomes)
+    other = threading.Thread(target=outcomes.close)
+    other.start()
+    other.join()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before

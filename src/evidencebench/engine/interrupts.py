@@ -20,7 +20,13 @@ def catch_first_interrupt(on_interrupt: Callable[[], object]) -> Iterator[Interr
         yield interrupt
         return
 
+    is_over = False
+
     def set_flag(*_: object) -> None:
+        if is_over:  # the block was left in another thread
+            signal.signal(signal.SIGINT, before)
+            signal.raise_signal(signal.SIGINT)
+            return
         if interrupt.is_set:
             raise KeyboardInterrupt
         interrupt.is_set = True
@@ -30,4 +36,7 @@ def catch_first_interrupt(on_interrupt: Callable[[], object]) -> Iterator[Interr
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, before)
+        is_over = True
+        # A generator that holds this block may be dropped in any thread, and only the main thread may set handlers.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)
