@@ -22,7 +22,7 @@ def test_real_passages_stand_at_their_places_and_cite_one_paper() -> None:
     if not paths:
         pytest.skip("needs the real files of ../shared/data")
     n_passages = n_kept = n_linked = 0
-    for path in paths if IS_THOROUGH else paths[::40]:
+    for path in paths[:: 4 if IS_THOROUGH else 40]:  # tools/measure_harvest.py reads them all
         try:
             found = harvest_review(path.read_bytes(), file=path.name, rules=HarvestRules(licences=KNOWN)).drafts
         except UnreadableError:
