@@ -18,6 +18,18 @@ from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 from evidencebench.scoring.selection import Rules
 
 
+def score_with_cautions(
+    runs: Sequence[Path], data: str, tasks: Sequence[Task], progress_style: str, **how: Any
+) -> tuple[ScoredRuns, tuple[Caution, ...]]:
+    """Score runs as `score_runs` does, with progress; print the cautions about them on standard error."""
+    dataset = open_dataset(data)
+    with progress("scoring", progress_style) as on_progress:
+        scored = score_runs(runs, dataset, tasks, on_progress=on_progress, **how)
+    cautions = cautions_of(scored)
+    print_cautions(cautions)
+    return scored, cautions
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
     """The values of the shared options; each field has its option's name."""
@@ -38,23 +50,18 @@ class ScoringOptions:
         self, runs: Sequence[Path], *, with_controls: bool, with_selections: bool = False
     ) -> tuple[ScoredRuns, tuple[Caution, ...]]:
         """Score runs, and print the cautions about them on standard error."""
-        dataset = open_dataset(self.data)
-        with progress("scoring", self.progress_style) as on_progress:
-            scored = score_runs(
-                runs,
-                dataset,
-                self.tasks,
-                rules=self.rules,
-                with_controls=with_controls,
-                with_selections=with_selections,
-                limit=self.limit,
-                jobs=self.place.jobs,
-                engine=self.place.engine,
-                on_progress=on_progress,
-            )
-        cautions = cautions_of(scored)
-        print_cautions(cautions)
-        return scored, cautions
+        return score_with_cautions(
+            runs,
+            self.data,
+            self.tasks,
+            self.progress_style,
+            rules=self.rules,
+            with_controls=with_controls,
+            with_selections=with_selections,
+            limit=self.limit,
+            jobs=self.place.jobs,
+            engine=self.place.engine,
+        )
 
     def exit_code(self, scored: ScoredRuns) -> int:
         """Return 1 if `require_complete` is set and an answer failed or is missing, else 0."""

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_cautions
-from evidencebench.cli.progress import progress
-from evidencebench.data.dataset import open_dataset
+from evidencebench.cli.scoring_options import score_with_cautions
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.cautions import cautions_of
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.selection import Rules
 
 
@@ -28,18 +25,15 @@ class ExportScoring:
 
     def score(self, runs: Sequence[Path]) -> ScoredRuns:
         """Score runs, and print the cautions about them on standard error."""
-        dataset = open_dataset(self.data)
-        with progress("scoring", self.progress_style) as on_progress:
-            scored = score_runs(
-                runs,
-                dataset,
-                self.tasks,
-                rules=self.rules,
-                with_controls=False,
-                limit=self.limit,
-                on_progress=on_progress,
-            )
-        print_cautions(cautions_of(scored))
+        scored, _ = score_with_cautions(
+            runs,
+            self.data,
+            self.tasks,
+            self.progress_style,
+            rules=self.rules,
+            with_controls=False,
+            limit=self.limit,
+        )
         return scored
 
 
