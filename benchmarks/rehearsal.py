@@ -132,7 +132,7 @@ STEPS: Mapping[str, Step] = {
         output="report.html",
     ),
     "train selector": Step(
-        arguments=lambda at: _command("train", "selector", "-d", at.data, "-o", at.file("selector"), "--overwrite"),
+        arguments=lambda at: _command("train", "selector:figures=false", "-d", at.data, "-o", at.file("selector"), "--overwrite"),
         output="selector",
         goal_mb=4_000,
     ),
