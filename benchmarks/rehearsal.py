@@ -132,7 +132,9 @@ STEPS: Mapping[str, Step] = {
         output="report.html",
     ),
     "train selector": Step(
-        arguments=lambda at: _command("train", "selector:figures=false", "-d", at.data, "-o", at.file("selector"), "--overwrite"),
+        arguments=lambda at: _command(
+            "train", "selector:figures=false", "-d", at.data, "-o", at.file("selector"), "--overwrite"
+        ),
         output="selector",
         goal_mb=4_000,
     ),
@@ -152,10 +154,12 @@ def main() -> None:
         parser.error(f"--steps: no step {', '.join(sorted(unknown))}")
     chosen.folder.mkdir(parents=True, exist_ok=True)
     journal = chosen.folder / "rehearsal.jsonl"
-    for n in map(int, chosen.sizes.split(",")):
-        place, known = Place(folder=chosen.folder, n=n), _read(journal)
-        for name in (*STEPS, VIEW):
+    known = _read(journal)
+    # All sizes of a step one after the other: a machine that others use too is fast and slow by the hour.
+    for name in (*STEPS, VIEW):
+        for n in map(int, chosen.sizes.split(",")):
             if name in anew or (not anew and (name, n) not in known):
+                place = Place(folder=chosen.folder, n=n)
                 found = _viewed(place) if name == VIEW else _taken(STEPS[name], place)
                 found |= {"step": name, "n": n, "day": datetime.now(UTC).date().isoformat()}
                 with journal.open("a", encoding="utf-8") as file:

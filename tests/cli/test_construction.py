@@ -77,7 +77,8 @@ def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is
         assert command(f"construct run {whole / 'construction.toml'}").code == 0
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(cache))
     with _construction(killed, fault_rate=0.2, hang_seconds=0.2, latency_seconds=0.1) as server:
-        words = ["construct", "run", str(killed / "construction.toml"), "--max-connections", "4"]
+        words = ["construct", "run", str(killed / "construction.toml"), "--max-connections", "4", "--jobs", "2"]
+        words += ["--engine", "processes"]
         n_stored, paid = [0], [0]
         for n_paid in (15, 60):
             process = subprocess.Popen(

@@ -9,7 +9,7 @@ from pathlib import Path
 from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.assembly.settings import AssemblyReport
 from evidencebench.construction.config import Config
-from evidencebench.construction.draft_file import DraftFile, open_drafts
+from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.filtering import filter_drafts
 from evidencebench.construction.harvest.harvest import harvest
 from evidencebench.construction.harvest.licences import ALLOWED
@@ -26,6 +26,7 @@ from evidencebench.construction.steps.model_step import ModelStep
 from evidencebench.construction.steps.summaries import SUMMARIES
 from evidencebench.construction.work_folder import DATASET_FOLDER, input_of, output_of
 from evidencebench.data.dataset import open_dataset
+from evidencebench.engine.protocol import Engine
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.asking import Waiting
 from evidencebench.execution.rewriting import asker_from
@@ -85,6 +86,8 @@ def run_all(
     until: str | None = None,
     overwrite: bool = False,
     drops_failed: bool = False,
+    jobs: int = 1,
+    engine: Engine | None = None,
     on_progress: Told = lambda *_: None,
 ) -> Constructed:
     """Run all steps; what is done already is not done again.
@@ -100,6 +103,8 @@ def run_all(
         Whether all files are made anew.
     drops_failed
         Whether drafts are dropped for which a request failed for good.
+    jobs, engine
+        Where `assemble` reads papers and solves optima.
 
     Raises
     ------
@@ -136,7 +141,17 @@ def run_all(
         overwrite=overwrite,
         on_progress=partial(_tell, on_progress, "filter"),
     )
-    dataset = _assembled(config, filtered, today, on_progress)
+    dataset = assemble(
+        filtered,
+        config.papers,
+        config.work / DATASET_FOLDER,
+        config.assembly_settings(today),
+        against=[open_dataset(_data_path(config, one)) for one in config.file.assemble.against],
+        overwrite=True,
+        jobs=jobs,
+        engine=engine,
+        on_progress=on_progress,
+    )
     return Constructed(steps=tuple(reports), unreadable=unreadable, dataset=dataset)
 
 
@@ -170,18 +185,6 @@ def _files_in(path: Path) -> list[Path]:
     if not path.is_file():
         raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     return [path]
-
-
-def _assembled(config: Config, filtered: DraftFile, today: date, on_progress: Told) -> AssemblyReport:
-    return assemble(
-        filtered,
-        config.papers,
-        config.work / DATASET_FOLDER,
-        config.assembly_settings(today),
-        against=[open_dataset(_data_path(config, one)) for one in config.file.assemble.against],
-        overwrite=True,
-        on_progress=on_progress,
-    )
 
 
 def _data_path(config: Config, name: str) -> str:

@@ -11,6 +11,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
 from evidencebench.cli.construct.stepping import tell_failures
 from evidencebench.cli.output import print_cautions, print_json, print_table
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
 from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, run_all
@@ -24,6 +25,7 @@ from evidencebench.wording import counted
 @click.option("--until", type=click.Choice(MODEL_STEPS), metavar="STEP", help="End behind this step.")
 @click.option("--overwrite", is_flag=True, help="Make all files anew; stored replies cost nothing.")
 @click.option("--drop-failed", is_flag=True, help="Drop drafts whose request failed for good.")
+@work_place
 @asking_options()
 @click.pass_context
 def command(
@@ -34,6 +36,7 @@ def command(
     until: str | None,
     overwrite: bool,
     drop_failed: bool,
+    place: WorkPlace,
     asking: Asking,
 ) -> None:
     """Run all steps, and make the data set.
@@ -41,7 +44,8 @@ def command(
     CONFIG.toml names reviews, papers and models; see docs/construction.md. What is
     done is not done again: after Ctrl-C, a cost limit or a failed server, run it
     again. Exit code 1: a review could not be read, or some drafts failed and are
-    to be asked for again.
+    to be asked for again. --jobs and --engine say where the last step reads papers
+    and solves optima.
 
     \b
     Example: evidencebench construct run construction.toml --max-cost-usd 20
@@ -61,6 +65,8 @@ def command(
             until=until,
             overwrite=overwrite,
             drops_failed=drop_failed,
+            jobs=place.jobs,
+            engine=place.engine,
             on_progress=shown,
         )
     tell_asked(client)
