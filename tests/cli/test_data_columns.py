@@ -24,7 +24,6 @@ COMMANDS = (
 @pytest.fixture
 def forms(command: Command) -> tuple[str, ...]:
     """Give the sample in all forms."""
-    Path("shards").mkdir()
     for words in ("sample data.json", "sample data.parquet", "data.parquet shards/data.parquet --shard-size 4"):
         assert command(f"data convert {words}").code == 0
     return FORMS
@@ -66,6 +65,11 @@ def test_shards_are_not_mixed_with_those_of_before(forms: tuple[str, ...], comma
     assert found.json["shards"] == [f"shards/data-0000{number}-of-00002.parquet" for number in (0, 1)]
     assert sorted(path.name for path in Path("shards").iterdir()) == [Path(one).name for one in found.json["shards"]]
     assert command("data convert sample - --shard-size 5").code == 2
+    refused = command("data convert sample no/shards/data.parquet --shard-size 5")
+    assert (refused.code, refused.err) == (
+        2,
+        "error: no/shards: the folder cannot be made: No such file or directory\n",
+    )
 
 
 def test_parquet_goes_back_to_the_same_json(forms: tuple[str, ...], command: Command) -> None:

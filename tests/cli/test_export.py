@@ -19,6 +19,29 @@ def test_a_data_set_and_its_runs_become_trec_files_that_score_reads(command: Com
 
 
 @pytest.mark.usefixtures("runs")
+def test_diversity_qrels_come_back_as_a_data_set_with_the_same_scores(command: Command) -> None:
+    assert command("export trec sample bm25.jsonl -o trec").code == 0
+    assert command("data convert sample back.json --qrels trec/qrels.all.txt").out == "back.json: 10 instances\n"
+    scores = "score trec/runs/bm25.run --data {} -t er_at_10 -t result_er_at_5 --draws 10 --json"
+    before, after = (command(scores.format(data)).json for data in ("sample", "back.json"))
+    for task in ("er_at_10", "result_er_at_5"):
+        assert before[task]["per_instance"] == after[task]["per_instance"]
+
+
+def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: Command) -> None:
+    Path("pool.txt").write_text("evidencebench_sample_id_3 finding 7 1\nevidencebench_sample_id_3 finding 8 0\n")
+    assert command("data convert sample mine.json --qrels pool.txt --json").json["n_instances"] == 1
+    (labels,) = json.loads(Path("mine.json").read_text()).values()
+    assert labels["aspect2sentence_indices"] == {"finding": [7]}
+    assert command("data solve mine.json -o solved.json").code == 0
+    assert command("data validate solved.json --optima").code == 0
+    refused = command("data convert sample d.parquet --qrels pool.txt --shard-size 2")
+    assert (refused.code, "--qrels: goes without --shard-size" in refused.err) == (2, True)
+    missing = command("data convert sample other.json --qrels none.txt")
+    assert (missing.code, missing.err) == (2, "error: none.txt: cannot be read: No such file or directory\n")
+
+
+@pytest.mark.usefixtures("runs")
 def test_what_a_trec_file_cannot_say_is_a_warning_and_json_has_it_all(command: Command) -> None:
     result = command("export trec sample answers.json -o trec -t er_at_2 --json")
     assert "warning: runs/answers.er_at_2.run: 10 sets over the budget cut to the sentences named first" in result.err
@@ -105,5 +128,5 @@ def test_scores_become_results_for_the_hub(command: Command) -> None:
     given = "--data sample -t er_at_10 -t er_at_optimal --draws 100 --dataset my-lab/my-data"
     assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").out == "results.yaml: 2 entries\n"
     shown = Path("results.yaml").read_text()
-    assert shown.startswith('- dataset:\n    id: "my-lab/my-data"\n    task_id: "er_at_10"\n  value: 3')
+    assert shown.startswith("- dataset:\n    id: my-lab/my-data\n    task_id: er_at_10\n  value: 3")
     assert command(f"export hub-results bm25.jsonl {given} -o results.yaml").code == 2

@@ -65,8 +65,8 @@ def command(
     \b
     Examples:
       evidencebench table bm25.jsonl lead.jsonl --data sample --format latex
-      evidencebench table bm25.jsonl lead.jsonl --data sample --controls
-        --name bm25.jsonl=BM25 --name lead.jsonl=Lead --against Lead
+      evidencebench table bm25.jsonl lead.jsonl --data sample --controls \\
+          --name bm25.jsonl=BM25 --name lead.jsonl=Lead --against Lead
     """
     name_of = _names(runs, names)
     scored, cautions = scoring.score(runs, with_controls=controls)

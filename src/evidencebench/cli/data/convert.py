@@ -1,7 +1,7 @@
 """``evidencebench data convert``."""
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,14 @@ from evidencebench.cli.output import (
     tell_written,
 )
 from evidencebench.cli.progress import ProgressReporter, progress
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset, write_shards
+from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
 from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
 from evidencebench.data.evidence_inference.folder import is_trial_folder
 from evidencebench.data.formats.json_instance import published_form
 from evidencebench.data.formats.shard_names import shards_named
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
+from evidencebench.integrations.trec.qrels import with_qrels
 from evidencebench.storage.whole_file import is_stream, write_whole
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -40,6 +41,12 @@ _MOST_SHOWN = 3  # papers that cannot be read
     "--from", "read_from", type=click.Choice(["nxml", "txt"]), help="Which form of the papers to read: nxml if there."
 )
 @click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only this split of the folder.")
+@click.option(
+    "--qrels",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Diversity qrels (qid subtopic docno rel), as labels in place of D's own.",
+)
 @options.number("--shard-size", help="Write several files, with at most so many instances each.")
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
 @options.as_json
@@ -50,6 +57,7 @@ def command(
     output: Path,
     read_from: Any,
     split: Any,
+    qrels: Path | None,
     shard_size: int | None,
     overwrite: bool,
     as_json: bool,
@@ -64,6 +72,10 @@ def command(
     --shard-size writes several files, such as train-00000-of-00005.parquet. Their
     folder, or a pattern in quotes, is then one data set for every command.
 
+    --qrels takes the labels from a TREC file: subtopics are aspects, docnos are
+    as 'export trec' writes them. Only instances that it judges are written;
+    'data solve' derives their optima.
+
     D may also be the published folder of Evidence Inference 2.0 (the one with
     prompts_merged.csv): an instance a prompt, an aspect a text that doctors
     marked. What could not be placed is counted by reason, and listed in
@@ -73,16 +85,21 @@ def command(
     Examples:
       evidencebench data convert sample sample.parquet
       evidencebench data convert 100k-train shards/train.parquet --shard-size 5000
+      evidencebench data convert sample mine.json --qrels trec/qrels.all.txt
       evidencebench data convert evidence-inference/annotations ei.json
     """
     if as_json:
         require_file(output, "has the data set itself, so that --json cannot be printed there")
-    if shard_size is not None:
+    if shard_size is None:
+        refuse_existing(output, overwrite=overwrite)
+    else:
         require_file(output, "cannot have shards")
-    refuse_existing(output, overwrite=overwrite)
+    if shard_size is not None and qrels is not None:
+        raise click.UsageError("--qrels: goes without --shard-size; make shards of what it writes")
     if is_trial_folder(Path(data)):
-        if shard_size is not None:
-            raise click.UsageError("--shard-size: expected a data set, got the folder of Evidence Inference")
+        if shard_size is not None or qrels is not None:
+            option = "--qrels" if shard_size is None else "--shard-size"
+            raise click.UsageError(f"{option}: expected a data set, got the folder of Evidence Inference")
         with progress(f"converting {data}", progress_style) as on_progress:
             report = convert_folder(Path(data), output, read_from=read_from, split=split, on_progress=on_progress)
         _tell_conversion(output, report, as_json=as_json)
@@ -91,30 +108,34 @@ def command(
         raise click.UsageError("--from, --split: expected the folder of Evidence Inference, got a data file")
     dataset = open_dataset(data)
     with progress(f"converting {data}", progress_style) as on_progress:
-        instances = map(published_form, _told(dataset, on_progress))
-        files = _write(output, instances, len(dataset), shard_size, overwrite=overwrite)
-    n_instances = counted(len(dataset), "instance")
-    if as_json:
-        shards = {} if shard_size is None else {"shards": list(map(str, files))}
-        print_json({"output": str(output), "n_instances": len(dataset), **shards})
-    elif shard_size is None:
-        tell_written(output, f"{output}: {n_instances}")
+        labelled = dataset if qrels is None else with_qrels(dataset, qrels)
+        instances = map(published_form, _told(labelled, len(dataset), on_progress))
+        if shard_size is None:
+            n_instances = write_dataset(output, instances)
+        else:
+            files = _write_shards(output, instances, len(dataset), shard_size, overwrite=overwrite)
+    if shard_size is not None:
+        _tell_shards(output, files, len(dataset), as_json=as_json)
+    elif as_json:
+        print_json({"output": str(output), "n_instances": n_instances})
     else:
-        click.echo(f"{files[0]} and so on: {n_instances} in {counted(len(files), 'shard')}")
+        tell_written(output, f"{output}: {counted(n_instances, 'instance')}")
 
 
-def _told(dataset: Dataset, on_progress: ProgressReporter) -> Iterator[Instance]:
-    for n_done, instance in enumerate(dataset, 1):
+def _told(instances: Iterable[Instance], n_instances: int, on_progress: ProgressReporter) -> Iterator[Instance]:
+    for n_done, instance in enumerate(instances, 1):
         yield instance
-        on_progress(n_done, len(dataset))
+        on_progress(n_done, n_instances)
 
 
-def _write(
-    output: Path, instances: Iterable[Instance], n_instances: int, shard_size: int | None, *, overwrite: bool
+def _write_shards(
+    output: Path, instances: Iterable[Instance], n_instances: int, shard_size: int, *, overwrite: bool
 ) -> list[Path]:
-    if shard_size is None:
-        write_dataset(output, instances)
-        return [output]
+    """Write shards into a folder, which is made where it is missing; replace all that bear the same name."""
+    try:
+        output.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{output.parent}: the folder cannot be made: {error.strerror}") from error
     before = shards_named(output)
     if before and not overwrite:
         raise DataError(f"{before[0]}: exists; choose another name, or replace all shards with --overwrite")
@@ -122,6 +143,13 @@ def _write(
     for old in set(before).difference(files):
         old.unlink()
     return files
+
+
+def _tell_shards(output: Path, files: Sequence[Path], n_instances: int, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"output": str(output), "n_instances": n_instances, "shards": list(map(str, files))})
+    else:
+        click.echo(f"{files[0]} and so on: {counted(n_instances, 'instance')} in {counted(len(files), 'shard')}")
 
 
 def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -> None:

@@ -44,8 +44,8 @@ def command(
 
     \b
     Example:
-      evidencebench export every-eval-ever bm25.jsonl --data sample
-        --organization 'My Lab' -o datastore
+      evidencebench export every-eval-ever bm25.jsonl --data sample \\
+          --organization 'My Lab' -o datastore
     """
     scored = scoring.score(runs)
     evaluator = Evaluator(organization=organization, relationship=relationship, model=model)

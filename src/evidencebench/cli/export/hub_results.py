@@ -7,6 +7,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.export.scored_for_export import ExportScoring, export_scoring
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file, tell_written
+from evidencebench.extras import require_extra
 from evidencebench.integrations.score_records.hub_results import as_yaml, hub_entries
 from evidencebench.integrations.score_records.scored_task import scored_tasks
 from evidencebench.storage.whole_file import write_whole
@@ -32,9 +33,10 @@ def command(
 
     \b
     Example:
-      evidencebench export hub-results bm25.jsonl --data sample
-        --dataset my-lab/my-data -o evidencebench.yaml
+      evidencebench export hub-results bm25.jsonl --data sample \\
+          --dataset my-lab/my-data -o evidencebench.yaml
     """
+    require_extra("export hub-results", "hf", "huggingface_hub", "yaml")
     if as_json:
         require_file(output, "has the entries themselves, so that --json cannot be printed there")
     refuse_existing(output, overwrite=overwrite)
