@@ -1,18 +1,21 @@
 """The commands write the same on a Ray cluster as in this process, whoever dies meanwhile."""
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from command_line import Command, Outcome
 from evidencebench import load_sample
+from evidencebench.cli.main import main
 from evidencebench.data.dataset import write_dataset
 from evidencebench.runs.run_file import read_run
 
@@ -20,7 +23,7 @@ pytest.importorskip("ray", reason="needs ray, a neighbour's package")
 
 TESTS = Path(__file__).parents[2]
 N_INSTANCES = 40
-Ended = subprocess.CompletedProcess[str]
+MOST_SECONDS = 120
 
 
 @pytest.fixture(scope="module")
@@ -36,22 +39,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def arguments(cluster: str) -> Callable[[str], list[str]]:
-    """Give a function: the words of a command -> what runs it on the cluster."""
-    return lambda line: [sys.executable, "-m", "evidencebench", *line.split(), *on(cluster)]
+@pytest.fixture
+def command(
+    folder: Path, cluster: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Command]:
+    """Give a function that runs a command in this process, which is connected to the cluster already."""
+
+    def run(line: str) -> Outcome:
+        engine = [] if "--engine" in line else on(cluster)
+        monkeypatch.setattr(sys, "argv", ["evidencebench", *line.split(), *engine])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return Outcome(code=int(ended.value.code or 0), out=out, err=err)
+
+    with contextlib.chdir(folder):
+        yield run
 
 
 def on(cluster: str) -> list[str]:
     return ["--engine", "ray", "--ray-address", cluster, "--jobs", "2"]
 
 
-def local(line: str, folder: Path) -> Ended:
-    return ended([sys.executable, "-m", "evidencebench", *line.split(), "--engine", "local"], folder)
-
-
-def ended(arguments: list[str], folder: Path) -> Ended:
-    return subprocess.run(arguments, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+def started(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+    """Start a command as a process of its own, which has to connect to the cluster."""
+    words = [sys.executable, "-m", "evidencebench", *arguments]
+    return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def count_answers(path: Path) -> int:
@@ -70,10 +84,11 @@ def a_worker() -> int:
     raise AssertionError("there is no actor")
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    ends_at = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < ends_at, "waited in vain"
+def wait_for_answers(path: Path, n: int, driver: subprocess.Popen[str]) -> None:
+    ends_at = time.monotonic() + MOST_SECONDS
+    while count_answers(path) < n:
+        assert driver.poll() is None, driver.communicate()
+        assert time.monotonic() < ends_at, f"{count_answers(path)} answers in {MOST_SECONDS} s"
         time.sleep(0.01)
 
 
@@ -82,105 +97,103 @@ def lines_of(path: Path) -> list[str]:
     return sorted(re.sub(r'"created":"[^"]*"', "", path.read_text(), count=1).splitlines())
 
 
-def test_a_solved_file_is_the_same_byte_for_byte(folder: Path, arguments: Callable[[str], list[str]]) -> None:
-    assert local("data solve data.json -o solved-local.json", folder).returncode == 0
-    found = ended(arguments("data solve data.json -o solved-ray.json"), folder)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout == f"solved-ray.json: {N_INSTANCES} instances solved; 0 not proven\n"
+def test_a_solved_file_is_the_same_byte_for_byte(folder: Path, cluster: str, command: Command) -> None:
+    assert command("data solve data.json -o solved-local.json --engine local").code == 0
+    with started(["data", "solve", "data.json", "-o", "solved-ray.json", *on(cluster)], folder) as driver:
+        out, err = driver.communicate(timeout=MOST_SECONDS)
+    assert (driver.returncode, err) == (0, "")
+    assert out == f"solved-ray.json: {N_INSTANCES} instances solved; 0 not proven\n"
     assert (folder / "solved-ray.json").read_bytes() == (folder / "solved-local.json").read_bytes()
 
 
-def test_validation_prints_the_same(folder: Path, arguments: Callable[[str], list[str]]) -> None:
+def test_validation_prints_the_same(folder: Path, command: Command) -> None:
     broken = (folder / "data.json").read_bytes().replace(b'"aspect_list_ids"', b'"aspect_list"', 3)
     (folder / "broken.json").write_bytes(broken)
-    expected = local("data validate data.json broken.json --json", folder)
-    found = ended(arguments("data validate data.json broken.json --json"), folder)
-    assert (found.returncode, found.stdout, found.stderr) == (1, expected.stdout, expected.stderr)
+    expected = command("data validate data.json broken.json --json --engine local")
+    assert expected.code == 1
+    assert command("data validate data.json broken.json --json") == expected
 
 
-def test_scores_are_the_same(folder: Path, arguments: Callable[[str], list[str]]) -> None:
-    assert local("run bm25 --data data.json -o bm25.jsonl", folder).returncode == 0
+def test_scores_are_the_same(command: Command) -> None:
+    assert command("run bm25 --data data.json -o bm25.jsonl --engine local").code == 0
     line = "score bm25.jsonl --data data.json --json --draws 100"
-    expected, found = local(line, folder), ended(arguments(line), folder)
-    assert (found.returncode, found.stdout) == (0, expected.stdout)
+    expected = command(f"{line} --engine local")
+    assert expected.code == 0
+    assert command(line).out == expected.out
 
 
 def test_an_address_where_no_cluster_is_gives_an_error_at_once(folder: Path) -> None:
-    line = "-m evidencebench data validate sample --engine ray --ray-address 127.0.0.1:1"
-    found = ended([sys.executable, *line.split()], folder)
-    assert (found.returncode, found.stdout) == (2, "")
-    assert found.stderr.startswith(
-        "error: ray: there is no cluster at '127.0.0.1:1': [Errno 111] Connection refused; st"
-    )
+    line = "data validate sample --engine ray --ray-address 127.0.0.1:1"
+    with started(line.split(), folder) as driver:
+        out, err = driver.communicate(timeout=MOST_SECONDS)
+    assert (driver.returncode, out) == (2, "")
+    assert err.startswith("error: ray: there is no cluster at '127.0.0.1:1': [Errno 111] Connection refused; st")
 
 
-def test_each_gpu_has_a_system_of_its_own_which_is_made_once(
-    folder: Path, arguments: Callable[[str], list[str]]
-) -> None:
+def test_each_gpu_has_a_system_of_its_own_which_is_made_once(folder: Path, command: Command) -> None:
     spec = f"{TESTS}/hand_made.py:OnGPU:log={folder}/gpus"
-    found = ended(arguments(f"run {spec} --data data.json -o gpus.jsonl --gpus-per-worker 1"), folder)
-    assert (found.returncode, found.stderr) == (0, "")
+    found = command(f"run {spec} --data data.json -o gpus.jsonl --gpus-per-worker 1")
+    assert (found.code, found.err) == (0, "")
     in_command, *in_workers = (folder / "gpus").read_text().splitlines()
     assert in_command == os.environ.get("CUDA_VISIBLE_DEVICES", "none")  # made there to be checked, before the work
     assert sorted(in_workers) == ["0", "1"]
 
 
-def test_a_cross_validation_is_the_same(folder: Path, arguments: Callable[[str], list[str]]) -> None:
+def test_a_cross_validation_is_the_same(command: Command) -> None:
     line = "crossval bm25 --data sample --folds 2 --seeds 2 --draws 100 --format csv"
-    expected, found = local(line, folder), ended(arguments(line), folder)
-    assert (found.returncode, found.stdout) == (0, expected.stdout)
+    expected = command(f"{line} --engine local")
+    assert expected.code == 0
+    assert command(line).out == expected.out
 
 
 def test_a_poisoned_instance_is_a_failed_answer_and_all_others_are_there(
-    folder: Path, arguments: Callable[[str], list[str]]
+    folder: Path, cluster: str, command: Command
 ) -> None:
     line = f"run {TESTS}/hand_made.py:Dying:at=i7,unless=healed --data data.json -o poisoned.jsonl"
-    found = ended(arguments(line), folder)
-    assert found.returncode == 1
-    assert found.stdout.startswith(f"poisoned.jsonl: {N_INSTANCES} instances; 1 answer failed\n")
-    assert "first failure: i7: WorkerError: two workers died that had nothing else to do: " in found.stderr
+    with started([*line.split(), *on(cluster)], folder) as driver:  # Ray prints nothing of its own there
+        out, err = driver.communicate(timeout=MOST_SECONDS)
+    assert driver.returncode == 1
+    assert out.startswith(f"poisoned.jsonl: {N_INSTANCES} instances; 1 answer failed\n")
+    assert "first failure: i7: WorkerError: two workers died that had nothing else to do: " in err
     assert read_run(folder / "poisoned.jsonl").failed == {("i7", None)}
     (folder / "healed").touch()
-    assert ended(arguments(f"{line} --retry-failed"), folder).returncode == 0
+    assert command(f"{line} --retry-failed").code == 0
     assert not read_run(folder / "poisoned.jsonl").failed
 
 
 def test_after_ctrl_c_what_was_begun_is_finished_and_the_same_command_goes_on(
-    folder: Path, arguments: Callable[[str], list[str]]
+    folder: Path, cluster: str, command: Command
 ) -> None:
     spec = f"{TESTS}/hand_made.py:Counting:log={folder}/stopped,seconds=0.3"
-    line = arguments(f"run {spec} --data data.json --limit 12 -o stopped.jsonl")
-    driver = subprocess.Popen(line, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: count_answers(folder / "stopped.jsonl") >= 2)
-    driver.send_signal(signal.SIGINT)
-    out, err = driver.communicate(timeout=60)
+    line = f"run {spec} --data data.json --limit 12 -o stopped.jsonl"
+    with started([*line.split(), *on(cluster)], folder) as driver:
+        wait_for_answers(folder / "stopped.jsonl", 2, driver)
+        driver.send_signal(signal.SIGINT)
+        out, err = driver.communicate(timeout=MOST_SECONDS)
     assert (driver.returncode, out) == (130, "")
     assert "interrupted; what was finished is kept" in err
     kept = count_answers(folder / "stopped.jsonl")
     assert kept == len((folder / "stopped").read_text().splitlines()) < 12
-    assert f"12 instances, {kept} of them already there" in ended(line, folder).stdout
+    assert f"12 instances, {kept} of them already there" in command(line).out
 
 
 def test_a_run_whose_worker_and_then_driver_are_killed_ends_as_if_nothing_was(
-    folder: Path, arguments: Callable[[str], list[str]]
+    folder: Path, cluster: str, command: Command
 ) -> None:
     spec = f"{TESTS}/hand_made.py:Counting:log={folder}/asked,seconds=0.05"
-    assert local(f"run {spec} --data data.json -o whole.jsonl", folder).returncode == 0
+    assert command(f"run {spec} --data data.json -o whole.jsonl --engine local").code == 0
     (folder / "asked").unlink()
-    line = arguments(f"run {spec} --data data.json -o part.jsonl")
-    driver = subprocess.Popen(line, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: count_answers(folder / "part.jsonl") >= 4)
-        os.kill(a_worker(), signal.SIGKILL)
-        n_before = count_answers(folder / "part.jsonl")
-        wait_until(lambda: count_answers(folder / "part.jsonl") >= n_before + 4)
-        assert driver.poll() is None
-    finally:
-        driver.kill()
-        driver.wait()
+    line = f"run {spec} --data data.json -o part.jsonl"
+    with started([*line.split(), *on(cluster)], folder) as driver:
+        try:
+            wait_for_answers(folder / "part.jsonl", 4, driver)
+            os.kill(a_worker(), signal.SIGKILL)
+            wait_for_answers(folder / "part.jsonl", count_answers(folder / "part.jsonl") + 4, driver)
+        finally:
+            driver.kill()
     kept = count_answers(folder / "part.jsonl")
     assert 8 <= kept < N_INSTANCES
-    found = ended(line, folder)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert f"{N_INSTANCES} instances, {kept} of them already there; 0 answers failed" in found.stdout
+    found = command(line)
+    assert (found.code, found.err) == (0, "")
+    assert f"{N_INSTANCES} instances, {kept} of them already there; 0 answers failed" in found.out
     assert lines_of(folder / "part.jsonl") == lines_of(folder / "whole.jsonl")
