@@ -303,6 +303,19 @@ def test_a_row_that_cannot_be_read_is_named(wrong: str, tmp_path: Path) -> None:
     assert len({violation.instance_id for violation in report.violations}) == N
 
 
+@pytest.mark.parametrize("name", ["id", "paper_id", "hypothesis", "sentences", "sentence_types", "aspects", "other"])
+def test_bytes_that_are_not_utf8_are_an_error_that_names_their_column(name: str, tmp_path: Path) -> None:
+    whole = table().append_column("other", pa.array(["{}"] * N))
+    column = whole.column(name).combine_chunks()
+    texts = column.values if pa.types.is_list(column.type) else column
+    spoilt = pa.array([b"\xff", *texts.cast(pa.binary()).to_pylist()[1:]], pa.binary()).view(pa.string())
+    made = pa.ListArray.from_arrays(column.offsets, spoilt) if texts is not column else spoilt
+    path = tmp_path / "spoilt.parquet"
+    pq.write_table(whole.set_column(whole.column_names.index(name), name, made), path)
+    with pytest.raises(DataError, match=rf"spoilt\.parquet: .*{name}: not UTF-8: byte 0xff cannot be decoded"):
+        list(open_dataset(path))
+
+
 def test_an_id_that_stands_twice_is_refused(tmp_path: Path) -> None:
     pq.write_table(pa.concat_tables([table(), table()]), tmp_path / "twice.parquet")
     with pytest.raises(FormatError, match="instance id 'evidencebench_sample_id_0' stands more than once"):
@@ -365,4 +378,16 @@ except EvidenceBenchError as error:
 def test_json_is_read_without_importing_pyarrow() -> None:
     code = "import sys; from evidencebench import load_sample; list(load_sample()); print('pyarrow' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert found.stdout == b"False\n"
+
+
+def test_parquet_is_read_without_importing_pandas(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "x.parquet", SAMPLE)
+    code = """
+import sys
+from evidencebench import open_dataset
+list(open_dataset(sys.argv[1]))
+print("pandas" in sys.modules)
+"""
+    found = subprocess.run([sys.executable, "-c", code, tmp_path / "x.parquet"], capture_output=True, check=True)
     assert found.stdout == b"False\n"

@@ -5,10 +5,12 @@ cast. pyarrow is imported where it is used, since it is an extra.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from evidencebench.data.formats.json_index import not_utf8
 from evidencebench.data.formats.parquet_row import Row
 from evidencebench.errors import FormatError
 from evidencebench.query import Kind
@@ -19,6 +21,7 @@ SELECTIONS = ("er_optimal", "er_10", "result_er_optimal", "result_er_5")  # in t
 OPTIONAL = ("result_aspects", *SELECTIONS, "other")
 
 
+@cache
 def schema() -> Any:
     """Return the Arrow schema of the files that are written."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
@@ -93,50 +96,57 @@ def table_of(rows: Sequence[Row]) -> Any:
 
 def _by_sentence(row: Row) -> list[list[int]]:
     by_sentence: list[list[int]] = [[] for _ in row.sentences]
-    for sentence, position in row.sources:
-        by_sentence[sentence].append(position)
+    for position, sentences in enumerate(row.sources):
+        for sentence in sentences:
+            by_sentence[sentence].append(position)
     return by_sentence
 
 
 class Rows:
-    """The rows of an Arrow table whose columns `wrong_columns` accepts; an Arrow error where a number is too large."""
+    """The rows of an Arrow table whose columns `wrong_columns` accepts.
+
+    An Arrow error where a number is too large, and `FormatError` where a text that stands alone is not UTF-8.
+    """
 
     def __init__(self, table: Any) -> None:
         columns = _cast(table)
-        self._ids, self._papers, self._hypotheses = (columns[name].to_pylist() for name in REQUIRED[:3])
-        self._sentences = _Lists(columns["sentences"], _texts)
-        self._kinds = _Lists(columns["sentence_types"], _kinds)
-        self._aspects, self._results = (_Lists(columns[name], _texts) for name in ("aspects", "result_aspects"))
+        self._ids, self._papers, self._hypotheses, self._others = (
+            texts_in(columns[name], name) for name in ("id", "paper_id", "hypothesis", "other")
+        )
+        self._sentences = _Lists("sentences", columns["sentences"], _TextsLater)
+        self._kinds = _Lists("sentence_types", columns["sentence_types"], _kinds)
+        self._aspects, self._results = (_Lists(name, columns[name], texts_in) for name in ("aspects", "result_aspects"))
         self._sources = _SentenceAspects(columns["sentence_aspects"])
-        self._selections = [_Lists(columns[name], _numbers) for name in SELECTIONS]
-        self._others = columns["other"].to_pylist()
+        self._selections = [_Lists(name, columns[name], _numbers) for name in SELECTIONS]
+        lists = (self._sentences, self._kinds, self._aspects, self._results, *self._selections)
+        self._suspects = [one for one in lists if one.is_suspect]
 
     def row(self, place: int) -> Row:
-        """Return a row; raises `FormatError` where something is null that must not be."""
-        found = Row(
+        """Return a row; raises `FormatError` where something is null that must not be, or no text."""
+        try:
+            return self._row(place)
+        except FormatError as error:
+            raise FormatError(f"{self._ids[place]}: {error}") from error
+
+    def _row(self, place: int) -> Row:
+        paper, hypothesis = self._papers[place], self._hypotheses[place]
+        if paper is None or hypothesis is None:
+            raise FormatError(f"{'hypothesis' if hypothesis is None else 'paper_id'}: expected text, got null")
+        for suspect in self._suspects:
+            suspect.require_values(place)
+        sentences, aspects = self._sentences.at(place), self._aspects.at(place)
+        return Row(
             id=self._ids[place],
-            paper_id=self._papers[place],
-            hypothesis=self._hypotheses[place],
-            sentences=self._sentences.at(place),
+            paper_id=paper,
+            hypothesis=hypothesis,
+            sentences=sentences,
             kinds=self._kinds.at(place),
-            aspects=self._aspects.at(place),
+            aspects=aspects,
             results=self._results.at(place) or None,
-            sources=self._sources.pairs(place),
+            sources=self._sources.by_aspect(place, len(sentences), len(aspects)),
             selections=tuple([column.at(place) for column in self._selections]),
             other=self._others[place],
         )
-        if found.paper_id is None or found.hypothesis is None:
-            column = "hypothesis" if found.hypothesis is None else "paper_id"
-            raise FormatError(f"{found.id}: {column}: expected text, got null")
-        lists = (("sentences", self._sentences), ("sentence_types", self._kinds), ("aspects", self._aspects))
-        for name, column in (
-            *lists,
-            ("result_aspects", self._results),
-            *zip(SELECTIONS, self._selections, strict=True),
-        ):
-            column.require_values(f"{found.id}: {name}", place, is_optional=name in OPTIONAL)
-        self._sources.require_values(f"{found.id}: sentence_aspects", place, len(found.sentences))
-        return found
 
 
 def _cast(table: Any) -> dict[str, Any]:
@@ -152,42 +162,61 @@ def _cast(table: Any) -> dict[str, Any]:
         is_kinds = field.name == "sentence_types" and pa.types.is_list(column.type)
         if not (is_kinds and pa.types.is_dictionary(column.type.value_type)) and column.type != field.type:
             column = column.cast(field.type)
-        whole = column.combine_chunks()
+        whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which copies even one
         if isinstance(whole, pa.ChunkedArray):  # more than 2 GB of text
             raise FormatError(f"{field.name}: expected at most 2 GB in a row group; write smaller row groups")
         columns[field.name] = whole
     return columns
 
 
-def _texts(values: Any) -> list[Any]:
-    found: list[Any] = values.to_numpy(zero_copy_only=False).tolist()  # twice as fast as to_pylist()
+def texts_in(values: Any, name: str) -> list[Any]:
+    """Return the texts of an array or column, null as None; raises `FormatError` where one is not UTF-8."""
+    try:
+        found: list[Any] = values.to_pylist()
+    except UnicodeDecodeError as error:  # pyarrow does not check what it reads
+        raise FormatError(f"{name}: {not_utf8(error)}") from error
     return found
 
 
-def _numbers(values: Any) -> list[Any]:
-    found: list[Any] = values.to_pylist() if values.null_count else values.to_numpy().tolist()
+class _TextsLater:
+    """The texts of an array, of which those of a row are made when they are asked for: few fit a processor's cache."""
+
+    def __init__(self, values: Any, name: str) -> None:
+        self._values, self._name = values, name
+
+    def __getitem__(self, part: slice) -> list[Any]:
+        return texts_in(self._values.slice(part.start, part.stop - part.start), self._name)
+
+
+def _numbers(values: Any, _name: str) -> list[Any]:
+    found: list[Any] = values.to_pylist()
     return found
 
 
-def _kinds(values: Any) -> list[Any]:
+def _in_numpy(values: Any) -> Any:
+    """Return 32-bit numbers as they lie in memory; pyarrow's ``to_numpy`` would import pandas, which takes a while."""
+    n_values = len(values)
+    return np.frombuffer(values.buffers()[1], np.int32, n_values, values.offset * 4) if n_values else np.zeros(0, int)
+
+
+def _kinds(values: Any, name: str) -> list[Any]:
     """Return the kinds of sentences; text that is no kind as it is."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     encoded = values if isinstance(values, pa.DictionaryArray) else values.dictionary_encode()
-    words = [_kind(word) for word in encoded.dictionary.to_pylist()]
+    words = [_kind(word) for word in texts_in(encoded.dictionary, name)]
     indices = encoded.indices
     if indices.null_count:
         return [None if index is None else words[index] for index in indices.to_pylist()]
-    found: list[Any] = np.array([*words, None], object)[indices.to_numpy()].tolist()
+    found: list[Any] = np.array([*words, None], object)[_in_numpy(indices.cast("int32"))].tolist()
     return found
 
 
-def _words_in(values: Any) -> list[Any]:
+def _words_in(values: Any, name: str) -> list[Any]:
     """Return the different texts of an array."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
-    found: list[Any] = (values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()).to_pylist()
-    return found
+    return texts_in(values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique(), name)
 
 
 def _kind(word: Any) -> Any:
@@ -198,37 +227,36 @@ def _kind(word: Any) -> Any:
 
 
 class _Lists:
-    """A column of lists, with a function that returns the values of all."""
+    """A column of lists, with a function that returns the values of all, or something that is sliced as they are."""
 
-    def __init__(self, column: Any, values: Callable[[Any], list[Any]]) -> None:
+    def __init__(self, name: str, column: Any, values: Callable[[Any, str], Any]) -> None:
+        self._name, self._is_kinds = name, values is _kinds
         self._starts: list[int] = column.offsets.to_pylist()
         self._is_null: list[bool] | None = column.is_null().to_pylist() if column.null_count else None
-        self._values = values(column.values)
-        self._has_null = column.values.null_count > 0
-        self._is_kinds = values is _kinds
-        self._has_unknown = self._is_kinds and not all(
-            isinstance(_kind(word), Kind) for word in _words_in(column.values)
+        self._values = values(column.values, name)
+        is_allowed_null = self._is_null is None or name in OPTIONAL
+        has_unknown = self._is_kinds and not all(
+            isinstance(_kind(word), Kind) for word in _words_in(column.values, name)
         )
+        self.is_suspect = not is_allowed_null or column.values.null_count > 0 or has_unknown
 
     def at(self, place: int) -> Any:
-        """Return the values of a row as a tuple, or None."""
+        """Return the values of a row as a tuple, or None; raises `FormatError` where a text is not UTF-8."""
         if self._is_null is not None and self._is_null[place]:
             return None
         return tuple(self._values[self._starts[place] : self._starts[place + 1]])
 
-    def require_values(self, where: str, place: int, *, is_optional: bool) -> None:
-        """Raise `FormatError` where a row is null, or one of its values is, or is no kind."""
-        if not (self._is_null or self._has_null or self._has_unknown):
-            return
+    def require_values(self, place: int) -> None:
+        """Raise `FormatError` where a row is null and must not be, or one of its values is null or no kind."""
         found = self.at(place)
-        if found is None and not is_optional:
-            raise FormatError(f"{where}: expected a list, got null")
+        if found is None and self._name not in OPTIONAL:
+            raise FormatError(f"{self._name}: expected a list, got null")
         for position, value in enumerate(found or ()):
             if value is None:
-                raise FormatError(f"{where}: expected no null in the list, got one at position {position}")
+                raise FormatError(f"{self._name}: expected no null in the list, got one at position {position}")
             if self._is_kinds and not isinstance(value, Kind):
                 expected = ", ".join(kind.value for kind in Kind)
-                raise FormatError(f"{where}: expected one of {expected} for sentence {position}, got '{value}'")
+                raise FormatError(f"{self._name}: expected one of {expected} for sentence {position}, got '{value}'")
 
 
 class _SentenceAspects:
@@ -236,26 +264,35 @@ class _SentenceAspects:
 
     def __init__(self, column: Any) -> None:
         by_sentence = column.values
-        outer, inner = column.offsets.to_numpy(), by_sentence.offsets.to_numpy()
+        outer, inner = _in_numpy(column.offsets), _in_numpy(by_sentence.offsets)
         first, last = int(outer[0]), int(outer[-1])
         sentence = np.arange(first, last) - np.repeat(outer[:-1], np.diff(outer))
         self._starts: list[int] = inner[outer].tolist()
         self._first = int(inner[first])
         self._sentences: list[int] = np.repeat(sentence, np.diff(inner)[first:last]).tolist()
-        self._positions = _numbers(by_sentence.values)
+        self._positions = _numbers(by_sentence.values, "sentence_aspects")
         self._counts: list[int] = np.diff(outer).tolist()
         self._has_null = bool(column.null_count or by_sentence.null_count or by_sentence.values.null_count)
 
-    def pairs(self, place: int) -> tuple[tuple[int, int], ...]:
-        """Return (sentence, position of its aspect) of a row, by sentence."""
-        start, stop = self._starts[place], self._starts[place + 1]
-        sentences = self._sentences[start - self._first : stop - self._first]
-        return tuple(zip(sentences, self._positions[start:stop], strict=True))
+    def by_aspect(self, place: int, n_sentences: int, n_aspects: int) -> tuple[tuple[int, ...], ...]:
+        """Return the sentences of each aspect of a row, in the paper's order.
 
-    def require_values(self, where: str, place: int, n_sentences: int) -> None:
-        """Raise `FormatError` unless a row has a list for each sentence, and no null among the positions."""
+        Raises `FormatError` unless there is a list for each sentence, and each position in it is that of an aspect.
+        """
         if self._counts[place] != n_sentences:
             expected = f"one list for each of {counted(n_sentences, 'sentence')}"
-            raise FormatError(f"{where}: expected {expected}, got {self._counts[place]}")
-        if self._has_null and any(position is None for _, position in self.pairs(place)):
-            raise FormatError(f"{where}: expected positions in aspects, got null")
+            raise FormatError(f"sentence_aspects: expected {expected}, got {self._counts[place]}")
+        start, stop = self._starts[place], self._starts[place + 1]
+        sentences, positions = self._sentences[start - self._first : stop - self._first], self._positions[start:stop]
+        if self._has_null and None in positions:
+            raise FormatError("sentence_aspects: expected positions in aspects, got null")
+        if positions and not 0 <= min(positions) <= max(positions) < n_aspects:
+            at = next(place for place, position in enumerate(positions) if not 0 <= position < n_aspects)
+            raise FormatError(
+                f"sentence_aspects: expected positions in aspects, of which there are {n_aspects}, got "
+                f"{positions[at]} for sentence {sentences[at]}"
+            )
+        found: list[list[int]] = [[] for _ in range(n_aspects)]
+        for sentence, position in zip(sentences, positions, strict=True):
+            found[position].append(sentence)
+        return tuple(map(tuple, found))

@@ -18,7 +18,15 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.formats.parquet_columns import OPTIONAL, REQUIRED, Rows, schema, table_of, wrong_columns
+from evidencebench.data.formats.parquet_columns import (
+    OPTIONAL,
+    REQUIRED,
+    Rows,
+    schema,
+    table_of,
+    texts_in,
+    wrong_columns,
+)
 from evidencebench.data.formats.parquet_row import Row, instance_of, record_of, row_of
 from evidencebench.data.instance import Instance
 from evidencebench.errors import FormatError, UnreadableError
@@ -183,7 +191,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
             raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
         if wrong := wrong_columns(file.schema_arrow):
             raise UnreadableError(f"{path}: is no Parquet file of instances: {'; '.join(wrong)}")
-        ids = file.read(columns=["id"], use_threads=False).column("id").to_pylist()
+        ids = texts_in(file.read(columns=["id"], use_threads=False).column("id"), "id")
     if not ids:
         raise UnreadableError(f"{path}: holds no instance; expected at least one row")
     places = {instance_id: place for place, instance_id in enumerate(ids)}

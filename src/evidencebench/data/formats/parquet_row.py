@@ -7,6 +7,7 @@ value does not follow from the columns, and under `SPELLING_KEY` how the record 
 import json
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import msgspec
@@ -46,7 +47,7 @@ class Spelling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The values of the columns for one instance; ``sources`` holds (sentence, position of its aspect) pairs."""
+    """The values of the columns for one instance; ``sources`` holds the sentences of each aspect, in paper order."""
 
     id: str
     paper_id: str
@@ -55,7 +56,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kinds: tuple[Kind, ...]
     aspects: tuple[str, ...]
     results: tuple[str, ...] | None
-    sources: tuple[tuple[int, int], ...]
+    sources: tuple[tuple[int, ...], ...]
     selections: tuple[tuple[int, ...] | None, ...]  # one a task of `EVALUATION_KEYS`
     other: str | None = None
 
@@ -81,7 +82,13 @@ class _Other(msgspec.Struct, frozen=True, kw_only=True):
     spelling: Spelling = msgspec.field(default=Spelling(), name=SPELLING_KEY)
 
 
+_NO_OTHER = _Other()
 _other_decoder = msgspec.json.Decoder(_Other)
+
+# Of each stored optimum: its task, its key, whether all aspects count, and whether the task asks for the fewest.
+_OPTIMA = tuple(
+    (task, key, TASKS[task].scope == "all", TASKS[task].budget == "optimal") for task, key in EVALUATION_KEYS.items()
+)
 
 
 class RowOrigin:
@@ -104,7 +111,7 @@ def instance_of(row: Row) -> Instance:
     if len(row.kinds) != len(row.sentences):
         expected = f"one type for each of {counted(len(row.sentences), 'sentence')}"
         raise FormatError(f"{row.id}: sentence_types: expected {expected}, got {len(row.kinds)}")
-    sources, other = _sources(row), _decode_other(row) if row.other is not None else _Other()
+    other = _decode_other(row) if row.other is not None else _NO_OTHER
     if other.spelling.text is not None or other.bias is not msgspec.UNSET:
         found = decode_instance(row.id, Origin(raw=record_of(row)))
         query, labels = found.query, found.labels
@@ -112,7 +119,7 @@ def instance_of(row: Row) -> Instance:
             if getattr(row, name) != value:
                 raise _contradiction(row, name)
     else:
-        query, labels = _query_of(row, other), _labels_of(row, sources, other)
+        query, labels = _query_of(row, other), _labels_of(row, other)
     return Instance(query=query, labels=labels, origin=RowOrigin(row))
 
 
@@ -124,7 +131,7 @@ def row_of(instance: Instance) -> Row:
 
 def record_of(row: Row) -> bytes:
     """Return the JSON object of a row, on one line, as the instance was spelled; raises `FormatError`."""
-    other = _decode_other(row) if row.other is not None else _Other()
+    other = _decode_other(row) if row.other is not None else _NO_OTHER
     if other.spelling.text is not None:
         return other.spelling.text.encode()
     try:
@@ -198,22 +205,16 @@ def _decode_other(row: Row) -> _Other:
         other = _other_decoder.decode(row.other or "")
     except BROKEN_JSON as error:
         raise FormatError(f"{row.id}: other: expected a JSON object, or null: {error}") from error
-    for key in ("hypothesis", "paper_as_candidate_pool", "paper_id"):
-        if getattr(other, key) is not msgspec.UNSET:
-            raise FormatError(f"{row.id}: other: expected what the columns do not say, got the key '{key}' again")
-    return other
+    if other.hypothesis is other.paper_as_candidate_pool is other.paper_id is msgspec.UNSET:
+        return other
+    keys = ("hypothesis", "paper_as_candidate_pool", "paper_id")
+    key = next(key for key in keys if getattr(other, key) is not msgspec.UNSET)
+    raise FormatError(f"{row.id}: other: expected what the columns do not say, got the key '{key}' again")
 
 
 def _column_values(instance: Instance) -> dict[str, Any]:
     """Return the values of all columns but ``other`` for an instance."""
     query, labels = instance.query, instance.labels
-    positions = {aspect: position for position, aspect in enumerate(labels.aspects)}
-    pairs = {
-        (sentence, positions[aspect])
-        for aspect, sentences in labels.sources.items()
-        if aspect in positions
-        for sentence in sentences
-    }
     evaluations = (labels.evaluations.get(task) for task in EVALUATION_KEYS)
     return {
         "id": query.instance_id,
@@ -223,28 +224,14 @@ def _column_values(instance: Instance) -> dict[str, Any]:
         "kinds": query.kinds,
         "aspects": labels.aspects,
         "results": labels.results or None,
-        "sources": tuple(sorted(pairs)),
+        "sources": tuple(tuple(sorted(set(labels.sources.get(aspect, ())))) for aspect in labels.aspects),
         "selections": tuple(None if one is None else one.sentences for one in evaluations),
     }
 
 
 def _plain_instance(row: Row) -> Instance:
     """Return the instance that follows from the columns alone."""
-    return Instance(query=_query_of(row, _Other()), labels=_labels_of(row, _sources(row), _Other()))
-
-
-def _sources(row: Row) -> list[list[int]]:
-    """Return the sentences of each aspect, in paper order; raises `FormatError` where there is no such aspect."""
-    indices: list[list[int]] = [[] for _ in row.aspects]
-    n_aspects = len(indices)
-    for sentence, position in row.sources:
-        if not 0 <= position < n_aspects:
-            raise FormatError(
-                f"{row.id}: sentence_aspects: expected positions in aspects, of which there are {n_aspects}, got "
-                f"{position} for sentence {sentence}"
-            )
-        indices[position].append(sentence)
-    return indices
+    return Instance(query=_query_of(row, _NO_OTHER), labels=_labels_of(row, _NO_OTHER))
 
 
 def _query_of(row: Row, other: _Other) -> Query:
@@ -261,7 +248,7 @@ def _query_of(row: Row, other: _Other) -> Query:
     )
 
 
-def _labels_of(row: Row, sources: list[list[int]], other: _Other) -> Labels:
+def _labels_of(row: Row, other: _Other) -> Labels:
     """Return the labels: what stands in ``other``, where it agrees with the columns, else what follows from them."""
     stored, ids, results = other.aspect2sentence_indices, other.aspect_list_ids, other.results_aspect_list_ids
     if ids is not None and tuple(dict.fromkeys(ids)) != row.aspects:
@@ -269,27 +256,30 @@ def _labels_of(row: Row, sources: list[list[int]], other: _Other) -> Labels:
     if results is not None and (tuple(dict.fromkeys(results)) or None) != row.results:
         raise _contradiction(row, "results")
     if stored is not None:
-        for aspect, sentences in zip(row.aspects, sources, strict=True):
-            if sorted({*stored.get(aspect, ())}) != sentences:
+        for aspect, sentences in zip(row.aspects, row.sources, strict=True):
+            found = stored.get(aspect, ())
+            if found != sentences and tuple(sorted({*found})) != sentences:
                 raise _contradiction(row, "sources")
     review_id = other.systematic_review_id
     return Labels(
         aspects=row.aspects,
         results=row.results or (),
-        sources=dict(zip(row.aspects, map(tuple, sources), strict=True)) if stored is None else stored,
+        sources=dict(zip(row.aspects, row.sources, strict=True)) if stored is None else stored,
         texts=other.aspect_id2aspect or {},
         review_id=None if review_id is None else str(review_id),
-        evaluations=_evaluations(row, sources, other),
+        evaluations=_evaluations(row, other),
     )
 
 
-def _evaluations(row: Row, sources: list[list[int]], other: _Other) -> dict[str, Evaluation]:
+def _evaluations(row: Row, other: _Other) -> dict[str, Evaluation]:
     evaluations: dict[str, Evaluation] = {}
-    for place, (task, key) in enumerate(EVALUATION_KEYS.items()):
-        selection, found = row.selections[place], getattr(other, key)
+    for (task, key, is_all, is_fewest), selection in zip(_OPTIMA, row.selections, strict=True):
+        found = getattr(other, key)
         if found is msgspec.UNSET:
             if selection is not None:
-                evaluations[task] = _derived_evaluation(row, sources, task, selection)
+                covered = _covered(row, selection, row.aspects if is_all else row.results or ())
+                optimal = len(selection) if is_fewest else None
+                evaluations[task] = Evaluation(sentences=selection, covered=covered, optimal=optimal)
         elif selection != (None if found is None else found.one_selection_of_sentences):
             raise _contradiction(row, "selections")
         elif found is not None:
@@ -297,12 +287,10 @@ def _evaluations(row: Row, sources: list[list[int]], other: _Other) -> dict[str,
     return evaluations
 
 
-def _derived_evaluation(row: Row, sources: list[list[int]], task: str, selection: tuple[int, ...]) -> Evaluation:
-    chosen = frozenset(selection)
-    hit = {aspect for aspect, sentences in zip(row.aspects, sources, strict=True) if not chosen.isdisjoint(sentences)}
-    counted_aspects = row.aspects if TASKS[task].scope == "all" else row.results or ()
-    optimal = len(selection) if TASKS[task].budget == "optimal" else None
-    return Evaluation(sentences=selection, covered=tuple(filter(hit.__contains__, counted_aspects)), optimal=optimal)
+def _covered(row: Row, selection: tuple[int, ...], aspects: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of some aspects that have a source in a selection."""
+    hit = set(compress(row.aspects, map(frozenset(selection).intersection, row.sources)))
+    return tuple([aspect for aspect in aspects if aspect in hit])
 
 
 def _contradiction(row: Row, name: str) -> FormatError:
