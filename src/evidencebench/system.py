@@ -124,6 +124,10 @@ def _accept_all(_: Asked) -> None:
     """Raise nothing, whatever is asked."""
 
 
+def _hold_nothing() -> None:
+    """Release nothing."""
+
+
 def _not_calibrated(_: Query) -> None:
     """Return no chances."""
 
@@ -152,6 +156,9 @@ class Traits:
         Called with an `Asked` before the first query; raises an error where the system's answers do not fit it.
     chances
         Returns, for each sentence of a query, how likely it is evidence, in 0..1; None where that is not known.
+    release
+        Called before other processes answer in place of this one: ends what it holds open, such as a program. It may be
+        asked again, and then opens that anew.
 
     Examples
     --------
@@ -171,6 +178,7 @@ class Traits:
     trained_on: Callable[[], Iterable[str]] = frozenset
     check: Callable[[Asked], None] = _accept_all
     chances: Callable[[Query], Sequence[float] | None] = _not_calibrated
+    release: Callable[[], None] = _hold_nothing
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -318,6 +326,12 @@ class NamedSystem:
         for part in self.parts:
             part.check(asked)
         self.traits.check(asked)
+
+    def release(self) -> None:
+        """End what it and the systems that it asks hold open, such as a program; asked again, each opens it anew."""
+        for part in self.parts:
+            part.release()
+        self.traits.release()
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return its answer to another system, in plain numbers; raises if it is given the labels."""

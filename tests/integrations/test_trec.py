@@ -17,7 +17,7 @@ from ir_measures import StRecall, alpha_nDCG
 from evidencebench import Instance, Ranking, evaluate, load_sample, open_dataset, open_run, run_dict, with_qrels
 from evidencebench.data.dataset import Dataset, write_dataset
 from evidencebench.data.tasks import TASKS, Task, task_named
-from evidencebench.errors import DataError, FormatError, RunError, RunMismatchError
+from evidencebench.errors import AnswerError, DataError, FormatError, RunError, RunMismatchError
 from evidencebench.execution.execute import execute
 from evidencebench.integrations.trec.folder import write_trec
 from evidencebench.integrations.trec.frames import answers_of_frame, candidates_frame, qrels_frame, run_frame
@@ -241,6 +241,13 @@ def test_a_name_with_white_space_is_refused_and_nothing_is_left(tmp_path: Path) 
 def test_a_run_of_other_data_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunMismatchError, match="answers 'other'"):
         write_trec(tmp_path / "trec", SAMPLE, [as_run({"other": Ranking(sentences=(1,))})])
+
+
+def test_an_answer_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "answers.json").write_text(f'{{"{SAMPLE.ids[2]}": [1, 9999]}}')
+    with pytest.raises(AnswerError, match=rf"answers\.json: {SAMPLE.ids[2]}: selects sentence 9999, .*take it out"):
+        write_trec(tmp_path / "trec", SAMPLE, [open_run(tmp_path / "answers.json")])
+    assert not (tmp_path / "trec").exists()
 
 
 def test_a_run_with_answers_by_task_is_a_file_a_task(tmp_path: Path) -> None:

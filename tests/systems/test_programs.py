@@ -65,6 +65,23 @@ def test_a_program_answers_as_the_same_system_in_python_does(word_program: Path,
         assert all(run.answer(one.id, "er_at_10") == expected.answer(one.id, "er_at_10") for one in data)
 
 
+def test_no_program_waits_beside_those_of_the_workers(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    code = (
+        f"import os, sys\nopen({str(started)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
+        + GREETING
+        # Sentence 1 where the program that was started first, for the command itself, has ended; else sentence 0.
+        + f"first = open({str(started)!r}).readline().strip()\n"
+        "for line in sys.stdin:\n"
+        "    print('{\"sentences\":[%d]}' % (not os.path.exists('/proc/' + first)), flush=True)\n"
+    )
+    report = execute(spec_of(tmp_path, code), many(tmp_path), tmp_path / "run.jsonl", jobs=2)
+    assert report.n_failed == 0
+    run = open_run(tmp_path / "run.jsonl")
+    assert {run.answer(one, "er_at_10") for one, _ in run.done} == {Ranking(sentences=(1,))}
+    assert len(started.read_text().split()) == 3
+
+
 def test_the_header_holds_the_command_its_file_and_what_the_program_says(word_program: Path, tmp_path: Path) -> None:
     execute(f"exec:{word_program} --depth 3,timeout_seconds=30", SAMPLE, tmp_path / "run.jsonl")
     header = open_run(tmp_path / "run.jsonl").header

@@ -159,7 +159,7 @@ def _caption(
     }[uncertainty]
     sorts = {row.sort for row in found.rows}
     parts = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best of each task in bold."]
-    if found.reference is not None:
+    if found.reference is not None and found.n_tests:
         to = "the best" if found.reference == BEST else found.reference
         tests = f"sign flips by paper, Holm over {counted(found.n_tests, 'test')}"
         pairs = " of all pairs" if found.reference == BEST else ""

@@ -182,6 +182,8 @@ def execute(
             here = (asker, (inquiries, dataset))
             there = (_worker_asker, (str(system), seed, dataset.file, named.versions(), changes))
             setup, arguments = here if engine.shares_memory else there
+            if not engine.shares_memory:
+                named.release()
             to_ask = takewhile(lambda _: writer.stop is None, todo)
             on_error = partial(_keep_lost, dataset, keep, fails_fast=fail_fast)
             setup = partial(setup, fails_fast=fail_fast)

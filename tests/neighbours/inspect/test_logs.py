@@ -18,6 +18,7 @@ from evidencebench import (
     Instance,
     Query,
     Ranking,
+    Rules,
     TaskScores,
     evaluate,
     execute,
@@ -154,6 +155,16 @@ def test_a_log_needs_a_name_that_inspect_knows(tmp_path: Path) -> None:
     assert len(log.samples) == 2
     with pytest.raises(RunError, match=r"expected a name that ends in \.eval"):
         write_log(log, tmp_path / "run.json")
+
+
+def test_sentences_that_do_not_exist_are_left_out_where_the_rules_drop_them(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps({SAMPLE.ids[0]: [9999, 3, 3, 1]}))
+    rules = Rules(out_of_range="drop")
+    score = log_of_run(path, SAMPLE, ["er_at_2"], rules=rules).samples[0].scores["er_at_2"]
+    assert score.answer == "[3, 1]"
+    expected = evaluate({"run": open_run(path)}, SAMPLE, "er_at_2", rules=rules)["run"]["er_at_2"]
+    assert score.value == expected.recalls[0]
 
 
 def test_a_sample_shows_the_sentences_the_failure_and_the_aspects(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def command(
 
     \b
     Examples:
-      evidencebench export inspect bm25.jsonl --data sample -o logs/bm25.eval
-      inspect view --log-dir logs
+      evidencebench export inspect bm25.jsonl --data sample -o bm25.eval
+      inspect view --log-dir .
     """
     require_extra("export inspect", "inspect", "inspect_ai")
     from evidencebench.integrations.inspect_ai.logs import log_of_run, write_log  # noqa: PLC0415 - an extra

@@ -14,6 +14,7 @@ from evidencebench.models.llm.chat import ChatReply
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.selection import Rules, check_answer
 from evidencebench.system import Ranking
 
 REPLIES = "evidencebench_replies"
@@ -62,7 +63,8 @@ def made_score(
     """
     is_failed = answer is None or isinstance(answer, Failure)
     error = "there is no answer" if answer is None else answer.error if isinstance(answer, Failure) else ""
-    sentences = () if answer is None or isinstance(answer, Failure) else answer.sentences
+    # The values were computed under the rules of the user: where these stop at such sentences, nothing comes here.
+    sentences = check_answer(answer, len(instance.query.sentences), Rules(out_of_range="drop")).ranking.sentences
     if isinstance(answer, Ranking) and answer.ordered:  # of a set over the budget, all may count
         sentences = sentences[: task.budget_for(instance)]
     lines = [f"[{index}] {instance.query.sentences[index]}" for index in sentences]

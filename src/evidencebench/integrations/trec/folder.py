@@ -12,7 +12,7 @@ import msgspec
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.errors import DataError
+from evidencebench.errors import AnswerError, DataError
 from evidencebench.execution.fitting import check_answers, check_belongs
 from evidencebench.integrations.trec.document_names import docno, one_word
 from evidencebench.integrations.trec.qrels import qrels_lines
@@ -69,7 +69,10 @@ class _RunLines:
         answer = self.run.answer(instance.id, None if self.task is None else self.task.name)
         if answer is None or (self.cut_to is not None and not self.cut_to.applies_to(instance.labels)):
             return
-        checked = check_answer(answer, len(instance.query.sentences)).ranking
+        try:
+            checked = check_answer(answer, len(instance.query.sentences)).ranking
+        except AnswerError as error:
+            raise AnswerError(f"{self.run.path}: {instance.id}: {error}; mend the answer, or take it out") from error
         sentences = checked.sentences
         self.written.n_answers += 1
         self.written.n_without += not sentences

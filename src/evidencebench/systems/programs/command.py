@@ -63,6 +63,7 @@ class Exec:
             reads_hypothesis=said.reads_hypothesis,
             selects=said.selects,
             versions=lambda: {**said.versions, **self._digests},
+            release=self._program.end,
         )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:

@@ -54,6 +54,11 @@ class Program:
                 self._start(read_greeting)
             return self._exchange(line, self._timeout_seconds, read_answer)
 
+    def end(self) -> None:
+        """End the program where it runs; the next call starts it again."""
+        with self._lock:
+            _end_all(self._running)
+
     def _start(self, read_greeting: Callable[[bytes], Answer]) -> Answer:
         self._running.append(_Process(self._words))
         return self._exchange(b"", self._start_seconds, read_greeting)

@@ -78,12 +78,12 @@ def cross_validate(
                 keep(one)
             computed = [split for split in todo if split not in waits]
             engine = engine or engine_of(min(jobs, len(computed)))
-            lost: list[WorkerError] = []
+            lost: list[str] = []
 
-            def note_lost(_: Split, error: Exception) -> None:
+            def note_lost(split: Split, error: Exception) -> None:
                 if not isinstance(error, WorkerError) or journal is None:
                     raise error
-                lost.append(error)  # raised when the other splits are kept
+                lost.append(f"{split.words}: {error}")  # raised when the other splits are kept
 
             for one in results(engine, split_worker, (dataset.file, plan), computed, on_error=note_lost):
                 keep(one)

@@ -81,6 +81,12 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
     blind: bool = False
 
     @property
+    def words(self) -> str:
+        """What it is, for messages."""
+        fold = "" if self.fold is None else f", fold {self.fold}"
+        return f"{' and '.join(self.systems)}, seed {self.seed}{fold}{', blind' if self.blind else ''}"
+
+    @property
     def waits(self) -> bool:
         """Whether its system waits for a server, such as a language model's."""
         return self.fold is None and any(make_system(system).waits for system in self.systems)
