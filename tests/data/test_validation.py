@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import sample_path
 from evidencebench.data.tasks import TASKS
-from evidencebench.data.validation.rules import Violation, check_record
+from evidencebench.data.validation.checked_record import Violation
+from evidencebench.data.validation.rules import check_record
 from evidencebench.data.validation.validate import (
     FileReport,
     count_by_rule,

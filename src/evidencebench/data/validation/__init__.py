@@ -1,1 +1,5 @@
-"""The rules of the published format: `rules` finds violations in an instance, `validate` in files."""
+"""The rules of the published format, and every place where a file breaks one.
+
+Read `checked_record` (an instance that is checked, and what was found), `rules` (of its fields), `evaluation_rules` (of
+stored optima) and `validate` (over files).
+"""

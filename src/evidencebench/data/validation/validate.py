@@ -11,7 +11,9 @@ import msgspec
 from evidencebench.data.catalog import data_path
 from evidencebench.data.formats.robbr_record import RENAMED
 from evidencebench.data.formats.table import DataFile, DataSource, file_of, open_source
-from evidencebench.data.validation.rules import Violation, check_optima, check_record
+from evidencebench.data.validation.checked_record import Violation
+from evidencebench.data.validation.evaluation_rules import check_optima
+from evidencebench.data.validation.rules import check_record
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.engine.results import outcomes_in_order
