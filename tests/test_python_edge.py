@@ -55,7 +55,6 @@ from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.system import Traits
 from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.selectors.diverse import Diverse
@@ -65,6 +64,7 @@ from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.prompt_examples import write_examples
 from evidencebench.training.reranker import RerankerTraining
 from evidencebench.training.selector import BestTraining, SelectorTraining
+from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
 FIRST = SAMPLE.ids[0]

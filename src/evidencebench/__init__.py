@@ -1,8 +1,8 @@
 """evidencebench: which sentences of a paper are the evidence for or against a hypothesis.
 
-First read the files that every folder uses: `query` (what a system may read), `system` (what answers it),
-`specification` (how a system is named), `sections`, `tables`, `wording`, `errors`, `extras`, `version` and
-`provenance`. Then read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`,
+First read the files that every folder uses: `query` (what a system may read), `system` (what answers it), `traits`
+(what it declares), `specification` (how it is named), `sections`, `tables`, `wording`, `errors`, `extras`, `version`
+and `provenance`. Then read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`,
 `papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
 `training`, `construction`; `pages`, `integrations`, `cli`. The names below are public; everything else is private.
 """
@@ -77,14 +77,14 @@ if TYPE_CHECKING:  # for type checkers, which cannot read the table of names bel
     from evidencebench.scoring.selection import Rules as Rules
     from evidencebench.scoring.selection import select as select
     from evidencebench.scoring.task_scores import TaskScores as TaskScores
-    from evidencebench.system import Asked as Asked
     from evidencebench.system import Brief as Brief
     from evidencebench.system import NamedSystem as NamedSystem
     from evidencebench.system import Ranking as Ranking
     from evidencebench.system import System as System
-    from evidencebench.system import Traits as Traits
     from evidencebench.system import rank_by_score as rank_by_score
     from evidencebench.systems.retrievers.bm25 import BM25 as BM25
+    from evidencebench.traits import Asked as Asked
+    from evidencebench.traits import Traits as Traits
 
 from evidencebench.version import __version__ as __version__
 
@@ -124,7 +124,8 @@ _NAMES_OF = {
     "scoring.query_controls": "measure_query_controls",
     "scoring.selection": "Rules select",
     "scoring.task_scores": "TaskScores",
-    "system": "Asked Brief NamedSystem Ranking System Traits rank_by_score",
+    "system": "Brief NamedSystem Ranking System rank_by_score",
+    "traits": "Asked Traits",
     "systems.retrievers.bm25": "BM25",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}

@@ -11,7 +11,8 @@ from evidencebench.data.tasks import TASKS
 from evidencebench.errors import CostLimitError, FailedAnswerError, FailingServerError, PendingError
 from evidencebench.execution.execute import execute
 from evidencebench.runs.run_file import read_run
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
+from evidencebench.traits import Traits
 from runs.test_runs import many
 
 SAMPLE = load_sample()

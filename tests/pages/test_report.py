@@ -35,7 +35,7 @@ from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import enough_draws, paired_test, paired_tests
-from evidencebench.system import traits_of
+from evidencebench.traits import traits_of
 from report_pages import QUICK, Element, parsed, report_of
 
 SAMPLE = load_sample()

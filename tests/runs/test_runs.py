@@ -31,7 +31,8 @@ from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.storage.journal import open_journal
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
+from evidencebench.traits import Traits
 from examples import IS_THOROUGH
 from hand_made import first_words, note
 

@@ -24,9 +24,10 @@ from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.signature import signature_of, signature_of_all
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.controls import Lead
 from evidencebench.systems.retrievers.bm25 import BM25
+from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
 AT_10 = TASKS["er_at_10"]

@@ -23,8 +23,9 @@ from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.significance import holm
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.changed_queries import draw_strangers
+from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)

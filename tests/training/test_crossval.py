@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from command_line import start
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
+from evidencebench.engine.processes import Processes
 from evidencebench.engine.threads import Threads
 from evidencebench.errors import (
     MissingExtraError,
@@ -29,6 +30,7 @@ from evidencebench.errors import (
     SystemSpecError,
     TaskError,
     UndefinedScoreError,
+    WorkerError,
 )
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
@@ -295,6 +297,22 @@ def test_a_killed_cross_validation_goes_on_and_does_nothing_twice(memory: str) -
     assert untimed(found) == untimed(validated(spec))
     assert untimed(validated(spec, journal=journal)) == untimed(found)
     assert len(fits()) - n_before == 12 - n_kept + 12
+
+
+def test_a_split_that_kills_its_workers_is_named_and_all_others_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = (
+        "import os\nfrom dataclasses import dataclass\n\n@dataclass(frozen=True)\nclass Deadly:\n"
+        "    def rank(self, query, brief):\n        os._exit(3)\n"
+    )
+    Path("own.py").write_text(code)
+    journal = Path("cells.jsonl")
+    words = r"cells\.jsonl: 2 of 4 splits failed, the first: own\.py:Deadly, seed [01]: two workers died .*exit code 3"
+    with pytest.raises(WorkerError, match=words):
+        validated("lead", "own.py:Deadly", journal=journal, engine=Processes(1))
+    assert [json.loads(line)["cell"]["systems"] for line in journal.read_text().splitlines()[1:]] == [["lead"]] * 2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from typing import ClassVar
 from evidencebench.data.instance import Labels
 from evidencebench.data.optimum.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

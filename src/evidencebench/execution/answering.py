@@ -15,7 +15,8 @@ from evidencebench.execution.own_code import trace_of
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import GivenAnswer, answers_in
 from evidencebench.runs.run_file import RunFile
-from evidencebench.system import Asked, Brief, NamedSystem, System, plain_ranking, traits_of
+from evidencebench.system import Brief, NamedSystem, System, plain_ranking
+from evidencebench.traits import Asked, traits_of
 
 _MAX_ERROR_CHARACTERS = 500
 _ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})

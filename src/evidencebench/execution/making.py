@@ -22,7 +22,8 @@ from evidencebench.execution.own_code import find_own_code, is_file, trace_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, parse_specification
-from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System, traits_of
+from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System
+from evidencebench.traits import traits_of
 from evidencebench.wording import did_you_mean
 
 

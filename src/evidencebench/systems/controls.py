@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, Ranking, Traits, rank_by_score
+from evidencebench.system import Brief, Ranking, rank_by_score
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

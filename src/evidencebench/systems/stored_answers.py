@@ -9,7 +9,8 @@ from evidencebench.query import Query
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
-from evidencebench.system import KNOWING_SYSTEMS, Asked, Brief, Ranking, Traits
+from evidencebench.system import KNOWING_SYSTEMS, Brief, Ranking
+from evidencebench.traits import Asked, Traits
 
 
 def _join_tasks(tasks: Iterable[str | None]) -> str:

@@ -27,8 +27,8 @@ from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.control_results import ControlResult, control_results
 from evidencebench.scoring.score_texts import percent
 from evidencebench.specification import write_specification
-from evidencebench.system import traits_of
 from evidencebench.tables import Cell, Table
+from evidencebench.traits import traits_of
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:

@@ -11,9 +11,10 @@ from evidencebench.errors import ProgramError, ProgramOutputError, SystemSpecErr
 from evidencebench.provenance import CODE_OF
 from evidencebench.query import Query
 from evidencebench.storage.reading import file_sha256
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.programs.messages import Greeting, decode_answer_line, decode_greeting, encode_request
 from evidencebench.systems.programs.program import Program
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,8 +28,9 @@ from evidencebench.models.embedding.transformer import Dtype, LocalModel
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.user_folders import cache_folder
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.retrievers.vectors import at_length, embed_texts, make_format, rank_vectors, require_format
+from evidencebench.traits import Traits
 
 Backend = Literal["torch", "onnx"]
 FormatName = Literal["plain", "e5", "e5_mistral", "gritlm", "bge", "medcpt"]

@@ -15,8 +15,9 @@ from evidencebench.models.embedding.formats import (
     sentence_texts,
 )
 from evidencebench.query import AspectScope, Query
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.retrievers.vectors import at_length, embed_texts, make_format, rank_vectors, require_format
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

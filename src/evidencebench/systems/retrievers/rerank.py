@@ -11,8 +11,9 @@ from evidencebench.models.embedding.folder import PinnedDigest, model_folder, pi
 from evidencebench.models.embedding.transformer import quiet_loading
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes
+from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes
 from evidencebench.systems.retrievers.scores import full_order
+from evidencebench.traits import Traits
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

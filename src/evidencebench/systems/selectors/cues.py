@@ -10,11 +10,12 @@ import numpy as np
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query, Wish
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.selectors.features import FEATURES, feature_table
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
 from evidencebench.systems.selectors.reordering import discounted_order
+from evidencebench.traits import Traits
 
 
 class Weight(NamedTuple):

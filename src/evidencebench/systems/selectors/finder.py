@@ -9,12 +9,13 @@ import numpy as np
 from evidencebench.models.embedding.folder import PinnedDigest
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query, Wish
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.selectors.articles import article_slices
 from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder_model import FinderModel, load_finder
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.selectors.selector import order_by_scores
+from evidencebench.traits import Traits
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
 """The folder of the model that comes with the package. It was trained on Evidence Inference alone."""

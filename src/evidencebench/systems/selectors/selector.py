@@ -11,13 +11,14 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.models.embedding.folder import PinnedDigest
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.retrievers.dense import MiniLM
 from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.features import rank_fraction
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, columns_of
 from evidencebench.systems.selectors.reordering import discounted_order
 from evidencebench.systems.selectors.selector_model import SelectorModel, load_model, require_lightgbm
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,13 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.reading import file_sha256
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.strategies.conversation import asker_of
 from evidencebench.systems.strategies.example_file import PromptExample, read_examples, reason_against
 from evidencebench.systems.strategies.excerpt import prompt_line
 from evidencebench.systems.strategies.options import require_chat, require_within
 from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_versions
+from evidencebench.traits import Traits
 
 _POINTS: Mapping[AspectScope, str] = {
     "all": "every point of the reviewer's summary of that paper",

@@ -8,13 +8,14 @@ from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, Traits, merged_notes, rank_by_score
+from evidencebench.system import Brief, Ranking, merged_notes, rank_by_score
 from evidencebench.systems.strategies.conversation import Asker, asker_of, converse, run_together
 from evidencebench.systems.strategies.excerpt import notes_of_excerpts
 from evidencebench.systems.strategies.forms import form_name, form_text
 from evidencebench.systems.strategies.options import require_chat, require_section_options
 from evidencebench.systems.strategies.paper_questions import SHARED_PROMPTS, PaperQuestion
 from evidencebench.systems.strategies.prompts import versions_of
+from evidencebench.traits import Traits
 
 UNSCORED = -1.0
 """The score of a sentence that no reply scores: below any score of a reply."""

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits
+from evidencebench.system import Brief, NamedSystem, Ranking
 from evidencebench.systems.retrievers.scores import full_order
 from evidencebench.systems.strategies.conversation import asker_of
 from evidencebench.systems.strategies.options import require_chat, require_within
 from evidencebench.systems.strategies.selecting import NOTHING, select_from, selection_versions
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

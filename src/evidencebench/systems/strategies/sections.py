@@ -7,7 +7,7 @@ from evidencebench.errors import ReplyError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, Traits, merged_notes
+from evidencebench.system import Brief, Ranking, merged_notes
 from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, converse, run_together
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.options import require_chat, require_section_options
@@ -18,6 +18,7 @@ from evidencebench.systems.strategies.selecting import (
     selection_question,
     selection_versions,
 )
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,11 @@ import numpy as np
 from evidencebench.errors import AnswerError, EvidenceBenchError, PendingError, ReplyError, StopError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.query import Query
-from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes, rank_by_score
+from evidencebench.system import Brief, NamedSystem, Ranking, merged_notes, rank_by_score
 from evidencebench.systems.retrievers.scores import places_of
 from evidencebench.systems.strategies.conversation import error_priority
 from evidencebench.systems.strategies.options import require_within
+from evidencebench.traits import Traits
 
 _MAX_SAMPLES = 64
 _MAX_AT_ONCE = 16  # as many as a client sends at a time unless it is told otherwise

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
-from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.system import Brief, Ranking
 from evidencebench.systems.strategies.conversation import asker_of
 from evidencebench.systems.strategies.options import require_chat
 from evidencebench.systems.strategies.selecting import select_from, selection_versions
+from evidencebench.traits import Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

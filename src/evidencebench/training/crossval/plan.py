@@ -18,11 +18,12 @@ from evidencebench.extras import library_versions
 from evidencebench.provenance import merged_versions, versions_of_code
 from evidencebench.runs.header import SeededControl
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.system import NamedSystem, traits_of
+from evidencebench.system import NamedSystem
 from evidencebench.systems.changed_queries import Stranger, draw_strangers
 from evidencebench.training.folds import paper_folds
 from evidencebench.training.selector import TUNED_TASKS
 from evidencebench.training.training_table import Trainable, trainable
+from evidencebench.traits import traits_of
 from evidencebench.version import __version__
 
 DEFAULT_TASKS = TUNED_TASKS
