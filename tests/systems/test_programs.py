@@ -79,7 +79,7 @@ def test_no_program_waits_beside_those_of_the_workers(tmp_path: Path) -> None:
     assert report.n_failed == 0
     run = open_run(tmp_path / "run.jsonl")
     assert {run.answer(one, "er_at_10") for one, _ in run.done} == {Ranking(sentences=(1,))}
-    assert len(started.read_text().split()) == 3
+    assert len(started.read_text().split()) in {2, 3}  # the second worker may come too late for any work
 
 
 def test_the_header_holds_the_command_its_file_and_what_the_program_says(word_program: Path, tmp_path: Path) -> None:
