@@ -1,17 +1,22 @@
-"""How many random examples a test draws: few by default, all of them in the thorough profile.
+"""How much the tests read and draw: little by default, more in the thorough profile, all real papers in the whole one.
 
-``EVIDENCEBENCH_TESTS=thorough make test`` draws all, as `.ci/run` does.
+``EVIDENCEBENCH_TESTS=thorough make test`` draws all random examples, as `.ci/run` does. With ``whole`` in its place,
+tests of the real papers read all of them, which adds about ten minutes.
 """
 
 import os
+from collections.abc import Sequence
+from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
 
-IS_THOROUGH = os.environ.get("EVIDENCEBENCH_TESTS") == "thorough"
+_LEVEL = os.environ.get("EVIDENCEBENCH_TESTS")
+IS_THOROUGH = _LEVEL in {"thorough", "whole"}
 
 SHORTER = 1 if IS_THOROUGH else 10
 """By how much a text that must not take forever is shorter than a megabyte by default."""
 
+T = TypeVar("T")
 _N_EXAMPLES = 100
 _FEW = 5  # one in so many is drawn by default
 
@@ -30,3 +35,8 @@ def load_profile() -> None:
 def examples(n: int) -> settings:
     """Return a decorator by which a test draws so many examples, or a fifth of them by default."""
     return settings(max_examples=n if IS_THOROUGH else -(-n // _FEW))
+
+
+def some_of(found: Sequence[T], *, thorough: int, quick: int) -> Sequence[T]:
+    """Return every so-manieth, such as of the real papers; all of them where ``EVIDENCEBENCH_TESTS=whole``."""
+    return found[:: 1 if _LEVEL == "whole" else thorough if IS_THOROUGH else quick]

@@ -9,7 +9,7 @@ claim what is not true?
 """
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -130,10 +130,11 @@ METHODS = ("studentised", "papers", "sentences", "papers, then sentences")
 
 
 class Tally:
-    """What is counted over the studies of one world."""
+    """What is counted over the studies of one world, by some methods or all; with all, power is predicted too."""
 
-    def __init__(self, world: World, margin: float) -> None:
+    def __init__(self, world: World, margin: float, methods: Collection[str] = METHODS) -> None:
         self.world, self.truth, self.margin, self.n = world, world.truth(), margin, 0
+        self.methods = methods
         n_values = len(self.truth)
         self.held = {method: np.zeros(n_values) for method in METHODS}
         self.width = {method: np.zeros(n_values) for method in METHODS}
@@ -148,19 +149,20 @@ class Tally:
         sums = study.counts @ study.columns
         drawn = studentised(sums, STATISTIC, resampling)
         weights = np.random.default_rng(seed).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=N_DRAWS)
-        draws = {
-            "papers": STATISTIC(weights @ sums),
-            "sentences": draw_over_pairs(study, STATISTIC, resampling),
-            "papers, then sentences": draw_hierarchically(study, STATISTIC, resampling),
+        draws: dict[str, Callable[[], Floats]] = {
+            "papers": lambda: STATISTIC(weights @ sums),
+            "sentences": lambda: draw_over_pairs(study, STATISTIC, resampling),
+            "papers, then sentences": lambda: draw_hierarchically(study, STATISTIC, resampling),
         }
-        for method, one in draws.items():
+        for method in draws.keys() & self.methods:
+            one = draws[method]()
             wide, narrow = (np.quantile(one, _tails(level), axis=0) for level in (LEVEL, TEST_LEVEL))
             self._count(method, wide, (narrow[0] > -self.margin) & (narrow[1] < self.margin))
         which = range(len(self.truth))
         intervals = [drawn.interval(place, LEVEL) or (np.nan, np.nan) for place in which]
         is_shown = [equivalence_at(drawn, place, self.margin).is_shown for place in which]
         self._count("studentised", np.array(intervals).T, np.array(is_shown))
-        if self.n < N_POWER:
+        if self.n < N_POWER and len(self.methods) == len(METHODS):
             self.predicted.append(
                 [
                     chance_to_show(sums, PAIRS, name, n=len(sums), margin=self.margin, difference=0.0, seed=seed)
@@ -180,9 +182,9 @@ class Tally:
         return float(100 * counts[STATISTIC.place(measure, which)] / self.n)
 
 
-def studied(world: World, seeds: range) -> Tally:
+def studied(world: World, seeds: range, methods: Collection[str] = METHODS) -> Tally:
     """Return the tally of simulated studies."""
-    tally = Tally(world, MARGIN)
+    tally = Tally(world, MARGIN, methods)
     for seed in seeds:
         tally.add(seed)
     return tally

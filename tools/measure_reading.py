@@ -7,10 +7,13 @@ Printed are, over all articles in JATS XML:
 * the share of the characters of title, main abstract and body, without the elements that are left out by design, that
   stand in our sentences. They are counted in the tree of another parser, `xml.etree`, white space apart;
 * the share of articles whose letters and digits are, in order, exactly those of our sentences;
+* the share of our sentences whose letters and digits are those of the source between their offsets, without
+  its tags and the elements that are left out;
 * the share of the sentences of the data set's own plain texts that stand in our sentences too, by letters and digits.
   Sentences of under 20 letters and digits, and those that stand in elements that are left out, are not counted.
 """
 
+import html
 import re
 import sys
 import unicodedata
@@ -31,6 +34,7 @@ _LEFT_OUT = frozenset(
 )  # fmt: skip
 _ELSEWHERE = _LEFT_OUT | {"abstract", "trans-abstract", "alt-title", "back", "floats-group", "tex-math"}
 _SECONDARY = frozenset({"author-highlights", "editor", "graphical", "LongSummary", "short", "summary", "toc"})
+_OUTSIDE = re.compile(r"<(fig|table-wrap|disp-formula|fn|supplementary-material|inline-formula)\b.*?</\1>", re.DOTALL)
 _LEAST_LETTERS = 20
 _WIDTHLESS = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
 
@@ -43,6 +47,8 @@ class Figures:
     n_characters: int = 0
     n_kept: int = 0
     n_exact: int = 0
+    n_spans: int = 0
+    n_same: int = 0
     n_sentences: int = 0
     n_found: int = 0
     left_out: Counter[str] = field(default_factory=Counter)
@@ -60,6 +66,7 @@ def measure(xml: Path, text: Path | None, figures: Figures) -> None:
     figures.n_characters += counted.total()
     figures.n_kept += (counted & kept).total()
     figures.n_exact += letters(theirs) == letters(ours)
+    _measure_spans(xml.read_bytes().decode(), paper, figures)
     for sort, out in paper.loss.left_out.items():
         figures.left_out[sort] += out.n_characters
     if text is not None:
@@ -69,6 +76,13 @@ def measure(xml: Path, text: Path | None, figures: Figures) -> None:
 def letters(text: str) -> str:
     """Return the letters and digits of a text, in lower case."""
     return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).lower()))
+
+
+def _measure_spans(content: str, paper: Paper, figures: Figures) -> None:
+    for sentence, span in zip(paper.sentences, paper.spans, strict=True):
+        source = re.sub("<[^>]*>", "", _OUTSIDE.sub("", content[span.start : span.stop]))
+        figures.n_spans += 1
+        figures.n_same += letters(html.unescape(source)) == letters(sentence)
 
 
 def _measure_sentences(text: Path, root: ET.Element, paper: Paper, figures: Figures) -> None:
@@ -154,6 +168,10 @@ def main(folder: Path) -> None:
     print(f"characters of title, abstract and body: {figures.n_characters:,}")
     print(f"  kept: {figures.n_kept:,} ({figures.n_kept / figures.n_characters:.3%})")
     print(f"  articles with the same letters and digits in the same order: {figures.n_exact:,}")
+    print(f"our sentences: {figures.n_spans:,}")
+    print(
+        f"  the same as the source between their offsets: {figures.n_same:,} ({figures.n_same / figures.n_spans:.3%})"
+    )
     print("left out by design, characters:")
     for sort, n in figures.left_out.most_common():
         print(f"  {sort}: {n:,}")

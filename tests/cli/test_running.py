@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, Command, start
-from examples import IS_THOROUGH
 
 
 def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
@@ -92,7 +91,7 @@ def test_the_demonstration_ends_with_commands_that_work(command: Command) -> Non
     following = re.findall(r"^  evidencebench (.+?)(?:   .*)?$", found.out.split("What to do next")[1], re.MULTILINE)
     assert len(following) == 6
     for arguments in following[:-1]:
-        fewer = " --seeds 1 --draws 50 --no-blind" if arguments.startswith("crossval") and not IS_THOROUGH else ""
+        fewer = " --seeds 1 --draws 50 --no-blind" if arguments.startswith("crossval") else ""
         assert command(f"{arguments}{fewer}").code == 0
     assert following[-1] == "data download train"
 

@@ -10,7 +10,7 @@ from evidencebench.construction.harvest.papers_at_hand import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.read import read
-from examples import IS_THOROUGH
+from examples import some_of
 from skips import DATA_FOLDER
 
 _NOT_READ = re.compile(r"<(fig|table-wrap|disp-formula|fn|supplementary-material)\b.*?</\1>", re.DOTALL)
@@ -22,7 +22,7 @@ def test_real_passages_stand_at_their_places_and_cite_one_paper() -> None:
     if not paths:
         pytest.skip("needs the real files of ../shared/data")
     n_passages = n_kept = n_linked = 0
-    for path in paths[:: 4 if IS_THOROUGH else 40]:  # tools/measure_harvest.py reads them all
+    for path in some_of(paths, thorough=8, quick=40):
         try:
             found = harvest_review(path.read_bytes(), file=path.name, rules=HarvestRules(licences=KNOWN)).drafts
         except UnreadableError:

@@ -21,7 +21,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.validation.validate import validate_file
 from evidencebench.errors import DataError, FormatError, UnreadableError
 from evidencebench.query import Kind
-from examples import IS_THOROUGH
+from examples import some_of
 from skips import DATA_FOLDER
 from strategies import WORDS
 from trial_folder import LEFT_OUT, PROMPTS, PROMPTS_LEFT_OUT, SAME, write_trial_folder
@@ -339,7 +339,7 @@ def test_a_few_letters_too_many_do_not_make_a_sentence_a_source() -> None:
 
 @pytest.fixture
 def real_folder(tmp_path: Path) -> Path:
-    """Give a folder with the prompts of the real one, by default with a few of them."""
+    """Give a folder with the prompts of some papers of the real one."""
     real = DATA_FOLDER / "evidence_inference"
     if not real.is_dir():
         pytest.skip(f"needs the real file {real}, which is not here")
@@ -347,8 +347,11 @@ def real_folder(tmp_path: Path) -> Path:
     folder.mkdir()
     for name in ("xml", "txt", "annotations.csv"):
         (folder / name).symlink_to(real / name)
-    lines = (real / "prompts.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    (folder / "prompts.csv").write_text("".join([lines[0], *lines[1 :: 1 if IS_THOROUGH else 24]]), encoding="utf-8")
+    head, *lines = (real / "prompts.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    paper_of = {line: line.split(",")[1] for line in lines}
+    papers = set(some_of(sorted(set(paper_of.values())), thorough=8, quick=40))
+    chosen = [line for line in lines if paper_of[line] in papers]
+    (folder / "prompts.csv").write_text("".join([head, *chosen]), encoding="utf-8")
     return folder
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import reportlab
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfbase.pdfmetrics import registerFont
 from reportlab.pdfbase.ttfonts import TTFont
@@ -16,7 +16,7 @@ from evidencebench.papers.pdf.pages import pages_of, text_of_pages
 from evidencebench.papers.pdf.reader import read_pdf
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
-from examples import IS_THOROUGH
+from examples import examples
 from printing import BOLD, PLAIN, Sheet, sentences
 
 _TITLE = "The effect of tea on blood pressure in adults"
@@ -339,7 +339,7 @@ def test_a_page_of_scattered_letters_ends() -> None:
 _SAMPLE = _sample()
 
 
-@settings(max_examples=200 if IS_THOROUGH else 15)  # each starts a process
+@examples(60)  # each starts a process
 @given(st.data())
 def test_a_mutated_pdf_is_an_error_in_words_or_a_paper(data: st.DataObject) -> None:
     content = bytearray(_SAMPLE)

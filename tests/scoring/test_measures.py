@@ -27,7 +27,7 @@ from evidencebench.scoring.measures import MEASURES, Measure, aspect_recall, exp
 from evidencebench.scoring.selection import RULE_TEXTS, Rules, Selection, check_answer, select
 from evidencebench.system import Brief, Ranking, rank_by_score
 from evidencebench.systems.controls import RandomControl
-from examples import IS_THOROUGH, examples
+from examples import examples, some_of
 from specs import STANDALONE
 from strategies import coverages, queries, rankings, selections
 
@@ -229,8 +229,8 @@ def test_aspect_recall_is_subtopic_recall_of_ir_measures(train: Dataset, name: s
     runs: Mapping[int, list[ir_measures.ScoredDoc]] = {cutoff: [] for cutoff in CUTOFFS}
     recalls: dict[tuple[str, int], float] = {}
     system = make_system(name)
-    every = (8 if IS_THOROUGH else 96) if name == "minilm" else (1 if IS_THOROUGH else 8)  # the model is slow
-    for instance in train[::every]:
+    is_slow = name == "minilm"
+    for instance in some_of(train, thorough=48 if is_slow else 4, quick=96 if is_slow else 8):
         coverage = coverage_of(instance.labels)
         for aspect, indices in instance.labels.sources.items():
             qrels += [ir_measures.Qrel(instance.id, str(index), 1, aspect) for index in indices]
