@@ -133,6 +133,31 @@ def test_the_run_is_written_again_from_what_was_kept(command: Command) -> None:
     assert len(Path("fits.jsonl").read_text().splitlines()) == 6
 
 
+def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_asked(command: Command) -> None:
+    arguments = f"crossval memory:Memory {QUICK} --no-blind -o folds.jsonl"
+    assert command(arguments).code == 0
+    written = Path("folds.jsonl").read_bytes()
+    for other, what in (
+        ("crossval bm25 --data sample --folds 3 -o folds.jsonl", r"system was memory:Memory, now bm25;"),
+        (arguments.replace("--folds 3", "--folds 2"), r"crossval was {'folds': 3}, now {'folds': 2};"),
+    ):
+        for content in (None, b""):
+            Path("folds.jsonl.splits").unlink(missing_ok=True)
+            if content is not None:
+                Path("folds.jsonl.splits").write_bytes(content)
+            found = command(other)
+            assert (found.code, found.out) == (2, "")
+            assert re.match(rf"error: folds\.jsonl: begun as another run: {what} .*--overwrite$", found.err), found.err
+            assert Path("folds.jsonl").read_bytes() == written
+    assert len(Path("fits.jsonl").read_text().splitlines()) == 6
+    assert command(arguments).code == 0
+    assert Path("folds.jsonl").read_bytes() == written
+    assert len(Path("fits.jsonl").read_text().splitlines()) == 12
+    Path("folds.jsonl.splits").unlink()
+    assert command(f"{arguments} --folds 2 --overwrite").code == 0
+    assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["crossval"] == {"folds": 2}
+
+
 def test_a_run_that_is_no_cross_validation_is_not_replaced(command: Command) -> None:
     command("run lead --data sample -o lead.jsonl")
     written = Path("lead.jsonl").read_bytes()

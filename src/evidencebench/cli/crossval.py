@@ -50,7 +50,7 @@ from evidencebench.wording import counted
     metavar="RUN",
     help="Write SYSTEM's answers as a run; finished work is kept in RUN.splits, and gone on with.",
 )
-@click.option("--overwrite", is_flag=True, help="Start over where RUN.splits exists.")
+@click.option("--overwrite", is_flag=True, help="Start over where RUN or RUN.splits is of another call.")
 @options.tasks
 @work_place
 @options.resampling

@@ -49,7 +49,7 @@ def cross_validate(
     splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``run`` is where the
     first system's answers under the first seed are written in the end, as a run. ``client`` and ``waiting`` are for
     systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
-    It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that of another cross-validation,
+    It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that or for a run of another one,
     `StopError` if no more requests may be sent, `WorkerError` once all other splits are done where one took its worker
     with it twice, and before any work what `make_plan` raises.
     """
@@ -57,7 +57,8 @@ def cross_validate(
     plan, tasks = make_plan(what, dataset), what.asked
     splits = list(splits_of(plan))
     if run is not None:
-        require_replaceable(Path(run))
+        # What splits a journal holds is compared with the plan when it is opened.
+        require_replaceable(Path(run), plan, dataset, is_known=overwrite or _holds_lines(journal))
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(journal or Path(scratch) / "splits.jsonl")
         with open_journal(path, _BEGINS, truncate=overwrite) as file:
@@ -105,6 +106,10 @@ def journal_beside(run: Path) -> Path:
 def is_journal(path: Path) -> bool:
     """Say whether a file is a journal of a cross-validation, as earlier versions wrote it in place of a run."""
     return path.is_file() and begins_with(path, _BEGINS)
+
+
+def _holds_lines(journal: PathText | None) -> bool:
+    return journal is not None and Path(journal).exists() and Path(journal).stat().st_size > 0
 
 
 def _read(path: Path, plan: Plan) -> Iterator[AnsweredSplit]:

@@ -11,7 +11,7 @@ from evidencebench.errors import RunError, RunFormatError
 from evidencebench.execution.making import make_system
 from evidencebench.execution.options import all_options
 from evidencebench.runs.answer_line import encode_answer
-from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader
+from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader, check_same_run
 from evidencebench.runs.run_file import RUN_BEGINS, read_run
 from evidencebench.storage.reading import open_file
 from evidencebench.storage.whole_file import write_whole
@@ -30,8 +30,11 @@ def write_out_of_fold_run(
     write_whole(path, _lines(plan, dataset, tasks, finished))
 
 
-def require_replaceable(path: Path) -> None:
-    """Raise `RunError` where a run of a cross-validation cannot be written, or would replace something else."""
+def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
+    """Raise `RunError` where a run of a cross-validation cannot be written, or would replace something else.
+
+    Unless it is known that the run there may go, it must be of the same plan: its splits are lost.
+    """
     if not path.parent.is_dir():
         raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
     if path.is_dir() or (path.exists() and not path.is_file()):
@@ -44,6 +47,8 @@ def require_replaceable(path: Path) -> None:
         header = None
     if header is None or header.crossval is None:
         raise RunError(f"{path}: holds something else, which would be lost; choose another name")
+    if not is_known:
+        check_same_run(path, header, _header(plan, dataset, ()))
 
 
 def begins_with(path: Path, begins: bytes) -> bool:
