@@ -18,6 +18,7 @@ from evidencebench.scoring.resampling import (
     bootstrap_columns,
     by_cluster,
     cached_rows,
+    products,
     standard_error,
 )
 
@@ -116,7 +117,7 @@ def sign_flip(
         for start in range(0, n_rows, step):
             n_cached = min(step, n_rows - start)
             signs = np.unpackbits(packed[start * len(sums) // 8 :], count=n_cached * len(sums))
-            totals = sums.sum() - 2 * (signs.reshape(n_cached, len(sums)).astype(np.float64) @ sums)
+            totals = sums.sum() - 2 * products(signs.reshape(n_cached, len(sums)).astype(np.float64), sums)
             n_extreme += int((np.abs(totals) >= threshold).sum())
     return (1 + n_extreme) / (1 + n_draws), False
 
