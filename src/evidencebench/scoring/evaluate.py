@@ -4,6 +4,7 @@ A failed, an empty and a missing answer all score 0 and are counted apart. An in
 left out of the scores and counted.
 """
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -114,10 +115,9 @@ def evaluate_sources(
     if isinstance(rules, Rules | None):
         rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
     collected = {
-        (name, task.name): _Collected(task, rules.get(name, DEFAULT_RULES), with_selections=with_selections)
-        for name in answers
-        for task in asked
+        (name, task.name): _Collected(task, with_selections=with_selections) for name in answers for task in asked
     }
+    checks = {name: _Check(rules.get(name, DEFAULT_RULES)) for name in answers}
     require_limit(limit)
     n_instances = min(len(data), len(data) if limit is None else limit)
     for n_done, instance in enumerate(islice(data, n_instances), 1):
@@ -128,8 +128,9 @@ def evaluate_sources(
                     collected[name, task.name].counts["not_applicable"] += 1
                     continue
                 try:
-                    stranger = strangers.get(name, {}).get(instance.id)
-                    collected[name, task.name].add(case, source(instance, task), stranger)
+                    stranger, answer = strangers.get(name, {}).get(instance.id), source(instance, task)
+                    checked = checks[name].check(case, answer, stranger)
+                    collected[name, task.name].add(case, answer, checked, stranger)
                 except OutOfRangeError as error:
                     what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
                     raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
@@ -216,24 +217,37 @@ def case_of(instance: Instance, task: Task) -> Case | None:
     return Case(instance=instance, coverage=coverage, budget=budget, ceiling=highest)
 
 
+class _Check:
+    """Checks the answers of one source; one that serves several tasks of an instance is checked once."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        self._last: tuple[Instance, Answer | None, CheckedAnswer] | None = None
+
+    def check(self, case: Case, answer: Answer | None, stranger: Stranger | None) -> CheckedAnswer:
+        last = self._last
+        if last is None or last[0] is not case.instance or last[1] is not answer:
+            checked = case.check(answer, self._rules, 0 if stranger is None else stranger.n_sentences)
+            self._last = last = (case.instance, answer, checked)
+        return last[2]
+
+
 class _Collected:
     """The scores of one source on one task, while they are collected."""
 
-    def __init__(self, task: Task, rules: Rules, *, with_selections: bool) -> None:
+    def __init__(self, task: Task, *, with_selections: bool) -> None:
         self.counts: Counter[str] = Counter()
-        self._task, self._rules, self._with_selections = task, rules, with_selections
+        self._task, self._with_selections = task, with_selections
         self._ids: list[str] = []
         self._clusters: list[str] = []
         self._selections: list[Selection] = []
-        self._columns: dict[str, list[float]] = {key: [] for key in MEASURES}
+        self._columns = {key: array("d") for key in MEASURES}
         self._notes: Counter[str] = Counter()
         self._over_length: list[tuple[int, int]] = []
         self._pool_sizes: list[int] = []
 
-    def add(self, case: Case, answer: Answer | None, stranger: Stranger | None) -> None:
-        n_added = 0 if stranger is None else stranger.n_sentences
-        checked = case.check(answer, self._rules, n_added)
-        pool_size = len(case.instance.query.sentences) + n_added
+    def add(self, case: Case, answer: Answer | None, checked: CheckedAnswer, stranger: Stranger | None) -> None:
+        pool_size = len(case.instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
         self._notes.update(answer.notes if answer is not None else {})
         n_sentences = len(checked.ranking.sentences)
         is_answered = not checked.is_missing and checked.error is None

@@ -68,7 +68,7 @@ def expected_covered(selection: Selection, coverage: Coverage) -> float:
     covered = coverage.mask_of(selection.certain)
     if not selection.n_drawn:
         return float(covered.bit_count())
-    masks = [coverage.masks[index] for index in selection.tied if index in coverage.masks]
+    masks = list(filter(None, map(coverage.masks.get, selection.tied)))
     n_tied, n_drawn = len(selection.tied), selection.n_drawn
     n_draws = comb(n_tied, n_drawn)
     n_missed = 0  # draws that miss an aspect, summed over aspects: whole, so that only the division rounds

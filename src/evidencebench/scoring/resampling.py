@@ -25,6 +25,7 @@ _COUNTED_NUMBERS = 1 << 15
 # Products of more numbers, and of single rows that are longer, are computed by BLAS in several threads, which wait for
 # each other longer than they compute.
 _MOST_MULTIPLIED, _LONGEST_ROW = 400_000, 10_000
+_BLAS_ROWS = 4  # OpenBLAS computes so many at a time, so that a product in pieces of them has the same digits
 # At most this many random numbers at a time: 32 MB.
 _BLOCK_NUMBERS = 4_000_000
 # Draws of up to so many numbers are kept, one byte a number: those of 6,700 papers, 10,000 times.
@@ -202,10 +203,10 @@ def products(rows: Floats, column: Floats) -> Floats:
     n_rows, n_columns = rows.shape
     if n_rows == 1 and n_columns > _LONGEST_ROW:
         return np.asarray(np.dot(rows.repeat(2, axis=0), column)[:1])
-    if n_rows <= 4 or rows.size <= _MOST_MULTIPLIED:
+    if n_rows <= _BLAS_ROWS or rows.size <= _MOST_MULTIPLIED:
         return np.asarray(np.dot(rows, column))
-    # OpenBLAS computes four rows at a time, so their digits are those of the whole product.
-    return np.concatenate([products(rows[first : first + 4], column) for first in range(0, n_rows, 4)])
+    pieces = (rows[first : first + _BLAS_ROWS] for first in range(0, n_rows, _BLAS_ROWS))
+    return np.concatenate([products(piece, column) for piece in pieces])
 
 
 def shared_counts(n_clusters: int, resampling: Resampling, generator: np.random.Generator) -> Iterator[Floats]:

@@ -95,10 +95,10 @@ class Selection:
 
     def expected_within(self, indices: Container[int]) -> float:
         """Return how many of the sentences in ``indices`` count, in expectation."""
-        n_certain = float(sum(index in indices for index in self.certain))
+        n_certain = float(sum(map(indices.__contains__, self.certain)))
         if not self.n_drawn:
             return n_certain
-        return n_certain + sum(index in indices for index in self.tied) * self.n_drawn / len(self.tied)
+        return n_certain + sum(map(indices.__contains__, self.tied)) * self.n_drawn / len(self.tied)
 
 
 NOTHING = Ranking(sentences=())

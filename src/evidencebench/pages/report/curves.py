@@ -1,5 +1,6 @@
 """The curves of aspect recall by budget, for every system and for the ceiling."""
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task, task_named
+from evidencebench.errors import MissingExtraError
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.figures import ChartLine, line_chart
 from evidencebench.pages.markup import Node, beginning_of
@@ -15,8 +17,9 @@ from evidencebench.pages.report.blocks import code, figure, note, section
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import AnswerSource, answers_of, case_of
+from evidencebench.scoring.evaluate import AnswerSource, answers_of
 from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.recall_by_budget import ceilings_by_budget, recalls_by_budget
 from evidencebench.scoring.resampling import Estimate, bootstrap_defined
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules, check_answer
@@ -60,15 +63,11 @@ class _Answers:
     separate_tasks: frozenset[str] = frozenset()
 
     def recalls(self, instance: Instance, coverages: Mapping[AspectScope, Coverage], largest: int) -> list[list[float]]:
-        """Return recall as [scope][budget]; NaN where the task was not asked. The numbers are those of `evaluate`.
-
-        It takes less time: an answer that serves every task is checked once, and cut at each budget once.
-        """
+        """Return recall as [scope][budget]; NaN where the task was not asked. The numbers are those of `evaluate`."""
         n_sentences, budgets = len(instance.query.sentences), range(1, largest + 1)
         if not self.separate_tasks:
             checked = check_answer(self.source(instance, _task("all", 1)), n_sentences, self.rules)
-            selections = [checked.selection(k) for k in budgets]
-            return [[aspect_recall(one, coverage) for one in selections] for coverage in coverages.values()]
+            return [recalls_by_budget(checked, coverage, largest) for coverage in coverages.values()]
 
         def recall(scope: AspectScope, coverage: Coverage, k: int) -> float:
             task = _task(scope, k)
@@ -83,18 +82,23 @@ class _Answers:
 def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
     answers = _answers(findings)
-    recalls: dict[AspectScope, list[list[list[float]]]] = {"all": [], "results": []}  # [instance][system][budget]
+    # Instance after instance, of each every system, of each every budget: flat, since many instances take much memory.
+    recalls: dict[AspectScope, array[float]] = {"all": array("d"), "results": array("d")}
     clusters: dict[AspectScope, list[str]] = {"all": [], "results": []}
     for instance in findings.dataset.instances(findings.n_instances):
         scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
         coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
         systems = [one.recalls(instance, coverages, largest) for one in answers.values()]
-        systems.append([_ceilings(instance, scope, largest) for scope in coverages])
+        systems.append([_ceilings(instance, coverage, largest) for coverage in coverages.values()])
         for scope, *found in zip(scopes, *systems, strict=True):
-            recalls[scope].append(found)
+            for points in found:
+                recalls[scope].extend(points)
             clusters[scope].append(instance.cluster)
+    shape = (-1, len(answers) + 1, largest)
     return tuple(
-        _curves(findings, scope, answers, np.array(table), clusters[scope]) for scope, table in recalls.items() if table
+        _curves(findings, scope, answers, np.frombuffer(table).reshape(shape), clusters[scope])
+        for scope, table in recalls.items()
+        if table
     )
 
 
@@ -135,15 +139,11 @@ def _curves(
     return Curves(scope=scope, curves=tuple(curves), ceiling=ceiling, n=n, asked_per_task=asked_per_task)
 
 
-def _ceilings(instance: Instance, scope: AspectScope, largest: int) -> list[float]:
-    """Return the highest recall that each budget allows; NaN where it could not be proven."""
-    found: list[float] = []
-    coverage = coverage_of(instance.labels, scope)
-    highest = coverage.coverable.bit_count() / coverage.n_aspects
-    for k in range(1, largest + 1):
-        case = None if found and found[-1] == highest else case_of(instance, _task(scope, k))
-        found.append(highest if case is None else case.ceiling)
-    return found
+def _ceilings(instance: Instance, coverage: Coverage, largest: int) -> list[float]:
+    try:
+        return ceilings_by_budget(coverage, largest)
+    except MissingExtraError as error:
+        raise MissingExtraError(f"{instance.id}: {error}") from error
 
 
 def _task(scope: AspectScope, budget: int) -> Task:

@@ -1,0 +1,87 @@
+"""Aspect recall at every budget up to the largest, of an answer and of the best there is, in one pass over both."""
+
+from collections import Counter
+from functools import partial
+from itertools import accumulate, repeat
+from math import comb
+from operator import or_
+
+from evidencebench.data.optimum.branch_and_bound import bits, undominated
+from evidencebench.data.optimum.cover import Coverage, ceiling
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.selection import CheckedAnswer
+
+
+def recalls_by_budget(checked: CheckedAnswer, coverage: Coverage, largest: int) -> list[float]:
+    """Return `aspect_recall` of an answer's selection at the budgets 1 to ``largest``, the same numbers in less time.
+
+    >>> from evidencebench.data.optimum.cover import coverage_from
+    >>> from evidencebench.scoring.selection import check_answer
+    >>> from evidencebench.system import Ranking
+    >>> recalls_by_budget(check_answer(Ranking(sentences=(1, 0)), 2), coverage_from({"a": [0], "b": [1]}), 3)
+    [0.5, 1.0, 1.0]
+    """
+    ranking, rules = checked.ranking, checked.rules
+    if ranking.ordered and rules.ties == "expected" and ranking.scores is not None:
+        return [aspect_recall(checked.selection(k), coverage) for k in range(1, largest + 1)]
+    if ranking.ordered or rules.over_length == "first":
+        first = map(coverage.masks.get, ranking.sentences[:largest], repeat(0))
+        n_covered: list[float] = [mask.bit_count() for mask in accumulate(first, or_)]
+    else:
+        n_covered = _covered_by_draws(ranking.sentences, coverage, largest)
+    n_covered += [n_covered[-1] if n_covered else 0] * (largest - len(n_covered))
+    return [n / coverage.n_aspects for n in n_covered]
+
+
+def _covered_by_draws(sentences: tuple[int, ...], coverage: Coverage, largest: int) -> list[float]:
+    """Return how many aspects any k of the sentences cover in expectation, as `expected_covered`, for k from 1.
+
+    The last number is for all sentences, where they are no more than ``largest``.
+    """
+    masks = list(filter(None, map(coverage.masks.get, sentences)))
+    n_open, n = coverage.coverable.bit_count(), len(sentences)
+    n_aspects_held = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
+    found: list[float] = []
+    for k in range(1, min(largest, n - 1) + 1):
+        n_missed = sum(n_aspects * comb(n - n_holders, k) for n_holders, n_aspects in n_aspects_held.items())
+        found.append(n_open - n_missed / comb(n, k))
+    return found if n > largest else [*found, coverage.mask_of(sentences).bit_count()]
+
+
+def ceilings_by_budget(coverage: Coverage, largest: int) -> list[float]:
+    """Return the highest aspect recall at the budgets 1 to ``largest``; NaN where it could not be proven.
+
+    A greedy choice is proven by bounds where it can be, which takes no search: the largest sentences cover no more, and
+    of the best k sentences the k - 1 that cover most cover at least (k - 1) / k of it.
+
+    >>> from evidencebench.data.optimum.cover import coverage_from
+    >>> ceilings_by_budget(coverage_from({"a": [0], "b": [1], "c": []}), 3)
+    [0.3333333333333333, 0.6666666666666666, 0.6666666666666666]
+    """
+    masks = undominated(coverage.coverable, coverage.masks.values())  # largest first
+    reduced = Coverage(n_aspects=coverage.n_aspects, masks=dict(enumerate(masks)))  # has the same optima
+    n_coverable, left = coverage.coverable.bit_count(), coverage.coverable
+    most: int | None = 0
+    found: list[float] = []
+    for k in range(1, largest + 1):
+        if most != n_coverable:
+            left &= ~max(masks, key=partial(_gain, left))
+            n_greedy = n_coverable - left.bit_count()
+            bound = min(n_coverable, sum(mask.bit_count() for mask in masks[:k]))
+            if most:
+                bound = min(bound, most * k // (k - 1))
+            most = n_greedy if n_greedy == bound else _proven(reduced, k)
+        found.append(float("nan") if most is None else most / coverage.n_aspects)
+    return found
+
+
+def _gain(left: int, mask: int) -> int:
+    return (mask & left).bit_count()
+
+
+def _proven(coverage: Coverage, budget: int) -> int | None:
+    try:
+        return ceiling(coverage, budget)
+    except UndefinedScoreError:
+        return None
