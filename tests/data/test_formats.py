@@ -31,7 +31,7 @@ def test_a_source_has_the_instances_that_were_written(suffix: str, packed: str, 
     assert "another" not in source
     fields, repeated = source.fields(source.ids[0])
     assert (fields["hypothesis"], repeated) == (SAMPLE[0].query.hypothesis, [])
-    assert open_source(file_of(source.snapshot)).snapshot.sha256 == source.snapshot.sha256
+    assert open_source(file_of(source)).snapshot.sha256 == source.snapshot.sha256
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: type(engine).__name__)

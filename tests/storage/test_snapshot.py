@@ -16,7 +16,7 @@ from command_line import SAMPLE
 from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
 from evidencebench.data.formats.json_index import index_json, index_lines
 from evidencebench.data.formats.json_instance import encode_instance
-from evidencebench.data.formats.table import open_source
+from evidencebench.data.formats.table import file_of, open_source
 from evidencebench.data.instance import Instance
 from evidencebench.data.validation.validate import validate_files
 from evidencebench.errors import ChangedDataError
@@ -178,7 +178,8 @@ def test_another_process_opens_the_very_same_file_or_none(suffix: str, tmp_path:
     path = tmp_path / f"data{suffix}"
     write_dataset(path, SAMPLE)
     dataset = open_dataset(path)
-    assert reopen_dataset(dataset.file).ids == dataset.ids
+    again = reopen_dataset(dataset.file)
+    assert (again.ids, list(again)) == (dataset.ids, list(dataset))
     write_dataset(path, list(SAMPLE)[:3])
     with pytest.raises(ChangedDataError, match="the data file has changed since it was opened; start again"):
         reopen_dataset(dataset.file)
@@ -212,3 +213,5 @@ def test_repeated_ids_of_a_large_file_are_found_as_those_of_a_small_one(
     large = open_source(path)
     assert large.repeated_ids == small.repeated_ids == ("a",)
     assert large.fields("a") == small.fields("a") == ({"x": 2}, [])
+    sent = open_source(file_of(large))
+    assert (sent.ids, sent.repeated_ids, sent.fields("a")) == (large.ids, large.repeated_ids, large.fields("a"))

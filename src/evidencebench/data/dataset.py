@@ -72,7 +72,7 @@ class Dataset:
     @property
     def file(self) -> DataFile:
         """The description of the file with which `reopen_dataset` opens it in another process."""
-        return file_of(self._source.snapshot)
+        return file_of(self._source)
 
     def __repr__(self) -> str:
         checksum = ""  # left out where it cannot be computed, or would take seconds

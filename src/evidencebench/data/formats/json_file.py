@@ -8,7 +8,14 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.formats.json_index import Place, index_json, index_lines, not_utf8, repeated_keys_by_object
+from evidencebench.data.formats.json_index import (
+    Place,
+    Span,
+    index_json,
+    index_lines,
+    not_utf8,
+    repeated_keys_by_object,
+)
 from evidencebench.data.formats.json_instance import decode_instance, encode_instance, has_key_id
 from evidencebench.data.instance import Instance, Origin
 from evidencebench.errors import FormatError, UnreadableError
@@ -61,6 +68,31 @@ class JsonFile:
 
     def forget(self) -> None:
         """Do nothing, since nothing is kept."""
+
+    def index(self) -> bytes | None:
+        """Return where the instances stand, for `open_indexed_json`; None where the file is small and soon read again.
+
+        None too where an instance was taken out of the file, since its id stands there more than once.
+        """
+        if self.snapshot.content is not None:
+            return None
+        spans = {name: place for name, place in self.places.items() if isinstance(place, Span)}
+        if len(spans) < len(self.places):
+            return None
+        return msgspec.msgpack.encode(_Index(spans=spans, repeated_ids=self.repeated_ids))
+
+
+class _Index(msgspec.Struct, frozen=True, kw_only=True):
+    """What `index_json` returns, to be sent to another process."""
+
+    spans: dict[str, Span]
+    repeated_ids: tuple[str, ...]
+
+
+def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
+    """Return the instances of a file that another process has opened, by the `JsonFile.index` of that."""
+    found = msgspec.msgpack.decode(index, type=_Index)
+    return JsonFile(snapshot=snapshot, places=found.spans, repeated_ids=found.repeated_ids)
 
 
 def _n_keys(value: Any) -> int:

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from platform import node
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
-from evidencebench.data.formats.json_file import open_json, open_json_lines, write_json, write_json_lines
+from evidencebench.data.formats.json_file import (
+    JsonFile,
+    open_indexed_json,
+    open_json,
+    open_json_lines,
+    write_json,
+    write_json_lines,
+)
 from evidencebench.data.formats.parquet_file import open_parquet, write_parquet
 from evidencebench.data.formats.shard_names import is_sharded, shards_in
 from evidencebench.data.instance import Instance
@@ -32,6 +39,7 @@ class DataFile:
     was: FileState | str  # its state; of a gzip file, which is unpacked, its checksum; empty for shards
     shards: tuple["DataFile", ...] = ()  # of a folder or a pattern
     sha256: str | None = None  # by which another machine knows the file, where its state differs; None: by state alone
+    index: bytes | None = field(default=None, repr=False)  # of a large JSON file, see `JsonFile.index`
 
 
 class DataSource(Protocol):
@@ -184,7 +192,7 @@ def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource
             raise ChangedDataError(
                 f"{changed(file.path)}; on a cluster, every machine needs the same file, and {node()} has another one"
             )
-    return _open(snapshot)
+    return _open(snapshot) if file.index is None else open_indexed_json(snapshot, file.index)
 
 
 def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
@@ -197,15 +205,17 @@ def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
     return ShardedSource(snapshot=ShardedSnapshot(path=path, shards=shards), sources=sources)
 
 
-def file_of(snapshot: Snapshot | ShardedSnapshot) -> DataFile:
+def file_of(source: DataSource) -> DataFile:
     """Return the description with which `open_source` opens the same file, or shards, in another process.
 
     It has the checksum, which takes seconds to compute, only where that was asked for already. Another machine needs
     it: there, the same file has another device and other times.
     """
-    if isinstance(snapshot, ShardedSnapshot):
-        return DataFile(path=snapshot.path, was="", shards=tuple(map(file_of, snapshot.shards)))
-    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=vars(snapshot).get("sha256"))
+    if isinstance(source, ShardedSource):
+        return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
+    snapshot = cast("Snapshot", source.snapshot)
+    index = source.index() if isinstance(source, JsonFile) else None
+    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=vars(snapshot).get("sha256"), index=index)
 
 
 def _was(snapshot: Snapshot) -> FileState | str:

@@ -96,7 +96,7 @@ def validate_files(
         runs_on = engine or engine_of(min(jobs, 1 + len(source.ids) // _MIN_INSTANCES_A_JOB))
         if not runs_on.is_one_machine:
             _ = source.snapshot.sha256  # other machines know the file by it
-        opened = source if runs_on.shares_memory else file_of(source.snapshot)
+        opened = source if runs_on.shares_memory else file_of(source)
         for n_done, outcome in enumerate(outcomes_in_order(runs_on, _checker, (opened, optima), source.ids), 1):
             instance_id = outcome.item
             if isinstance(outcome.error, WorkerError):
