@@ -66,7 +66,7 @@ class Running:
         **parameters: Any,
     ) -> Reply:
         """Send one request on a connection of its own."""
-        connection = HTTPConnection(self.address.host, self.address.port, timeout=30)
+        connection = HTTPConnection(self.address.host, self.address.port, timeout=60)
         try:
             target = f"{path}?{urlencode(parameters)}" if parameters else path
             connection.request(method, target, body=body, headers=dict(headers or {}))
@@ -83,7 +83,7 @@ class Running:
 
     def connected(self) -> socket.socket:
         """Return a connection on which nothing was sent."""
-        return socket.create_connection((self.address.host, self.address.port), timeout=30)
+        return socket.create_connection((self.address.host, self.address.port), timeout=60)
 
     def is_alive(self) -> bool:
         """Say whether it answers, and quickly."""

@@ -26,6 +26,9 @@ BROWSER_FLAGS = (
     "--disable-sync",
 )
 
+MOST_MILLISECONDS = 60_000
+"""How long a page is waited for, since other work may share the machine."""
+
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -87,7 +90,7 @@ class Pages:
         context = self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(MOST_MILLISECONDS)
         self._contexts.append(context)
 
         def on_console(message: ConsoleMessage) -> None:

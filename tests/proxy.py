@@ -57,7 +57,7 @@ def proxied(root_url: str, change: Change = lambda _: None) -> Iterator[Proxy]:
                 state.n_blocked -= 1
                 self.close_connection = True
                 return
-            connection = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=30)
+            connection = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=60)
             try:
                 connection.request(self.command, self.path, body=body, headers=dict(self.headers.items()))
                 answer = connection.getresponse()

@@ -12,7 +12,7 @@ LONG = "llm_base:model=local/a-model-with-a-long-name,base_url=http://127.0.0.1:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    ends_at = time.monotonic() + 30
+    ends_at = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < ends_at
         time.sleep(0.005)

@@ -49,7 +49,7 @@ def test_it_says_where_it_serves_and_ends_well_on_a_signal(number: signal.Signal
         with urlopen(f"{address.removesuffix('/v1')}/log") as totals:  # noqa: S310 - loopback
             assert json.load(totals)["paid"] == 1
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
     assert [json.loads(line)["outcome"] for line in Path("log.jsonl").read_text().splitlines()] == ["paid"]
 

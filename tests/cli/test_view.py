@@ -36,7 +36,7 @@ def test_it_says_where_it_listens_and_ends_well_on_a_signal(number: signal.Signa
         with urlopen(f"{address}api/overview") as reply:  # noqa: S310 - loopback
             assert json.load(reply)["n_instances"] == len(SAMPLE)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -46,7 +46,7 @@ def test_with_people_it_ends_well_on_a_signal_with_everything_closed(tmp_path: P
     assert process.stdout is not None
     assert process.stdout.readline().startswith("people pick in sample.json on http://127.0.0.1:")
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
 
 

@@ -39,7 +39,7 @@ def test_every_item_is_worked_on_once(items: list[int], n_threads: int) -> None:
 
 
 def test_as_many_items_as_there_are_threads_wait_at_once() -> None:
-    barrier = threading.Barrier(20, timeout=30)
+    barrier = threading.Barrier(20, timeout=60)
     found: list[int] = []
     wait_for_all(lambda _: barrier.wait(), range(40), found.append, n_threads=20)
     assert len(found) == 40

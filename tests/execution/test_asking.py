@@ -38,7 +38,7 @@ class Waits:
     """Answers only where another instance is asked at the same time."""
 
     traits: ClassVar[Traits] = Traits(waits=True)
-    together: ClassVar[threading.Barrier] = threading.Barrier(2, timeout=30)
+    together: ClassVar[threading.Barrier] = threading.Barrier(2, timeout=60)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - as the contract has it
         self.together.wait()

@@ -139,7 +139,7 @@ def test_the_first_line_says_the_traits(tmp_path: Path) -> None:
 
 # What a program does once it is asked -> the error, and words of its message.
 FAULTS = {
-    "import time; time.sleep(60)": (ProgramTimeoutError, "no answer within 0.5 s; a program must flush"),
+    "import time; time.sleep(60)": (ProgramTimeoutError, "no answer within 2 s; a program must flush"),
     "sys.exit(3)": (ProgramEndedError, "the program ended with status 3 before it answered"),
     "os.kill(os.getpid(), 9)": (ProgramEndedError, "the program was killed by signal 9"),
     "os.close(1); sys.stderr.write('out of memory'); sys.exit(1)": (ProgramEndedError, "standard error: out of memory"),
@@ -158,7 +158,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("does", FAULTS)
 def test_what_is_no_answer_is_a_failure_of_its_class_and_the_next_query_is_answered(does: str, tmp_path: Path) -> None:
-    seconds = 0.5 if "sleep" in does else 60
+    seconds = 2 if "sleep" in does else 60  # in which the others are answered, on a loaded machine too
     code = (
         "import os, sys\n" + GREETING + "for line in sys.stdin:\n"
         f"    if '{QUERY.instance_id}\"' in line:\n"
@@ -207,11 +207,11 @@ def test_all_that_a_program_started_is_killed_with_it(tmp_path: Path) -> None:
         f"open({str(tmp_path / 'child')!r}, 'w').write(str(child))\n"
         "time.sleep(60)\n"
     )
-    system = make_system(spec_of(tmp_path, code, options=",timeout_seconds=1"))
+    system = make_system(spec_of(tmp_path, code, options=",timeout_seconds=5"))
     with pytest.raises(ProgramTimeoutError):
         system.rank(QUERY, BRIEF)
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while _is_alive(child) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not _is_alive(child)

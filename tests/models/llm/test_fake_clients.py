@@ -67,7 +67,7 @@ def numbers_in(text: str) -> list[int]:
 
 def until(ready: Callable[[Thing], bool], ask: Callable[[], Thing]) -> Thing:
     """Ask until it is ready."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not ready(thing := ask()) and time.monotonic() < end:
         time.sleep(0.01)
     assert ready(thing)

@@ -778,7 +778,7 @@ class Together:
         self.barrier, self.answer = barrier, answer
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        self.barrier.wait(timeout=30)
+        self.barrier.wait(timeout=60)
         return Fixed(self.answer).rank(query, brief)
 
 

@@ -53,7 +53,7 @@ def test_clients_that_leave_in_the_middle_do_no_harm(app: Running) -> None:
 def test_requests_one_after_the_other_and_before_the_answer(app: Running) -> None:
     with app.connected() as connection:
         connection.sendall(get(app, "/api/overview") * 5)
-        connection.settimeout(2)
+        connection.settimeout(60)
         received = b""
         with contextlib.suppress(TimeoutError):
             while received.count(b"HTTP/1.1 200 OK") < 5 or not received.endswith(b"}"):
@@ -78,7 +78,7 @@ def test_more_connections_than_there_is_room_for_are_refused_and_the_others_serv
             with contextlib.suppress(OSError):
                 assert app.is_alive()
                 break
-            assert time.monotonic() - begun < 20
+            assert time.monotonic() - begun < 60
             time.sleep(0.1)
         for connection in idle:
             connection.close()
@@ -92,7 +92,7 @@ def test_a_client_that_never_reads_is_ended(sample_viewed: ViewerData) -> None:
         with contextlib.suppress(OSError):
             connection.sendall(get(app, "/static/app.js") * 200)
         time.sleep(2)
-        connection.settimeout(10)
+        connection.settimeout(60)
         received = ended_with(connection)
         assert len(received) < 200 * 50_000
         connection.close()

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bare_pages import bare_page
-from browsing import BROWSER_FLAGS, NewPage, Pages, browser_path
+from browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, browser_path
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
@@ -18,6 +18,7 @@ from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from serving_commands import Serving, serving_command
 
 _HERE = Path(__file__).parent
+expect.set_options(timeout=MOST_MILLISECONDS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

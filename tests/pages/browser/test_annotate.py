@@ -230,7 +230,7 @@ def test_a_killed_server_loses_nothing_and_what_was_marked_meanwhile_is_saved_wh
     with serving_command(*words, port=port):
         page.get_by_role("link", name="All tasks").last.click()
         expect(page.get_by_text(re.compile("^ (1|2) of 3 done"))).to_be_visible()
-        for _ in range(100):
+        for _ in range(600):
             if "task_3" in sentences_of(tmp_path)["Ada"]:
                 break
             page.wait_for_timeout(100)

@@ -313,8 +313,7 @@ def test_list_and_shell_are_accessible_in_both_themes(
     page = new_page(width, dark=dark)
     page.goto(address_of(sample_page))
     page.locator("a.row-link").first.wait_for()
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert background == ("rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
+    expect(page.locator("body")).to_have_css("background-color", "rgb(13, 17, 23)" if dark else "rgb(255, 255, 255)")
     assert_accessible(page)
     page.get_by_label("Search").fill("xyzzy")
     page.locator(".no-rows").wait_for()
@@ -326,14 +325,14 @@ def test_list_and_shell_are_accessible_in_both_themes(
 def test_the_theme_button_overrules_the_system_and_is_remembered(new_page: NewPage, sample_page: Path) -> None:
     page = new_page(dark=True)
     page.goto(address_of(sample_page))
-    background = "getComputedStyle(document.body).backgroundColor"
-    assert page.evaluate(background) == "rgb(13, 17, 23)"
+    body, dark, light = page.locator("body"), "rgb(13, 17, 23)", "rgb(255, 255, 255)"
+    expect(body).to_have_css("background-color", dark)
     page.get_by_role("button", name="Colours: as the system").click()
     expect(page.get_by_role("button", name="Colours: light")).to_be_focused()
-    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    expect(body).to_have_css("background-color", light)
     page.reload()
     expect(page.get_by_role("button", name="Colours: light")).to_be_visible()
-    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    expect(body).to_have_css("background-color", light)
 
 
 HOSTILE_IDS = (
@@ -391,36 +390,52 @@ def test_a_megabyte_of_one_word_leaves_the_page_quick_and_narrow(open_page: Call
     assert_fits(page)
     page.get_by_label("Search").fill("aaa")
     expect(page.locator("a.row-link")).to_have_count(1)
+    seconds = processor_clock(page)
     page.locator("a.row-link").click()
-    page.locator("#s-1").wait_for(timeout=5_000)
+    page.locator("#s-1").wait_for()
+    assert seconds() < 5
     assert_fits(page)
+
+
+def processor_clock(page: Page) -> Callable[[], float]:
+    """Give a function that says how many seconds the processor worked for the page since it was called last."""
+    browser = page.context.new_cdp_session(page)
+    browser.send("Performance.enable", {"timeDomain": "threadTicks"})
+    told = [0.0]
+
+    def seconds() -> float:
+        found = browser.send("Performance.getMetrics")["metrics"]
+        told.append(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+        return told[-1] - told[-2]
+
+    seconds()
+    return seconds
 
 
 def test_rows_of_a_page_take_less_than_a_fifth_of_a_second(open_page: Callable[..., Page]) -> None:
     long = [instance_of(f"i{number}", "word " * 60, [f"Sentence {at}." for at in range(440)]) for number in range(60)]
     page = open_page(long)
-    took = page.evaluate(
+    seconds = processor_clock(page)
+    page.evaluate(
         """async () => {
           const shown = (done) => () => requestAnimationFrame(() => setTimeout(done));
           const changed = new Promise((done) => new MutationObserver(shown(done))
             .observe(document.querySelector(".rows"), {childList: true}));
-          const began = performance.now();
           location.hash = "#/papers?sort=length&order=asc";
           await changed;
-          return performance.now() - began;
         }"""
     )
-    assert took < 200 * 5, f"{took} ms"  # five times what is wanted: other work shares this machine
-    took = page.evaluate(
+    by_length = seconds()
+    page.evaluate(
         """async () => {
-          const began = performance.now();
           location.hash = "#/papers/i3";
           while (!document.getElementById("s-439")) await new Promise(requestAnimationFrame);
           await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-          return performance.now() - began;
         }"""
     )
-    assert took < 200 * 5, f"{took} ms"
+    paper = seconds()
+    assert 0 < by_length < 0.2 * 5  # five times what is wanted: machines differ
+    assert 0 < paper < 0.2 * 5
 
 
 def test_a_script_or_style_that_gets_into_the_page_is_refused(new_page: NewPage, sample_page: Path) -> None:

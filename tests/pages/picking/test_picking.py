@@ -554,7 +554,7 @@ def test_the_command_serves_people_until_it_is_ended_and_their_run_is_scored(tmp
             assert submit(client, "Ada", A, [2]).status_code == 200
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     (path,) = (tmp_path / "picks").glob("*.jsonl")
     scored = start("score", str(path), "--data", "sample", "--limit", "1", "--json")
     out, err = scored.communicate(timeout=60)
