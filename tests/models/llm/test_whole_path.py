@@ -29,7 +29,7 @@ from evidencebench.models.llm.wire.openai import body_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from examples import IS_THOROUGH
+from examples import IS_THOROUGH, some_of
 from fake_models import fake_model_app, running_fake_server
 from specs import strategy_specs
 
@@ -105,11 +105,9 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def some_of_train(train: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    """Give the first papers of the published train split, or where thorough all of it."""
-    if IS_THOROUGH:
-        return train
+    """Give some instances of the published train split."""
     path = tmp_path_factory.mktemp("train") / "some.json"
-    write_dataset(path, train[:12])
+    write_dataset(path, some_of(train[:], thorough=4, quick=8))
     return open_dataset(path)
 
 
@@ -208,7 +206,7 @@ def many(folder: Path, n_copies: int, *, n_instances: int = 10) -> Dataset:
 def test_requests_at_thirty_percent_faults_are_answered_or_counted_and_none_is_paid_twice(
     tmp_path: Path,
 ) -> None:
-    n_copies = 100 if IS_THOROUGH else 10
+    n_copies = 30 if IS_THOROUGH else 10
     dataset = many(tmp_path, n_copies)
     task, n = "er_at_optimal", 10 * n_copies
     with running_fake_server(dataset, personality="oracle", fault_rate=0.3, seed=1) as server:
@@ -230,7 +228,7 @@ def test_requests_at_thirty_percent_faults_are_answered_or_counted_and_none_is_p
 
 @pytest.mark.slow
 def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_reply_again(tmp_path: Path) -> None:
-    n_kills = 10 if IS_THOROUGH else 3
+    n_kills = 5 if IS_THOROUGH else 3
     dataset = many(tmp_path, 6 * n_kills)
     generator = random.Random(3)
     whole, pieced, cache = tmp_path / "whole.jsonl", tmp_path / "pieced.jsonl", tmp_path / "pieces"

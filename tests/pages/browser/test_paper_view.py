@@ -388,7 +388,7 @@ def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: Gra
 def test_papers_of_the_real_data_are_shown(page: Page, train: Dataset, tmp_path: Path) -> None:
     viewed = viewer_data_of((), train, list(TASKS.values()))
     overview = viewed.overview()
-    for position, instance in enumerate(train.instances(20 if IS_THOROUGH else 4)):
+    for position, instance in enumerate(train.instances(8 if IS_THOROUGH else 4)):
         record = viewed.record(position, instance)
         show_paper(page, tmp_path, overview, record, State(b=1))
         for task in range(len(overview.tasks)):
