@@ -1,19 +1,19 @@
-"""The oracle equals exhaustive search, its two methods agree, and nothing unproven passes for exact."""
+"""The oracle equals exhaustive search, its two searches agree, and nothing unproven passes for exact."""
 
-import sys
+from dataclasses import replace
 from itertools import combinations
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import derive_optima
-from evidencebench.data.optimum import integer_program
-from evidencebench.data.optimum.branch_and_bound import union_of
 from evidencebench.data.optimum.cover import (
+    DEFAULT_WORK,
+    Cover,
     Coverage,
     ceiling,
     coverage_from,
@@ -23,7 +23,7 @@ from evidencebench.data.optimum.cover import (
     minimum_cover,
 )
 from evidencebench.data.tasks import TASKS
-from evidencebench.errors import MissingExtraError, UndefinedScoreError
+from evidencebench.errors import UndefinedScoreError
 from examples import IS_THOROUGH, examples
 from strategies import coverages, random_coverage
 
@@ -96,20 +96,34 @@ def test_the_ceiling_is_what_a_maximum_coverage_covers(coverage: Coverage, budge
     assert ceiling(coverage, None) == coverage.coverable.bit_count()
 
 
-@examples(40)
-@given(coverages(max_aspects=9, n_sentences=12), st.integers(1, 4))
-def test_the_solver_agrees_with_the_search_and_is_proven(coverage: Coverage, budget: int) -> None:
-    assume(coverage.masks)
-    solved, searched = minimum_cover(coverage, max_nodes=0), minimum_cover(coverage)
+@examples(150)
+@given(coverages(max_aspects=9, n_sentences=10), st.integers(0, 5))
+def test_the_search_over_arrays_makes_the_same_choice(coverage: Coverage, budget: int) -> None:
+    cover = minimum_cover(coverage, max_nodes=0)
     # Where every sentence is forced, no node is needed and none is handed over.
-    assert (solved.method, solved.canonical) in {("milp", False), ("search", True)}
-    assert solved.proven
-    assert len(solved.sentences) == len(searched.sentences)
-    assert solved.n_covered == searched.n_covered
+    assert cover.method in {"arrays", "masks"}
+    assert cover == replace(minimum_cover(coverage), method=cover.method)
+    assert cover.sentences == exhaustive(coverage, len(coverage.masks))
     most = maximum_coverage(coverage, budget, max_nodes=0)
-    assert most.proven
-    assert most.n_covered == maximum_coverage(coverage, budget).n_covered == ceiling(coverage, budget, max_nodes=0)
-    assert len(most.sentences) <= budget
+    assert most == replace(maximum_coverage(coverage, budget), method=most.method)
+    assert most.sentences == exhaustive(coverage, budget)
+    assert most.n_covered == ceiling(coverage, budget, max_nodes=0)
+
+
+@pytest.mark.parametrize("density", [0.08, 0.15, 0.3])
+def test_both_searches_choose_the_same_where_both_can_finish(density: float) -> None:
+    for seed in range(4):
+        coverage = random_coverage(Random(seed), 20, 40, density)
+        for budget in (None, 3, 5):
+            by_masks, by_arrays = (optimum(coverage, budget, max_nodes) for max_nodes in (10**6, 0))
+            assert (by_masks.method, by_arrays.method) == ("masks", "arrays")
+            assert by_arrays == replace(by_masks, method="arrays")
+
+
+def optimum(coverage: Coverage, budget: int | None, max_nodes: int, max_work: int = DEFAULT_WORK) -> Cover:
+    if budget is None:
+        return minimum_cover(coverage, max_nodes=max_nodes, max_work=max_work)
+    return maximum_coverage(coverage, budget, max_nodes=max_nodes, max_work=max_work)
 
 
 @examples(60)
@@ -118,47 +132,6 @@ def test_no_sentence_of_a_maximum_coverage_adds_nothing(coverage: Coverage, budg
     chosen = maximum_coverage(coverage, budget, max_nodes=max_nodes).sentences
     for left_out in chosen:
         assert covered(coverage, tuple(index for index in chosen if index != left_out)) < covered(coverage, chosen)
-
-
-def upper_bound(coverage: Coverage, size: int) -> int:
-    """Give the bound of a solver that remembers nothing."""
-    universe = coverage.coverable
-    bound = integer_program.LinearBound(universe.bit_length())
-    return bound(universe, list(coverage.masks.values()), size, universe.bit_count() + 1)
-
-
-@given(
-    coverages(),
-    st.integers(1, 4),
-    st.lists(st.floats(-1, 2), min_size=6, max_size=6),
-)
-def test_the_upper_bound_is_never_below_the_truth_whatever_multipliers_the_solver_gives(
-    coverage: Coverage, size: int, multipliers: list[float]
-) -> None:
-    assume(coverage.masks)
-    n_coverable = coverage.coverable.bit_count()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(integer_program, "_multipliers", lambda _matrix, _size: np.array(multipliers[:n_coverable]))
-        bound = upper_bound(coverage, size)
-    assert bound >= covered(coverage, exhaustive(coverage, size))
-
-
-@examples(40)
-@given(coverages(max_aspects=8, n_sentences=9), st.integers(1, 4))
-def test_the_upper_bound_of_the_linear_relaxation_is_never_below_the_truth(coverage: Coverage, size: int) -> None:
-    assume(coverage.masks)
-    bound = upper_bound(coverage, size)
-    assert covered(coverage, exhaustive(coverage, size)) <= bound <= coverage.coverable.bit_count()
-
-
-def test_remembered_multipliers_bound_as_truly_as_new_ones() -> None:
-    coverage = random_coverage(Random(3), 12, 14, 0.3)
-    universe, masks = coverage.coverable, list(coverage.masks.values())
-    bound = integer_program.LinearBound(universe.bit_length())
-    for left in range(1, universe, 97):
-        for size in (1, 2, 3):
-            most = max((union_of(chosen) & universe & left).bit_count() for chosen in combinations(masks, size))
-            assert bound(universe & left, masks, size, most + 1) >= most
 
 
 HARD = [(60, 200, 0.05, 14), (60, 200, 0.1, 9)] if IS_THOROUGH else [(40, 120, 0.1, 8), (50, 150, 0.08, 10)]
@@ -170,45 +143,70 @@ def test_hard_covers_are_solved_and_proven(n_aspects: int, n_sentences: int, den
     coverage = random_coverage(Random(0), n_aspects, n_sentences, density)
     cover = minimum_cover(coverage)
     assert (len(cover.sentences), cover.n_covered, cover.proven) == (minimum, n_aspects, True)
-    assert cover.method == "milp"
+    assert (cover.canonical, cover.method) == (True, "arrays")
     most = maximum_coverage(coverage, minimum - 1)
-    assert most.proven
+    assert (most.proven, most.canonical) == (True, True)
     assert most.n_covered < n_aspects
 
 
-def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(integer_program, "_MAX_PROOF_NODES", 0)
-    cover = minimum_cover(TRIANGLE, max_nodes=0)
-    assert (len(cover.sentences), cover.n_covered, cover.proven, cover.method) == (2, 3, False, "milp")
-    assert not maximum_coverage(TRIANGLE, 1, max_nodes=0).proven
+@pytest.mark.slow
+@pytest.mark.parametrize("density", [0.08, 0.2])
+@pytest.mark.parametrize("budget", [None, 5])
+def test_the_search_over_arrays_agrees_with_an_integer_programming_solver(density: float, budget: int | None) -> None:
+    for seed in range(3):
+        coverage = random_coverage(Random(seed), 30, 50, density)
+        cover = optimum(coverage, budget, max_nodes=0)
+        assert cover.proven
+        assert value_by_highs(coverage, budget) == (len(cover.sentences) if budget is None else cover.n_covered)
+
+
+def value_by_highs(coverage: Coverage, budget: int | None) -> int:
+    """Return the fewest sentences for all coverable aspects, or the most aspects for a budget, by scipy and HiGHS."""
+    milp = pytest.importorskip("scipy.optimize", reason="needs scipy")
+    columns = list(coverage.masks.values())
+    held = np.array([[mask >> aspect & 1 for mask in columns] for aspect in range(coverage.n_aspects)], dtype=float)
+    held = held[held.any(axis=1)]
+    n_aspects, n_sentences = held.shape
+    if budget is None:
+        cost, constraints = np.ones(n_sentences), [milp.LinearConstraint(held, lb=1)]
+    else:
+        cost = np.concatenate([np.zeros(n_sentences), -np.ones(n_aspects)])
+        spent = np.concatenate([np.ones(n_sentences), np.zeros(n_aspects)])[None, :]
+        constraints = [
+            milp.LinearConstraint(np.hstack([held, -np.eye(n_aspects)]), lb=0),
+            milp.LinearConstraint(spent, ub=budget),
+        ]
+    found = milp.milp(cost, constraints=constraints, integrality=np.ones(len(cost)), bounds=milp.Bounds(0, 1))
+    return abs(round(float(found.fun)))
+
+
+def test_an_optimum_whose_proof_cannot_finish_is_not_passed_off_as_exact() -> None:
+    cover = minimum_cover(TRIANGLE, max_nodes=0, max_work=0)
+    assert (len(cover.sentences), cover.n_covered, cover.proven, cover.method) == (2, 3, False, "arrays")
+    assert not maximum_coverage(TRIANGLE, 1, max_nodes=0, max_work=0).proven
     with pytest.raises(UndefinedScoreError, match="the most aspects that 1 sentences cover could not be proven"):
-        ceiling(TRIANGLE, 1, max_nodes=0)
+        ceiling(TRIANGLE, 1, max_nodes=0, max_work=0)
 
 
-@pytest.mark.parametrize("budget", [None, 1, 2, 3])
-def test_a_wrong_answer_of_the_solver_is_never_proven(monkeypatch: pytest.MonkeyPatch, budget: int | None) -> None:
-    monkeypatch.setattr(integer_program, "_milp", lambda _universe, _columns, budget: [1, 0, 2][:budget])
-    sentences, proven = integer_program.solve(GREEDY_TRAP.coverable, GREEDY_TRAP.masks, budget)
-    best = exhaustive(GREEDY_TRAP, budget or 3)
-    is_optimal = covered(GREEDY_TRAP, sentences) == covered(GREEDY_TRAP, best) and (
-        budget is not None or len(sentences) == len(best)
-    )
-    assert proven == is_optimal
+@pytest.mark.parametrize("budget", [None, 5])
+def test_with_more_work_a_selection_gets_better_then_proven_then_canonical(budget: int | None) -> None:
+    coverage = random_coverage(Random(7), 40, 50, 0.12)
+    covers = [optimum(coverage, budget, max_nodes=0, max_work=int(1.2**power)) for power in range(44, 84)]
+    states = [(cover.proven, cover.canonical) for cover in covers]
+    assert states == sorted(states)
+    assert set(states) == {(False, False), (True, False), (True, True)}
+    worth = [(cover.n_covered, -len(cover.sentences)) for cover in covers]
+    assert worth == sorted(worth)
+    best = optimum(coverage, budget, max_nodes=10**6)
+    assert {worth for worth, cover in zip(worth, covers, strict=True) if cover.proven} == {
+        (best.n_covered, -len(best.sentences))
+    }
+    assert covers[-1] == replace(best, method="arrays")
 
 
-def test_without_scipy_the_error_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    assert minimum_cover(GREEDY_TRAP).proven
-    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[solver\]'"):
-        minimum_cover(TRIANGLE, max_nodes=0)
-    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[solver\]'"):
-        maximum_coverage(TRIANGLE, 1, max_nodes=0)
-
-
-def test_a_cover_whose_sentences_are_all_forced_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
-    cover = minimum_cover(coverage_from({f"a{n}": [n] for n in range(400)}))
-    assert (cover.sentences, cover.method) == (tuple(range(400)), "search")
+def test_a_cover_whose_sentences_are_all_forced_needs_no_search() -> None:
+    cover = minimum_cover(coverage_from({f"a{n}": [n] for n in range(400)}), max_nodes=0)
+    assert (cover.sentences, cover.method) == (tuple(range(400)), "masks")
 
 
 @pytest.mark.data

@@ -15,13 +15,7 @@ from evidencebench.data.tasks import TASKS, Task
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.engine.results import require_few_errors, results
-from evidencebench.errors import (
-    ChangedDataError,
-    EvidenceBenchError,
-    MissingExtraError,
-    RunFormatError,
-    RunMismatchError,
-)
+from evidencebench.errors import ChangedDataError, EvidenceBenchError, RunFormatError, RunMismatchError
 from evidencebench.query import AspectScope
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.reading import BROKEN_JSON, PathText
@@ -55,12 +49,9 @@ def derive_optima(instance: Instance) -> Optima:
         if not task.applies_to(instance.labels):
             continue
         coverage = coverage_of(instance.labels, task.scope)
-        try:
-            if task.scope not in smallest:
-                smallest[task.scope] = minimum_cover(coverage)
-            cover = _optimum_of(coverage, task, smallest[task.scope])
-        except MissingExtraError as error:
-            raise MissingExtraError(f"{instance.id}: {error}") from error
+        if task.scope not in smallest:
+            smallest[task.scope] = minimum_cover(coverage)
+        cover = _optimum_of(coverage, task, smallest[task.scope])
         evaluations[name] = _evaluation(instance, task, coverage, cover)
         if not cover.proven:
             unproven.append(name)
@@ -122,8 +113,8 @@ def solve_file(
     Results are kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call continues
     after an interruption. The work runs in ``jobs`` processes, or on an ``engine``; ``on_progress`` is called with
     (instances solved, instances in all). An instance that fails does not end the work, see `SolveReport`: one that
-    breaks the format, takes its worker with it, or needs scipy, which is not installed. With more than ``max_errors``
-    of them, `StopError` is raised, and what was solved is kept; None: any number.
+    breaks the format, or takes its worker with it. With more than ``max_errors`` of them, `StopError` is raised, and
+    what was solved is kept; None: any number.
 
     Raises `RunMismatchError` or `RunFormatError` if the partial file is of other data or damaged, `DataError` if a copy
     cannot be written, and `ChangedDataError` if the data set changes meanwhile.

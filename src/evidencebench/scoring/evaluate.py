@@ -17,7 +17,7 @@ from evidencebench.data.dataset import Dataset, instances_from, require_limit
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.errors import AnswerError, MissingExtraError, OutOfRangeError, RunMismatchError, UndefinedScoreError
+from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.fitting import check_belongs, require_known
 from evidencebench.execution.query_controls import changes_of, control_of
@@ -212,8 +212,6 @@ def case_of(instance: Instance, task: Task) -> Case | None:
         highest = ceiling(coverage, budget) / coverage.n_aspects
     except UndefinedScoreError:  # not proven, so measures that need it are undefined
         highest = float("nan")
-    except MissingExtraError as error:
-        raise MissingExtraError(f"{instance.id}: {error}") from error
     return Case(instance=instance, coverage=coverage, budget=budget, ceiling=highest)
 
 

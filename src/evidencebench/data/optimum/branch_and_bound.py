@@ -6,12 +6,12 @@ covered; masks are always read within it.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-# (universe, masks, size, target) -> an upper bound on how many aspects of the universe `size` of the masks cover
-UpperBound = Callable[[int, list[int], int, int], int]
+# (universe, masks, size, target) -> whether `size` of the masks can cover `target` aspects of the universe
+CanReach = Callable[[int, list[int], int, int], bool]
 
 
 class OutOfNodesError(Exception):
-    """The search needs more nodes than it was given; `cover` catches it and calls the integer program."""
+    """The search needs more nodes than it was given; `cover` catches it."""
 
 
 def undominated(universe: int, masks: Iterable[int]) -> list[int]:
@@ -62,14 +62,10 @@ def union_of(masks: Iterable[int]) -> int:
 
 
 class Search:
-    """A search that raises `OutOfNodesError` after ``max_nodes`` nodes, counted over all its calls.
+    """A search that raises `OutOfNodesError` after ``max_nodes`` nodes, counted over all its calls."""
 
-    ``upper_bound`` is a stronger and slower bound than the built-in ones, used where they cannot close a node.
-    """
-
-    def __init__(self, max_nodes: int, upper_bound: UpperBound | None = None) -> None:
+    def __init__(self, max_nodes: int) -> None:
         self._nodes_left = max_nodes
-        self._upper_bound = upper_bound
 
     def minimum_size(self, universe: int, masks: Collection[int]) -> int:
         """Return the smallest number of masks that cover the universe; all masks together must cover it."""
@@ -104,8 +100,6 @@ class Search:
         droppable = universe.bit_count() - target
         if packing_bound(universe, masks) - droppable > size:
             return False
-        if self._upper_bound is not None and self._upper_bound(universe, masks, size, target) < target:
-            return False
         # Branch on the rarest aspect: one of its masks is chosen, or the aspect stays uncovered.
         bit, holders = _rarest_aspect(universe, masks)
         for mask in holders:
@@ -114,34 +108,37 @@ class Search:
             masks.remove(mask)  # every choice with it has been tried
         return droppable > 0 and self.can_reach(universe & ~bit, masks, size, target)
 
-    def first_reaching(self, universe: int, masks: Mapping[int, int], size: int, target: int) -> tuple[int, ...]:
-        """Return the lexicographically first ``size`` sentences that cover ``target`` aspects.
 
-        ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
-        """
-        # A sentence that alone covers an aspect is in every cover; the search is for the first cover of the rest.
-        chosen = _forced_sentences(universe, masks) if target == universe.bit_count() else []
-        for index in chosen:
-            target -= (masks[index] & universe).bit_count()
-            universe &= ~masks[index]
-        size -= len(chosen)
-        failed: list[int] = []
-        rest = list(masks.values())
-        for index, mask in masks.items():
-            if target <= 0:
-                break
-            rest.pop(0)
-            gain = mask & universe
-            # A gain that failed with more sentences to follow fails here too, and so does any part of it.
-            if not gain or any(gain | other == other for other in failed):
-                continue
-            if self.can_reach(universe & ~gain, rest, size - 1, target - gain.bit_count()):
-                chosen.append(index)
-                universe, size, target = universe & ~gain, size - 1, target - gain.bit_count()
-                failed = []
-            else:
-                failed.append(gain)
-        return tuple(sorted(chosen))
+def first_reaching(
+    can_reach: CanReach, universe: int, masks: Mapping[int, int], size: int, target: int
+) -> tuple[int, ...]:
+    """Return the lexicographically first ``size`` sentences that cover ``target`` aspects.
+
+    ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
+    """
+    # A sentence that alone covers an aspect is in every cover; the search is for the first cover of the rest.
+    chosen = _forced_sentences(universe, masks) if target == universe.bit_count() else []
+    for index in chosen:
+        target -= (masks[index] & universe).bit_count()
+        universe &= ~masks[index]
+    size -= len(chosen)
+    failed: list[int] = []
+    rest = list(masks.values())
+    for index, mask in masks.items():
+        if target <= 0:
+            break
+        rest.pop(0)
+        gain = mask & universe
+        # A gain that failed with more sentences to follow fails here too, and so does any part of it.
+        if not gain or any(gain | other == other for other in failed):
+            continue
+        if can_reach(universe & ~gain, rest, size - 1, target - gain.bit_count()):
+            chosen.append(index)
+            universe, size, target = universe & ~gain, size - 1, target - gain.bit_count()
+            failed = []
+        else:
+            failed.append(gain)
+    return tuple(sorted(chosen))
 
 
 def _take_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], int]:

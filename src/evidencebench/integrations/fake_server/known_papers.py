@@ -8,7 +8,6 @@ from functools import cache, lru_cache, partial
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, coverage_of, greedy_ranking, maximum_coverage, minimum_cover
-from evidencebench.errors import MissingExtraError
 from evidencebench.integrations.fake_server.prompt_content import PromptContent, normalised
 from evidencebench.query import AspectScope
 
@@ -60,10 +59,7 @@ class KnownPaper:
 
     def _optimum_of(self, scope: AspectScope, budget: int | None) -> tuple[int, ...]:
         coverage = self._coverage(scope)
-        try:
-            cover = minimum_cover(coverage) if budget is None else maximum_coverage(coverage, budget)
-        except MissingExtraError:  # without a solver, a trial goes on with an answer that is almost as good
-            return greedy_ranking(coverage)[:budget]
+        cover = minimum_cover(coverage) if budget is None else maximum_coverage(coverage, budget)
         return cover.sentences
 
 
