@@ -1,7 +1,7 @@
 """Files of JSON Lines with a header and an entry a line, each with an id: tasks for people, misses of a run."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -13,6 +13,7 @@ from evidencebench.storage.json_lines import lines_of
 from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.storage.text_file import read_bytes
 from evidencebench.storage.whole_file import write_whole
+from evidencebench.wording import counted
 
 _MOST_BYTES = 1 << 30
 
@@ -103,6 +104,17 @@ def read_entries(path: Path, expected: EntriesFormat[Header, Entry]) -> ReadEntr
         got = f"no {expected.one}" if header else "nothing"
         raise RunFormatError(f"{path}: expected a header and a {expected.one} a line, got {got}")
     return ReadEntries(header=header, entries=tuple(entries.values()), sha256=hashlib.sha256(content).hexdigest())
+
+
+def require_places(where: str, sentences: Sequence[str], kinds: Sequence[object], indices: Iterable[int] = ()) -> None:
+    """Raise `RunFormatError` unless each sentence of an entry has a kind, and each index is of a sentence."""
+    n_sentences = len(sentences)
+    if len(kinds) != n_sentences:
+        expected = f"a kind for each of {counted(n_sentences, 'sentence')}"
+        raise RunFormatError(f"{where}: expected {expected}, got {len(kinds)}")
+    for index in indices:
+        if not 0 <= index < n_sentences:
+            raise RunFormatError(f"{where}: names sentence {index}, but the paper has 0..{n_sentences - 1}")
 
 
 def _require_version(path: Path, header: Header, expected: EntriesFormat[Header, Entry]) -> None:

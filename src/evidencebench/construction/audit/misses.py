@@ -8,8 +8,13 @@ from typing import Literal
 
 import msgspec
 
-from evidencebench.construction.entry_files import EntriesFormat, FileDigest, read_entries, write_entries
-from evidencebench.errors import RunFormatError
+from evidencebench.construction.entry_files import (
+    EntriesFormat,
+    FileDigest,
+    read_entries,
+    require_places,
+    write_entries,
+)
 from evidencebench.query import Kind
 from evidencebench.storage.reading import PathText
 
@@ -117,15 +122,6 @@ def read_misses(path: PathText) -> MissesFile:
     return MissesFile(path=Path(path), header=found.header, misses=found.entries, sha256=found.sha256)
 
 
-def _require_places(where: str, miss: Miss) -> None:
-    n_sentences = len(miss.sentences)
-    if len(miss.kinds) != n_sentences:
-        raise RunFormatError(f"{where}: expected {n_sentences} kinds, one a sentence, got {len(miss.kinds)}")
-    for index in (*miss.sources, *miss.selected):
-        if not 0 <= index < n_sentences:
-            raise RunFormatError(f"{where}: names sentence {index}, but the paper has 0..{n_sentences - 1}")
-
-
 _FORMAT = EntriesFormat(
     header=MissesHeader,
     entry=Miss,
@@ -133,5 +129,5 @@ _FORMAT = EntriesFormat(
     one="miss",
     many="misses",
     made_by="evidencebench audit sample",
-    check_entry=_require_places,
+    check_entry=lambda where, miss: require_places(where, miss.sentences, miss.kinds, (*miss.sources, *miss.selected)),
 )

@@ -11,11 +11,16 @@ from typing import Literal
 
 import msgspec
 
-from evidencebench.construction.entry_files import EntriesFormat, FileDigest, read_entries, write_entries
+from evidencebench.construction.entry_files import (
+    EntriesFormat,
+    FileDigest,
+    read_entries,
+    require_places,
+    write_entries,
+)
 from evidencebench.errors import RunFormatError
 from evidencebench.query import Kind
 from evidencebench.storage.reading import PathText
-from evidencebench.wording import counted
 
 TaskSort = Literal["sentences", "hypotheses", "aspects"]
 """What is asked: which sentences hold an aspect, or whether a hypothesis or an aspect meets criteria."""
@@ -101,13 +106,6 @@ def _check_header(path: Path, header: TasksHeader) -> None:
         raise RunFormatError(f"{path}: line 1: expected criteria for '{header.sort}' only if things are rated")
 
 
-def _check_task(where: str, task: AnnotationTask) -> None:
-    if len(task.kinds) != len(task.sentences):
-        raise RunFormatError(
-            f"{where}: expected a kind for each of {counted(len(task.sentences), 'sentence')}, got {len(task.kinds)}"
-        )
-
-
 _FORMAT = EntriesFormat(
     header=TasksHeader,
     entry=AnnotationTask,
@@ -115,6 +113,6 @@ _FORMAT = EntriesFormat(
     one="task",
     many="tasks",
     made_by="evidencebench agreement sample",
-    check_entry=_check_task,
+    check_entry=lambda where, task: require_places(where, task.sentences, task.kinds),
     check_header=_check_header,
 )
