@@ -137,7 +137,8 @@ def _checker(
         try:
             record, repeated_keys = source.fields(instance_id)
         except FormatError as error:
-            return [_violation(instance_id, "json", "JSON that can be read", str(error))], None
+            why = str(error).removeprefix(f"{instance_id}: ")
+            return [_violation(instance_id, "json", "an instance that can be read", why)], None
         found = check_record(instance_id, record)
         if optima and not any(violation.is_error for violation in found):
             found += check_optima(instance_id, msgspec.json.encode(record))
