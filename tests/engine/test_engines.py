@@ -1,7 +1,7 @@
 """Every engine yields an outcome for each item once; an item that fails, or takes its worker with it, ends no other."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count, takewhile
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from evidencebench import execute, load_sample
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.processes import Processes, engine_of
 from evidencebench.engine.protocol import Engine
+from evidencebench.engine.ray_cluster import RayCluster
 from evidencebench.engine.results import map_in_order, outcomes_in_order, results
 from evidencebench.engine.threads import Threads
 from evidencebench.errors import ChangedDataError, SystemSpecError, WorkerError
@@ -37,6 +38,22 @@ def test_every_item_is_worked_on_once_and_in_order_where_that_is_asked_for(engin
     assert sorted(results(engine, failing_at, (), range(300))) == expected
     assert list(map_in_order(engine, failing_at, (), range(300))) == expected
     assert list(results(engine, failing_at, (), ())) == list(map_in_order(engine, failing_at, (), ())) == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Processes(0),
+        lambda: Threads(-1),
+        lambda: RayCluster(n_actors=0),
+        lambda: RayCluster(cpus_per_actor=0),
+        lambda: RayCluster(gpus_per_actor=-1),
+        lambda: RayCluster(gpus_per_actor=float("nan")),
+    ],
+)
+def test_an_engine_without_a_worker_would_end_with_nothing_done_and_is_refused(make: Callable[[], Engine]) -> None:
+    with pytest.raises(ValueError, match=r"^(Processes|Threads|RayCluster): expected (at least 1|more than 0)"):
+        make()
 
 
 @every_engine

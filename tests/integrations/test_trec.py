@@ -189,7 +189,7 @@ def test_the_relevance_of_a_sentence_in_a_dict_is_the_number_of_its_aspects() ->
 
 
 def test_a_dict_of_qrels_makes_each_relevant_sentence_an_aspect() -> None:
-    qrels = {SAMPLE.ids[0]: {f"{SAMPLE.ids[0]}#00004": 3, "7": 1, "8": 0}}
+    qrels: Any = {SAMPLE.ids[0]: {f"{SAMPLE.ids[0]}#00004": 3, 7: 1, "8": 0}}  # a docno may be the index, as elsewhere
     relabelled = list(with_qrels(SAMPLE, qrels))
     answers = {SAMPLE.ids[0]: {4: 1.0, 8: 0.5}}
     assert evaluate({"mine": answers}, relabelled, "er_at_10")["mine"]["er_at_10"].recalls.tolist() == [0.5]

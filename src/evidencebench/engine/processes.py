@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.interrupts import catch_first_interrupt
-from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing
+from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing, require_workers
 
 _WAIT_SECONDS = 0.5
 _SEND_SECONDS = 0.005
@@ -34,6 +34,9 @@ class Processes:
     n_processes: int
     shares_memory: ClassVar[bool] = False
     is_one_machine: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_workers("Processes", self.n_processes)
 
     def outcomes(
         self,

@@ -11,6 +11,12 @@ Setup = Callable[..., Callable[[Item], Result]]
 """Returns the function that is run over the items. Each process calls it once, and so opens its own files."""
 
 
+def require_workers(engine: str, n_workers: object) -> None:
+    """Raise `ValueError` unless an engine has a worker: without one, it would end with all items undone."""
+    if not isinstance(n_workers, int) or n_workers < 1:
+        raise ValueError(f"{engine}: expected at least 1 worker, got {n_workers!r}")
+
+
 def do_nothing() -> None:
     """Do nothing: the default of ``on_interrupt``."""
 

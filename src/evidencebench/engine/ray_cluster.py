@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable
 from evidencebench.engine.interrupts import catch_first_interrupt
-from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing
+from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
 from evidencebench.errors import EngineError
 from evidencebench.extras import require_extra
 from evidencebench.version import __version__
@@ -39,6 +39,11 @@ class RayCluster:
     cpus_per_actor, gpus_per_actor
         What an actor takes for itself. With a fraction of a GPU, several actors share one.
 
+    Raises
+    ------
+    ValueError
+        If there is no actor, an actor takes no CPU, or a number is negative or not finite.
+
     Examples
     --------
     >>> RayCluster(n_actors=4, gpus_per_actor=1).shares_memory
@@ -51,6 +56,13 @@ class RayCluster:
     gpus_per_actor: float = 0
     shares_memory: ClassVar[bool] = False
     is_one_machine: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.n_actors is not None:
+            require_workers("RayCluster", self.n_actors)
+        if not (0 < self.cpus_per_actor < inf and 0 <= self.gpus_per_actor < inf):
+            got = f"{self.cpus_per_actor!r} and {self.gpus_per_actor!r}"
+            raise ValueError(f"RayCluster: expected more than 0 CPUs and at least 0 GPUs an actor, got {got}")
 
     def outcomes(
         self,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic
 
 from evidencebench.engine.in_process import outcome_of
 from evidencebench.engine.interrupts import catch_first_interrupt
-from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing
+from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,9 @@ class Threads:
     n_threads: int
     shares_memory: ClassVar[bool] = True
     is_one_machine: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_workers("Threads", self.n_threads)
 
     def outcomes(
         self,
