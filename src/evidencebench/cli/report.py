@@ -77,7 +77,7 @@ def command(
         )
     refuse_existing(output, overwrite=overwrite)
     cautions: list[Caution] = []
-    with progress("scoring", progress_style) as on_progress:
+    with progress("report", progress_style) as on_progress:
         page = report_page(
             runs,
             open_dataset(data),

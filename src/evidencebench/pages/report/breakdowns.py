@@ -51,7 +51,9 @@ def breakdowns_of(findings: Findings, task: Task) -> dict[str, Bins]:
     columns = findings.columns(task)
     first = next(iter(columns.values()))
     recalls = np.column_stack([scores.recalls for scores in columns.values()])
-    instances = [findings.dataset[instance_id] for instance_id in first.ids]
+    # One instance after the other, since all of them may need more memory than there is.
+    places = [_places(findings.dataset[instance_id], task) for instance_id in first.ids]
+    by_aspects, by_length, by_abstract, by_ends = (list(one) for one in zip(*places, strict=True))
 
     def bins(names: Sequence[str], places: Sequence[int]) -> Bins:
         found = {}
@@ -63,15 +65,11 @@ def breakdowns_of(findings: Findings, task: Task) -> dict[str, Bins]:
                 found[name] = dict(zip(columns, means, strict=True))
         return found
 
-    by_aspects = [bisect(_ASPECT_BINS, len(one.labels.that_count(task.scope))) for one in instances]
-    by_length = [bisect(_LENGTH_BINS, len(one.query.sentences)) for one in instances]
     return {
         "the number of aspects that count": bins(_names(_ASPECT_BINS, "aspects"), by_aspects),
         "the length of the paper": bins(_names(_LENGTH_BINS, "sentences"), by_length),
-        "what the abstract covers": bins(_PLACES, [_place(one, task) for one in instances]),
-        f"what the first and last {N_AT_AN_END} sentences cover": bins(
-            _AT_ENDS, [_at_ends(one, task) for one in instances]
-        ),
+        "what the abstract covers": bins(_PLACES, by_abstract),
+        f"what the first and last {N_AT_AN_END} sentences cover": bins(_AT_ENDS, by_ends),
     }
 
 
@@ -79,6 +77,13 @@ def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
     """Return the bins' names: ``1-4 aspects``, ``5-8 aspects``, ``9 aspects or more``."""
     spans = (f"{first}-{after - 1} {unit}" for first, after in pairwise((1, *starts)))
     return (*spans, f"{starts[-1]} {unit} or more")
+
+
+def _places(instance: Instance, task: Task) -> tuple[int, int, int, int]:
+    """Return the positions of an instance's bins: by aspects, by length, by the abstract, by the ends of the paper."""
+    by_aspects = bisect(_ASPECT_BINS, len(instance.labels.that_count(task.scope)))
+    by_length = bisect(_LENGTH_BINS, len(instance.query.sentences))
+    return by_aspects, by_length, _place(instance, task), _at_ends(instance, task)
 
 
 def _place(instance: Instance, task: Task) -> int:

@@ -1,7 +1,7 @@
 """The curves of aspect recall by budget, for every system and for the ceiling."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,13 +79,15 @@ class _Answers:
         return [[recall(scope, coverage, k) for k in budgets] for scope, coverage in coverages.items()]
 
 
-def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
+def curves_of(
+    findings: Findings, largest: int, on_progress: Callable[[int, int], None] | None = None
+) -> tuple[Curves, ...]:
     """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
     answers = _answers(findings)
     # Instance after instance, of each every system, of each every budget: flat, since many instances take much memory.
     recalls: dict[AspectScope, array[float]] = {"all": array("d"), "results": array("d")}
     clusters: dict[AspectScope, list[str]] = {"all": [], "results": []}
-    for instance in findings.dataset.instances(findings.n_instances):
+    for n_done, instance in enumerate(findings.dataset.instances(findings.n_instances), 1):
         scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
         coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
         systems = [one.recalls(instance, coverages, largest) for one in answers.values()]
@@ -94,6 +96,8 @@ def curves_of(findings: Findings, largest: int) -> tuple[Curves, ...]:
             for points in found:
                 recalls[scope].extend(points)
             clusters[scope].append(instance.cluster)
+        if on_progress is not None:
+            on_progress(n_done, findings.n_instances)
     shape = (-1, len(answers) + 1, largest)
     return tuple(
         _curves(findings, scope, answers, np.frombuffer(table).reshape(shape), clusters[scope])

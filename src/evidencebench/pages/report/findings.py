@@ -129,5 +129,9 @@ def findings_of(
         boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
         resampling=resampling,
         n_instances=n_instances,
-        n_papers=len({instance.cluster for instance in dataset.instances(n_instances)}),
+        n_papers=len(
+            {instance.cluster for instance in dataset.instances(n_instances)}
+            if first.counts.not_applicable
+            else set(first.clusters)
+        ),
     )

@@ -55,7 +55,7 @@ def report_page(
     shown_data: str = "",
     command: str = "",
     on_caution: Callable[[Caution], object] | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int, str], object] | None = None,
 ) -> str:
     """Return the report as one HTML page.
 
@@ -63,7 +63,8 @@ def report_page(
     last budget of the curves. ``papers`` says whether the page holds the papers (None: if there are at most
     `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that the page shows (empty: the data's
     path). ``command`` is the command that makes the page. ``on_caution`` is called with each caution at the page's
-    head. The other arguments are those of `findings_of`.
+    head. ``on_progress`` is called with (instances done, instances in all, what is done with them). The other arguments
+    are those of `findings_of`.
     """
     rules, data = rules or Rules(), dataset_from(dataset)
     findings = findings_of(
@@ -73,7 +74,7 @@ def report_page(
         rules=rules,
         resampling=resampling,
         limit=limit,
-        on_progress=on_progress,
+        on_progress=_progress_of("scoring", on_progress),
     )
     if on_caution is not None:
         for caution in cautions_of(findings.scored):
@@ -84,7 +85,7 @@ def report_page(
     shown_data = shareable(shown_data or str(data.path))
     sections = [
         leaderboard_section(findings),
-        curves_section(findings, curves_of(findings, largest), largest),
+        curves_section(findings, curves_of(findings, largest, _progress_of("recall by budget", on_progress)), largest),
         scatter_section(has_papers=has_papers),
         breakdowns_section(findings),
         pairs_section(findings),
@@ -101,6 +102,14 @@ def report_page(
     own = [run.path for run in runs.values()]
     viewed = viewer_data_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
     return "".join(_parts(title, results, findings, viewed))
+
+
+def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], None] | None:
+    def tell_of(n_done: int, n_all: int) -> None:
+        if tell is not None:
+            tell(n_done, n_all, doing)
+
+    return None if tell is None else tell_of
 
 
 def _title(data: str, runs: Sequence[str]) -> str:
