@@ -97,7 +97,7 @@ def test_papers_that_cannot_be_read_are_told_and_the_others_are_shown(tmp_path: 
     result = shown(str(folder), "--loss")
     assert result.exit_code == 1
     assert "a.xml: line 1, column 22: expected </p>, got the end of the file" in result.stderr
-    assert "b.xml: JATS XML" in result.stdout.replace("\n", " ")
+    assert "b.xml:JATSXML" in "".join(result.stdout.split())  # lines may be broken anywhere in a long path
     assert result.stdout.count("kept by part") == 1
 
 
