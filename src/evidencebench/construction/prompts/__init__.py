@@ -6,9 +6,6 @@ from importlib.resources import files
 
 from evidencebench.systems.strategies.prompts import Prompt, parse_prompt
 
-FIRST_LINE = "Building step: "
-"""How the first line of a step's prompt begins; its end names what is asked."""
-
 
 @cache
 def step_prompt(name: str) -> Prompt:
