@@ -15,15 +15,15 @@ SCALE = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN, END = "<!-- expectations -->\n", "<!-- end of expectations -->\n"
 
 # Processor seconds for 1,000 papers: of the process that reads results and writes files, and of the workers together.
-# Measured with --jobs 2 on the machine of docs/performance.md on 2026-11-22, on synthetic data of the 100k's dialect,
-# 10,000 papers (finder: 1,000); what it takes to start was taken off.
+# Measured with --jobs 2 on the machine of docs/performance.md, on synthetic data of the 100k's dialect: the sums on
+# 87,461 papers on 2026-11-23 (finder: 2026-11-22), how they are shared on 10,000 (finder: 1,000) on 2026-11-22.
 RATES: Mapping[str, tuple[float, float]] = {
-    "validate": (0.12, 0.44),
-    "solve": (0.39, 0.27),
-    "convert": (1.32, 0.0),
-    "run bm25": (0.35, 3.8),
-    "run finder": (0.7, 17.2),
-    "score bm25": (0.25, 1.1),
+    "validate": (0.06, 0.23),
+    "solve": (0.30, 0.20),
+    "convert": (1.38, 0.00),
+    "run bm25": (0.28, 3.07),
+    "run finder": (0.75, 18.37),
+    "score bm25": (0.17, 0.75),
 }
 BYTES_A_PAPER = 39_400  # of the published JSON
 # Papers -> processors, and how they are named in the head of the table.
