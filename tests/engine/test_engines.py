@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from itertools import count, takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -179,7 +180,25 @@ def test_an_interrupt_lets_processes_finish_what_was_begun_and_begin_nothing() -
 
 
 def test_jobs_are_processes_and_one_is_this_one() -> None:
-    assert (engine_of(0), engine_of(1), engine_of(3)) == (InProcess(), InProcess(), Processes(3))
+    assert [engine_of(None, jobs, at_most=3) for jobs in (1, 2, 9)] == [InProcess(), Processes(2), Processes(3)]
+    assert engine_of(None, 9, at_most=1) == InProcess()
+    assert engine_of(Threads(2), 9, at_most=1) == Threads(2)
+
+
+@pytest.mark.parametrize("system", ["bm25", Lead()], ids=["specification", "object"])
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"jobs": 0}, "^jobs: expected at least 1 worker, got 0$"),
+        ({"jobs": 1.5}, "^jobs: expected at least 1 worker, got 1.5$"),
+        ({"engine": "processes"}, r"expected an engine, such as evidencebench\.Processes\(4\), got 'processes'"),
+    ],
+)
+def test_a_place_to_work_that_is_none_is_refused_in_words(
+    system: str | Lead, how: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        execute(system, load_sample(), tmp_path / "run.jsonl", **how)
 
 
 @every_engine

@@ -230,6 +230,11 @@ def test_qrels_that_do_not_fit_are_refused_with_the_place(tmp_path: Path, lines:
         list(with_qrels(SAMPLE, tmp_path / "q.txt"))
 
 
+def test_an_empty_dict_of_qrels_is_refused_before_the_first_instance_is_taken() -> None:
+    with pytest.raises(DataError, match="got an empty dict"):
+        with_qrels(SAMPLE, {})
+
+
 def test_a_name_with_white_space_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
     spaced = replace(SAMPLE[0], query=replace(SAMPLE[0].query, instance_id="dev 4"), origin=None)
     write_dataset(tmp_path / "data.json", [spaced])

@@ -1,16 +1,22 @@
 """Scores are the same on every engine, whatever block an instance is in."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from evidencebench import InProcess, Processes, Threads, execute, load_sample
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.engine.protocol import Engine
+from evidencebench.data.tasks import TASKS as TASK_BY_NAME
+from evidencebench.engine.protocol import Engine, Outcome
+from evidencebench.errors import WorkerError
 from evidencebench.runs.answer_line import Failure, encode_answer
+from evidencebench.scoring.score_blocks import score_blocks
 from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.selection import DEFAULT_RULES
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Ranking
 
@@ -68,3 +74,25 @@ def assert_same(one: TaskScores, other: TaskScores) -> None:
     assert list(one.scores) == list(other.scores)
     for key, column in one.scores.items():
         np.testing.assert_array_equal(column, other.scores[key])
+
+
+class LosesItsSecondItem(InProcess):
+    """An engine whose workers die at the second item."""
+
+    def outcomes(self, setup: Any, arguments: Any, items: Any, **_: Any) -> Iterator[Outcome[Any, Any]]:
+        for outcome in super().outcomes(setup, arguments, items):
+            yield replace(outcome, error=WorkerError("two workers died")) if outcome.number == 1 else outcome
+
+
+def test_instances_that_take_their_workers_with_them_are_named(data: Dataset, runs: list[Path]) -> None:
+    with pytest.raises(WorkerError, match=r"^scoring i32 to i63: two workers died$"):
+        score_blocks(
+            LosesItsSecondItem(),
+            data,
+            runs,
+            [TASK_BY_NAME["er_at_10"]],
+            rules=DEFAULT_RULES,
+            with_controls=False,
+            with_selections=False,
+            n_instances=75,
+        )

@@ -128,7 +128,7 @@ def solve_file(
         solved = _read_partial(partial, header)
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
-        engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
+        engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
         failed: dict[str, str] = {}
 
         def keep_error(instance_id: str, error: Exception) -> None:

@@ -22,9 +22,25 @@ _SEND_SECONDS = 0.005
 _SPAWN = multiprocessing.get_context("spawn")
 
 
-def engine_of(jobs: int) -> Engine:
-    """Return the engine for ``--jobs``: ``jobs`` processes, or this process alone where it is 1."""
-    return Processes(jobs) if jobs > 1 else InProcess()
+def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:
+    """Return ``engine`` or, where it is None, the one for ``--jobs``: so many processes, this process alone for 1.
+
+    Parameters
+    ----------
+    at_most
+        How many processes the work is large enough for.
+
+    Raises
+    ------
+    ValueError
+        If ``jobs`` is not a whole number from 1, or ``engine`` is no engine.
+    """
+    if engine is None:
+        require_workers("jobs", jobs)
+        return Processes(min(jobs, at_most)) if min(jobs, at_most) > 1 else InProcess()
+    if not hasattr(engine, "outcomes"):
+        raise ValueError(f"engine: expected an engine, such as evidencebench.Processes(4), got {engine!r}")
+    return engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def execute(
         twice is a failed one.
     """
     named, dataset, path = system_from(system, seed=seed, client=client), dataset_from(dataset), Path(path)
-    if not isinstance(system, str) and (jobs > 1 if engine is None else not engine.shares_memory):
+    if not engine_of(engine, jobs, at_most=jobs).shares_memory and not isinstance(system, str):
         got = f"jobs={jobs}" if engine is None else f"engine={engine!r}"
         raise SystemSpecError(
             f"system '{named.name}': an object is asked in one process, got {got}; name it by a specification, "
@@ -178,7 +178,7 @@ def execute(
             waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
             ask_all(asker(inquiries, dataset, fails_fast=fail_fast), todo, keep, waiting)
         else:
-            engine = engine or engine_of(min(jobs, 1 + len(todo) // _MIN_INSTANCES_A_JOB))
+            engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
             here = (asker, (inquiries, dataset))
             there = (_worker_asker, (str(system), seed, dataset.file, named.versions(), changes))
             setup, arguments = here if engine.shares_memory else there

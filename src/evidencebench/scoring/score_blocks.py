@@ -13,7 +13,8 @@ from evidencebench.data.dataset import Dataset, reopen_dataset
 from evidencebench.data.formats.table import DataFile
 from evidencebench.data.tasks import Task
 from evidencebench.engine.protocol import Engine
-from evidencebench.engine.results import map_in_order
+from evidencebench.engine.results import outcomes_in_order
+from evidencebench.errors import WorkerError
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
@@ -47,9 +48,12 @@ def score_blocks(
     arguments = (dataset.file, tuple(paths), tuple(asked))
     found: list[Scores] = []
     n_done = 0
-    for block, scores in zip(blocks, map_in_order(engine, setup, arguments, blocks), strict=True):
-        found.append(scores)
-        n_done += len(block)
+    for outcome in outcomes_in_order(engine, setup, arguments, blocks):
+        if isinstance(outcome.error, WorkerError):
+            first, last = outcome.item[0], outcome.item[-1]
+            raise WorkerError(f"scoring {first} to {last}: {outcome.error}") from outcome.error
+        found.append(outcome.value)
+        n_done += len(outcome.item)
         if on_progress is not None:
             on_progress(n_done, n_instances)
     return {

@@ -77,7 +77,7 @@ def score_runs(
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     controls = CONTROLS if with_controls else {}
     n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
-    engine = engine or engine_of(min(jobs, 1 + n_instances // _MIN_INSTANCES_A_JOB))
+    engine = engine_of(engine, jobs, at_most=1 + n_instances // _MIN_INSTANCES_A_JOB)
     if isinstance(engine, InProcess):
         found = evaluate(
             sources_of(runs, with_controls=with_controls),

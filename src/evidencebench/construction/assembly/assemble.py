@@ -90,7 +90,7 @@ def assemble(
     DataError
         If no draft is left, or the folder cannot be written.
     """
-    runs_on = engine or engine_of(min(jobs, 1 + len(source.going_on) // _MIN_DRAFTS_A_JOB))
+    runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, _telling(on_progress, "reading"))

@@ -93,7 +93,7 @@ def validate_files(
         once, again = "an id that stands once", "the id more than once"
         unchecked: dict[str, str] = {}
         found = [_violation(instance_id, "unique", once, again) for instance_id in source.repeated_ids]
-        runs_on = engine or engine_of(min(jobs, 1 + len(source.ids) // _MIN_INSTANCES_A_JOB))
+        runs_on = engine_of(engine, jobs, at_most=1 + len(source.ids) // _MIN_INSTANCES_A_JOB)
         if not runs_on.is_one_machine:
             _ = source.snapshot.sha256  # other machines know the file by it
         opened = source if runs_on.shares_memory else file_of(source)

@@ -163,6 +163,8 @@ def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) 
 
 def _of_dict(qrels: Mapping[str, Mapping[str, int]]) -> _Sources:
     """Return what a dict without aspects judges: each relevant sentence is an aspect, named as the sentence."""
+    if not qrels:
+        raise DataError("qrels: expected {instance id: {docno: relevance}}, got an empty dict")
     return {
         qid: {str(document): [str(document)] for document, relevance in judged.items() if relevance > 0}
         for qid, judged in qrels.items()

@@ -78,7 +78,7 @@ def cross_validate(
             for one in gather_splits(asked, plan, dataset, tasks, client=client, waiting=waiting):
                 keep(one)
             computed = [split for split in todo if split not in waits]
-            engine = engine or engine_of(min(jobs, len(computed)))
+            engine = engine_of(engine, jobs, at_most=len(computed))
             lost: list[str] = []
 
             def note_lost(split: Split, error: Exception) -> None:
