@@ -37,7 +37,8 @@ def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:
     """
     if engine is None:
         require_workers("jobs", jobs)
-        return Processes(min(jobs, at_most)) if min(jobs, at_most) > 1 else InProcess()
+        n_processes = min(jobs, at_most)
+        return Processes(n_processes) if n_processes > 1 else InProcess()
     if not hasattr(engine, "outcomes"):
         raise ValueError(f"engine: expected an engine, such as evidencebench.Processes(4), got {engine!r}")
     return engine

@@ -8,7 +8,8 @@ and k drawn, the aspect stays uncovered with probability C(n - c, k) / C(n, k), 
 where m aspects count. The published code draws 100,000 shuffles for the same number.
 """
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import comb
 from types import MappingProxyType
@@ -68,15 +69,22 @@ def expected_covered(selection: Selection, coverage: Coverage) -> float:
     covered = coverage.mask_of(selection.certain)
     if not selection.n_drawn:
         return float(covered.bit_count())
-    masks = list(filter(None, map(coverage.masks.get, selection.tied)))
-    n_tied, n_drawn = len(selection.tied), selection.n_drawn
-    n_draws = comb(n_tied, n_drawn)
-    n_missed = 0  # draws that miss an aspect, summed over aspects: whole, so that only the division rounds
     open_aspects = coverage.coverable & ~covered
-    for bit in bits(open_aspects):
-        n_holders = sum(1 for mask in masks if mask & bit)
-        n_missed += comb(n_tied - n_holders, n_drawn)
-    return covered.bit_count() + open_aspects.bit_count() - n_missed / n_draws
+    holders = holders_of(open_aspects, selection.tied, coverage)
+    n_missed = missed_by_draws(holders, len(selection.tied), selection.n_drawn)
+    return covered.bit_count() + open_aspects.bit_count() - n_missed
+
+
+def holders_of(aspects: int, sentences: Iterable[int], coverage: Coverage) -> Counter[int]:
+    """Return n -> how many of the aspects, a bit mask, n of the sentences cover."""
+    masks = list(filter(None, map(coverage.masks.get, sentences)))
+    return Counter(sum(1 for mask in masks if mask & bit) for bit in bits(aspects))
+
+
+def missed_by_draws(holders: Counter[int], n: int, k: int) -> float:
+    """Return how many aspects k of n sentences miss in expectation; ``holders`` is of `holders_of`."""
+    # Draws that miss an aspect, summed over aspects: whole, so that only the division rounds.
+    return sum(n_aspects * comb(n - n_holders, k) for n_holders, n_aspects in holders.items()) / comb(n, k)
 
 
 def measure_input(selection: Selection, coverage: Coverage, ceiling: float = float("nan")) -> MeasureInput:

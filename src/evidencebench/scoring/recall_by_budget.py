@@ -1,15 +1,13 @@
 """Aspect recall at every budget up to the largest, of an answer and of the best there is, in one pass over both."""
 
-from collections import Counter
-from functools import partial
+from collections.abc import Iterable
 from itertools import accumulate, repeat
-from math import comb
 from operator import or_
 
-from evidencebench.data.optimum.branch_and_bound import bits, undominated
-from evidencebench.data.optimum.cover import Coverage, ceiling
+from evidencebench.data.optimum.branch_and_bound import undominated
+from evidencebench.data.optimum.cover import Coverage, ceiling, greedy_ranking
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.measures import aspect_recall, holders_of, missed_by_draws
 from evidencebench.scoring.selection import CheckedAnswer
 
 
@@ -26,12 +24,16 @@ def recalls_by_budget(checked: CheckedAnswer, coverage: Coverage, largest: int) 
     if ranking.ordered and rules.ties == "expected" and ranking.scores is not None:
         return [aspect_recall(checked.selection(k), coverage) for k in range(1, largest + 1)]
     if ranking.ordered or rules.over_length == "first":
-        first = map(coverage.masks.get, ranking.sentences[:largest], repeat(0))
-        n_covered: list[float] = [mask.bit_count() for mask in accumulate(first, or_)]
+        n_covered = _covered_by_first(ranking.sentences[:largest], coverage)
     else:
         n_covered = _covered_by_draws(ranking.sentences, coverage, largest)
     n_covered += [n_covered[-1] if n_covered else 0] * (largest - len(n_covered))
     return [n / coverage.n_aspects for n in n_covered]
+
+
+def _covered_by_first(sentences: Iterable[int], coverage: Coverage) -> list[float]:
+    """Return how many aspects the first k sentences cover, for k from 1."""
+    return [mask.bit_count() for mask in accumulate(map(coverage.masks.get, sentences, repeat(0)), or_)]
 
 
 def _covered_by_draws(sentences: tuple[int, ...], coverage: Coverage, largest: int) -> list[float]:
@@ -39,13 +41,9 @@ def _covered_by_draws(sentences: tuple[int, ...], coverage: Coverage, largest: i
 
     The last number is for all sentences, where they are no more than ``largest``.
     """
-    masks = list(filter(None, map(coverage.masks.get, sentences)))
-    n_open, n = coverage.coverable.bit_count(), len(sentences)
-    n_aspects_held = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
-    found: list[float] = []
-    for k in range(1, min(largest, n - 1) + 1):
-        n_missed = sum(n_aspects * comb(n - n_holders, k) for n_holders, n_aspects in n_aspects_held.items())
-        found.append(n_open - n_missed / comb(n, k))
+    n, n_coverable = len(sentences), coverage.coverable.bit_count()
+    holders = holders_of(coverage.coverable, sentences, coverage)
+    found = [n_coverable - missed_by_draws(holders, n, k) for k in range(1, min(largest, n - 1) + 1)]
     return found if n > largest else [*found, coverage.mask_of(sentences).bit_count()]
 
 
@@ -61,23 +59,17 @@ def ceilings_by_budget(coverage: Coverage, largest: int) -> list[float]:
     """
     masks = undominated(coverage.coverable, coverage.masks.values())  # largest first
     reduced = Coverage(n_aspects=coverage.n_aspects, masks=dict(enumerate(masks)))  # has the same optima
-    n_coverable, left = coverage.coverable.bit_count(), coverage.coverable
+    n_coverable, by_greed = coverage.coverable.bit_count(), _covered_by_first(greedy_ranking(reduced), reduced)
     most: int | None = 0
     found: list[float] = []
     for k in range(1, largest + 1):
         if most != n_coverable:
-            left &= ~max(masks, key=partial(_gain, left))
-            n_greedy = n_coverable - left.bit_count()
             bound = min(n_coverable, sum(mask.bit_count() for mask in masks[:k]))
             if most:
                 bound = min(bound, most * k // (k - 1))
-            most = n_greedy if n_greedy == bound else _proven(reduced, k)
+            most = bound if by_greed[k - 1] == bound else _proven(reduced, k)
         found.append(float("nan") if most is None else most / coverage.n_aspects)
     return found
-
-
-def _gain(left: int, mask: int) -> int:
-    return (mask & left).bit_count()
 
 
 def _proven(coverage: Coverage, budget: int) -> int | None:

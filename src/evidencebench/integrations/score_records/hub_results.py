@@ -43,7 +43,7 @@ def as_yaml(entries: list[dict[str, Any]]) -> str:
       value: 41.5
       notes: 'n: 3'
     """
-    import yaml  # noqa: PLC0415 - it comes with `huggingface_hub`
+    import yaml  # noqa: PLC0415 - an extra
 
     text: str = yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=_NO_BREAK)
     return text

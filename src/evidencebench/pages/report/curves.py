@@ -9,7 +9,6 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.errors import MissingExtraError
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.figures import ChartLine, line_chart
 from evidencebench.pages.markup import Node, beginning_of
@@ -91,7 +90,7 @@ def curves_of(
         scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
         coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
         systems = [one.recalls(instance, coverages, largest) for one in answers.values()]
-        systems.append([_ceilings(instance, coverage, largest) for coverage in coverages.values()])
+        systems.append([ceilings_by_budget(coverage, largest) for coverage in coverages.values()])
         for scope, *found in zip(scopes, *systems, strict=True):
             for points in found:
                 recalls[scope].extend(points)
@@ -141,13 +140,6 @@ def _curves(
     )
     asked_per_task = tuple(label for (label, _), one in answers.items() if one.separate_tasks)
     return Curves(scope=scope, curves=tuple(curves), ceiling=ceiling, n=n, asked_per_task=asked_per_task)
-
-
-def _ceilings(instance: Instance, coverage: Coverage, largest: int) -> list[float]:
-    try:
-        return ceilings_by_budget(coverage, largest)
-    except MissingExtraError as error:
-        raise MissingExtraError(f"{instance.id}: {error}") from error
 
 
 def _task(scope: AspectScope, budget: int) -> Task:

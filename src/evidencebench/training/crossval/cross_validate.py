@@ -58,7 +58,8 @@ def cross_validate(
     splits = list(splits_of(plan))
     if run is not None:
         # What splits a journal holds is compared with the plan when it is opened.
-        require_replaceable(Path(run), plan, dataset, is_known=overwrite or _holds_lines(journal))
+        is_known = overwrite or (journal is not None and is_journal(Path(journal)))
+        require_replaceable(Path(run), plan, dataset, is_known=is_known)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(journal or Path(scratch) / "splits.jsonl")
         with open_journal(path, _BEGINS, truncate=overwrite) as file:
@@ -106,10 +107,6 @@ def journal_beside(run: Path) -> Path:
 def is_journal(path: Path) -> bool:
     """Say whether a file is a journal of a cross-validation, as earlier versions wrote it in place of a run."""
     return path.is_file() and begins_with(path, _BEGINS)
-
-
-def _holds_lines(journal: PathText | None) -> bool:
-    return journal is not None and Path(journal).exists() and Path(journal).stat().st_size > 0
 
 
 def _read(path: Path, plan: Plan) -> Iterator[AnsweredSplit]:
