@@ -70,6 +70,7 @@ def bars_of(of_name: st.SearchStrategy[str], of_number: st.SearchStrategy[float]
         high=st.none() | of_number,
         note=st.just("") | of_name,
         is_control=st.booleans(),
+        unfinished=st.sampled_from(["", "", "3 of 12"]),
     )
 
 
@@ -272,6 +273,23 @@ def test_lines_differ_by_more_than_their_colour() -> None:
     assert len(set(zip(looks, dashes, strict=True))) == 16
     marks = [_shape(of_look(part, "chart-marker")[0]) for part in chart if part.tag == "g"][:8]
     assert len(set(marks)) == 8
+
+
+def test_an_unfinished_run_is_hollow_dashed_and_says_how_many_it_answered() -> None:
+    bars = [
+        Bar(name="n" * 200, mean=0.4, low=0.3, high=0.5, unfinished="3 of 12", note="rank 1-3"),
+        Bar(name="bm25", mean=0.5, low=0.4, high=0.6),
+    ]
+    for chart in (interval_chart(bars, title="t"), grouped_chart([BarGroup(name="g", bars=bars)], title="t")):
+        (row,) = of_look(chart, "chart-unfinished")
+        assert (row.findtext("text") or "").endswith("n (3 of 12)")
+        assert "unfinished: 3 of 12 answered" in (row.findtext("title") or "")
+        assert "hollow and dashed: unfinished" in as_html(chart)
+    assert "unfinished" not in as_html(interval_chart(bars[1:], title="t"))
+    assert table_of_bars(bars).rows[0][0] == f"{'n' * 200} (3 of 12)"
+    rules = page_style(("figures",))
+    assert ".chart .chart-unfinished .chart-interval { stroke-dasharray" in rules
+    assert ".chart .chart-unfinished .chart-marker { fill: var(--paper); stroke-dasharray" in rules
 
 
 def _shape(mark: Node) -> tuple[object, ...]:
@@ -507,7 +525,7 @@ def test_what_a_png_needs_can_be_asked_for_before_anything_is_drawn(monkeypatch:
 @given(st.lists(bars_of(plain_names), max_size=6), st.lists(lines_of(plain_names), max_size=4))
 def test_the_tables_behind_charts_hold_the_same_numbers(bars: list[Bar], lines: list[ChartLine]) -> None:
     table = table_of_bars(bars)
-    assert [row[0] for row in table.rows] == [f"{bar.name}{' *' if bar.is_control else ''}" for bar in bars]
+    assert [row[0] for row in table.rows] == [f"{bar.name}{bar.suffix}" for bar in bars]
     assert [row[1] for row in table.rows] == [_percent(bar.mean) for bar in bars]
     grouped = table_of_groups([BarGroup(name="g", bars=bars)])
     assert [row[1:] for row in grouped.rows] == [list(row) for row in table.rows]
@@ -554,11 +572,15 @@ def test_a_terminal_picture_fits_its_columns_and_is_ascii_where_it_must_be(
 @given(st.lists(bars_of(plain_names), max_size=8))
 def test_a_terminal_picture_has_a_row_a_bar_and_a_dot_where_there_is_a_number(bars: list[Bar]) -> None:
     _, *rows = terminal_bars(bars).split("\n")
+    if any(bar.unfinished for bar in bars):
+        assert rows.pop().strip() == "◌ unfinished: what has no answer counts as 0"
     assert len(rows) == len(bars)
     for bar, row in zip(bars, rows, strict=True):
-        assert row.startswith(f"{bar.name}{' *' if bar.is_control else ''} ")
-        drawn = [character for character in row if character in "●○"]
-        assert drawn == ([] if not math.isfinite(bar.mean) else ["○"] if bar.is_control else ["●"])
+        assert row.startswith(f"{bar.name}{bar.suffix} " if len(bar.name) + len(bar.suffix) <= 24 else bar.name[:1])
+        assert f"{bar.suffix} " in row
+        drawn = [character for character in row if character in "●○◌"]
+        mark = "○" if bar.is_control else "◌" if bar.unfinished else "●"
+        assert drawn == ([mark] if math.isfinite(bar.mean) else [])
         assert row.endswith(f" {100 * bar.mean:.1f}" if math.isfinite(bar.mean) else " -")
 
 
@@ -588,13 +610,14 @@ def test_a_terminal_picture_in_ascii_says_the_same() -> None:
     bars = [
         Bar(name="bm25", mean=0.5, low=0.25, high=0.75),
         Bar(name="lead", mean=0.5, low=0.5, high=0.5, is_control=True),
+        Bar(name="Ada", mean=0.5, low=0.25, high=0.75, unfinished="3 of 12"),
     ]
     drawn, typed = (terminal_bars(bars, ascii_only=ascii_only) for ascii_only in (False, True))
     assert (
         drawn.translate(
             str.maketrans(
                 NEEDED,
-                "||-ox@..",
+                "||-ox?@..",
             )
         )
         == typed

@@ -661,6 +661,24 @@ def test_people_are_shown_with_the_seconds_they_took(tmp_path: Path) -> None:
     assert {row["run"] for row in page.section("signatures").table("Signatures")} == {"person(name=Ada)"}
 
 
+def test_a_run_that_lacks_answers_is_said_and_drawn_to_be_unfinished(folder: Path, tmp_path: Path) -> None:
+    header = header_of("person", {"name": "Ada"}, tasks=["er_at_10"], per_task=True)
+    lines = [{"id": name, "task": "er_at_10", "sentences": [1], "ordered": False} for name in SAMPLE.ids[:3]]
+    (tmp_path / "ada.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    page = report_of([tmp_path / "ada.jsonl", folder / "bm25.jsonl"], SAMPLE)
+    told = {
+        one.all("title")[0].text.partition(":")[0]
+        for one in page.all("g")
+        if "chart-unfinished" in one.attributes.get("class", "")
+    }
+    assert told == {"person(name=Ada)"}
+    assert "person(name=Ada): person(name=Ada) (unfinished: 3 of 10 answered)" in page.section("summary").text
+    assert [row["unfinished"] for row in page.data("overview")["systems"][:2]] == ["3 of 10", ""]
+    names = [row["system"] for row in page.section("leaderboard").table("er_at_10")]
+    assert "person(name=Ada) (3 of 10 answered)" in names
+    assert "bm25" in names
+
+
 def test_a_system_that_notes_seconds_is_no_person(tmp_path: Path) -> None:
     line = {"id": SAMPLE.ids[0], "sentences": [1], "notes": {"seconds": 5}}
     header = header_of("bm25", {}, tasks=["er_at_10"])

@@ -134,7 +134,8 @@ def board_bars(rows: Sequence[Standing]) -> list[Bar]:
     for row in rows:
         notes = [] if row.rank is None else [f"rank {row.rank_text}"]
         notes += ["saw this data"] if row.trained_on_it else []
-        bars.append(bar_of(row.system, row.recall, note=", ".join(notes), is_control=row.is_control))
+        look = {"is_control": row.is_control, "unfinished": row.unfinished}
+        bars.append(bar_of(row.system, row.recall, note=", ".join(notes), **look))
     return bars
 
 

@@ -38,6 +38,14 @@ class Standing:
         return one_line(self, repr(self.system), f"aspect recall {self.recall.mean:.3f}", f"n={self.n}", rank)
 
     @property
+    def unfinished(self) -> str:
+        """How many instances it answered where some have no answer, such as ``3 of 12``; empty where all have one.
+
+        An instance without an answer scores 0, so that the mean of an unfinished run is lower than what it can do.
+        """
+        return f"{self.n - self.missing:,} of {self.n:,}" if self.missing else ""
+
+    @property
     def rank_text(self) -> str:
         """Its range of ranks, such as ``1-3`` or ``2``; empty where it has none."""
         return "" if self.rank is None else "-".join(map(str, dict.fromkeys(self.rank)))

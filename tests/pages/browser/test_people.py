@@ -14,16 +14,21 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from asking_app import running
-from browsing import NewPage, Pages, assert_accessible, assert_fits
+from browsing import NewPage, Pages, address_of, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.app.serving import Address
+from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.query import Query
+from evidencebench.runs.header import DataHeader
+from evidencebench.runs.people.drafts import Picks
+from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.run_file import read_run
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
 
 SAMPLE = load_sample()
@@ -409,6 +414,39 @@ def test_hostile_texts_and_names_are_shown_as_text(serve: Serve, page: Page, tmp
         assert_fits(page)
         submit(page, "Submit 6 sentences")
         assert page.locator(".people img").count() == 0
+
+
+def test_a_person_who_answered_3_of_10_is_not_drawn_like_a_finished_one(
+    page: Page, sample_runs: tuple[Path, ...], tmp_path: Path
+) -> None:
+    people = PeopleFolder(
+        tmp_path,
+        data=DataHeader(name="sample.json", path="", sha256=SAMPLE.sha256, n=10),
+        task=OPTIMAL.name,
+        limit=None,
+    )
+    for name, n_papers in (("Ada", 3), ("Bob", 10)):
+        for instance_id in SAMPLE.ids[:n_papers]:
+            people.person(name).begin(instance_id)
+            people.person(name).submit(instance_id, Picks(sentences=(1,)))
+    people.close()
+    runs = [*sorted(tmp_path.glob("*.jsonl")), *sample_runs]
+    made = report_page(runs, SAMPLE, OPTIMAL, resampling=Resampling(n_draws=50))
+    (tmp_path / "report.html").write_text(made, "utf-8")
+    page.goto(address_of(tmp_path / "report.html"))
+    board = page.locator("#leaderboard")
+    ada = board.locator("svg g").filter(has=page.get_by_text("person(name=Ada) (3 of 10)", exact=True))
+    bob = board.locator("svg g").filter(has=page.get_by_text("person(name=Bob)", exact=True))
+    dashes = """(one) => [...one.querySelectorAll(".chart-marker, .chart-interval")]
+        .map((part) => getComputedStyle(part).strokeDasharray)"""
+    assert all(dash != "none" for dash in ada.evaluate(dashes))
+    assert all(dash == "none" for dash in bob.evaluate(dashes))
+    expect(board.get_by_text("hollow and dashed: unfinished; what has no answer counts as 0")).to_be_visible()
+    expect(board.get_by_text("person(name=Ada) (3 of 10 answered)")).to_be_visible()
+    page.get_by_role("link", name="Papers", exact=True).click()
+    expect(page.get_by_label("System A").locator("option")).to_contain_text(
+        ["person(name=Ada) (3 of 10 answered)", "person(name=Bob)"]
+    )
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])

@@ -19,7 +19,13 @@ class Bar:
     high: float | None
     note: str = ""  # a few words behind the numbers
     is_control: bool = False  # a control is drawn hollow and grey, with a star behind its name
+    unfinished: str = ""  # how many are answered, such as "3 of 12", which stands behind the name; drawn hollow, dashed
     series: int | None = None  # number of its mark and colour, the same in every chart; None: the chart chooses
+
+    @property
+    def suffix(self) -> str:
+        """What stands behind its name: a control's star, and how many are answered where some are not."""
+        return f"{' *' if self.is_control else ''}{f' ({self.unfinished})' if self.unfinished else ''}"
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -85,7 +91,12 @@ def table_of_groups(groups: Sequence[BarGroup], *, group: str = "group", name: s
 def _table(heads: Sequence[str], named: Sequence[tuple[Sequence[str], Bar]]) -> Table:
     has_notes = any(bar.note for _, bar in named)
     rows: list[list[Cell]] = [
-        [*of, _name_with_star(bar), *map(_percent, (bar.mean, bar.low, bar.high)), *([bar.note] if has_notes else [])]
+        [
+            *of,
+            f"{bar.name}{bar.suffix}",
+            *map(_percent, (bar.mean, bar.low, bar.high)),
+            *([bar.note] if has_notes else []),
+        ]
         for of, bar in named
     ]
     return Table(columns=[*heads, "mean, %", "low", "high", *(["note"] if has_notes else [])], rows=rows)
@@ -110,7 +121,7 @@ def _cells(one: ChartLine) -> dict[float, Cell]:
     return cells
 
 
-def _name_with_star(shown: Bar | ChartLine) -> str:
+def _name_with_star(shown: ChartLine) -> str:
     return f"{shown.name} *" if shown.is_control else shown.name
 
 

@@ -121,7 +121,7 @@ def _columns_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, sig
     values = width_of(widest if any(bar.interval for bar in bars) else widest.partition(" ")[0])
     notes = min(_MOST_NOTE, max((width_of(shown_name(bar.note)) for bar in bars), default=0.0))
     taken = values + 2 * MARGIN + 2 * _GAP + (notes + _GAP if notes else 0)
-    names = max((width_of(shown_name(bar.name, is_control=bar.is_control)) for bar in bars), default=0.0)
+    names = max((width_of(shown_name(bar.name, bar.suffix)) for bar in bars), default=0.0)
     names = min(names, WIDTH - taken - _LEAST_PLOT)
     start = MARGIN + names + _GAP
     end = start + WIDTH - taken - names
@@ -168,17 +168,24 @@ def _rows(
     middle = (columns.scale.start + columns.scale.end) / 2
     room = 2 * (min(middle, WIDTH - middle) - MARGIN)
     drawn.append(text(middle, y + 31, fit_text(title_name(unit), room), "chart-tick", "middle"))
-    if bars and not any(bar.is_control for bar in bars):
-        return drawn, y + 42
-    return [*drawn, text(MARGIN, y + 48, "* hollow mark: a control" if bars else "no rows", "chart-note")], y + 58
+    notes = {
+        "* hollow mark: a control": any(bar.is_control for bar in bars),
+        "hollow and dashed: unfinished; what has no answer counts as 0": any(bar.unfinished for bar in bars),
+        "no rows": not bars,
+    }
+    told = [note for note, holds in notes.items() if holds]
+    drawn += [text(MARGIN, y + 48 + 16 * place, note, "chart-note") for place, note in enumerate(told)]
+    return drawn, y + 42 + 16 * len(told)
 
 
 def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
     """Return a bar's row, with its middle at the height ``y``; ``position`` gives the look where the series is None."""
     position = position if bar.series is None else bar.series
-    name = shown_name(bar.name, is_control=bar.is_control)
+    name = fit_text(shown_name(bar.name), columns.names - MARGIN + 1 - width_of(bar.suffix)) + bar.suffix
     numbers = value_text(bar, signed=columns.signed)
     title = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
+    if bar.unfinished:
+        title += f", unfinished: {bar.unfinished} answered"
     note = None
     if bar.note:
         title += f", {title_name(bar.note)}"
@@ -186,9 +193,9 @@ def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
         note = text(columns.notes, y + 4, short, "chart-note")
     return node(
         "g",
-        {"class": look_of(position, is_control=bar.is_control)},
+        {"class": f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"},
         node("title", None, title),
-        text(columns.names, y + 4, fit_text(name, columns.names - MARGIN + 1), "chart-name", "end"),
+        text(columns.names, y + 4, name, "chart-name", "end"),
         *_mark(bar, y, columns.scale, position),
         text(columns.values, y + 4, numbers, "chart-value"),
         note,
@@ -207,5 +214,5 @@ def _mark(bar: Bar, y: float, scale: Scale, position: int) -> list[Node]:
 
 
 def _describe(bars: Sequence[Bar], *, signed: bool = False) -> str:
-    shown = (f"{shown_name(bar.name, is_control=bar.is_control)} {value_text(bar, signed=signed)}" for bar in bars)
+    shown = (f"{shown_name(bar.name, bar.suffix)} {value_text(bar, signed=signed)}" for bar in bars)
     return "; ".join(shown) or "no rows"

@@ -22,15 +22,15 @@ _FULL_LETTERS = frozenset("mwMW%@")
 _END_OF_LATIN = "\u017f"
 
 
-def shown_name(name: str, *, is_control: bool = False) -> str:
-    """Return a name as a chart shows it: on one line, cut to 40 characters, a control's with a star behind.
+def shown_name(name: str, suffix: str = "") -> str:
+    """Return a name as a chart shows it: on one line, cut to 40 characters, and a suffix behind that is not cut.
 
     It is cut in the middle, since names that are alike often differ at their ends. Of "first - second" both are cut so.
 
-    >>> shown_name("lead", is_control=True)
+    >>> shown_name("lead", " *")
     'lead *'
     """
-    return f"{cut(name, LONGEST_SHOWN)}{' *' if is_control else ''}"
+    return f"{cut(name, LONGEST_SHOWN)}{suffix}"
 
 
 def title_name(name: str) -> str:

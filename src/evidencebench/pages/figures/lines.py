@@ -58,7 +58,7 @@ def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: s
 
 
 def _name(one: ChartLine) -> str:
-    return shown_name(one.name, is_control=one.is_control)
+    return shown_name(one.name, " *" if one.is_control else "")
 
 
 def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> Iterator[Node]:

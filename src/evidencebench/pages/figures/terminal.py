@@ -24,11 +24,11 @@ class Mark:
     values: Sequence[float | None]  # in 0..1, one for each row; a row without a number gets no letter
 
 
-NEEDED = "├┤─●○◉·…"
+NEEDED = "├┤─●○◌◉·…"
 """The characters that a terminal must be able to show; on any other the charts are drawn in ASCII."""
 
 # Each of these characters -> its ASCII character.
-_TO_ASCII = str.maketrans(dict(zip("├┤─●○◉·", "||-ox@.", strict=True)))
+_TO_ASCII = str.maketrans(dict(zip("├┤─●○◌◉·", "||-ox?@.", strict=True)))
 
 
 def terminal_bars(
@@ -57,14 +57,13 @@ def terminal_bars(
         value = f"{100 * bar.mean:.1f}" if is_number(bar.mean) else "-"
         lines.append(f"{set_cell_size(name, name_width)}  {drawn}  {value:>5}")
     indent = name_width + 2
-    entries = [_cut_to_columns(entry, width - indent, ascii_only=ascii_only) for entry in _legend(marks, tracks)]
+    entries = [_cut_to_columns(entry, width - indent, ascii_only=ascii_only) for entry in _legend(bars, marks, tracks)]
     return "\n".join([*lines, *_wrap(entries, indent=indent, width=width)])
 
 
 def _name(bar: Bar, n_columns: int, *, ascii_only: bool) -> str:
-    """Return a bar's name in at most ``n_columns``; a control's star is never cut."""
-    star = " *" if bar.is_control else ""
-    return _cut_to_columns(bar.name, n_columns - len(star), ascii_only=ascii_only) + star
+    """Return a bar's name in at most ``n_columns``; its suffix is never cut."""
+    return _cut_to_columns(bar.name, n_columns - len(bar.suffix), ascii_only=ascii_only) + bar.suffix
 
 
 def _cut_to_columns(text: str, n_columns: int, *, ascii_only: bool) -> str:
@@ -109,17 +108,19 @@ def _track(bar: Bar, marks: Mapping[str, float | None], axis: Scale) -> str:
         track[column] = letter
     if is_number(bar.mean):
         column = _column(axis, bar.mean)
-        track[column] = "◉" if column in placed else "○" if bar.is_control else "●"
+        track[column] = "◉" if column in placed else "○" if bar.is_control else "◌" if bar.unfinished else "●"
     return "".join(track)
 
 
-def _legend(marks: Sequence[Mark], tracks: Sequence[str]) -> list[str]:
+def _legend(bars: Sequence[Bar], marks: Sequence[Mark], tracks: Sequence[str]) -> list[str]:
     """Return the entries that explain the letters, and the signs for several letters in one place."""
     entries = [f"{mark.letter} {mark.name}" for mark in marks if any(map(is_number, mark.values))]
     if any("+" in track for track in tracks):
         entries.append("+ several of them")
     if any("◉" in track for track in tracks):
         entries.append("◉ one of them at the mean")
+    if any(bar.unfinished for bar in bars):
+        entries.append("◌ unfinished: what has no answer counts as 0")
     return entries
 
 

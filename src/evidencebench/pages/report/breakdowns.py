@@ -124,8 +124,7 @@ def _figure(findings: Findings, task: Task, property_name: str, bins: Bins) -> N
     for name, recalls in bins.items():
         first = next(iter(recalls.values()))
         bars = [
-            findings.bar(row.system, mean, is_control=row.is_control)
-            for row, mean in zip(findings.standings[task.name], recalls.values(), strict=True)
+            findings.bar(row, mean) for row, mean in zip(findings.standings[task.name], recalls.values(), strict=True)
         ]
         groups.append(BarGroup(name=f"{name} (n = {first.n})", bars=bars))
         rows.append([name, first.n, first.n_clusters, *(percent(mean, alone="") for mean in recalls.values())])

@@ -48,10 +48,28 @@ class Findings:
         """Task name -> the standings on its leaderboard, the best first."""
         return {task: one.standings for task, one in self.boards.items()}
 
-    def bar(self, system: str, recall: Estimate, *, is_control: bool, note: str = "") -> Bar:
-        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
-        series = self.series_of(system, is_control=is_control)
-        return bar_of(system, recall, is_control=is_control, series=series, note=note)
+    def bar(self, row: Standing, recall: Estimate | None = None, *, note: str = "") -> Bar:
+        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart.
+
+        ``row`` is its row on a leaderboard. ``recall``: on a part of the instances; None: on all of them.
+        """
+        return bar_of(
+            row.system,
+            recall or row.recall,
+            is_control=row.is_control,
+            unfinished=row.unfinished,
+            series=self.series_of(row.system, is_control=row.is_control),
+            note=note,
+        )
+
+    @property
+    def unfinished(self) -> dict[str, str]:
+        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers.
+
+        Where tasks have answers of their own, on the first task that lacks some.
+        """
+        rows = (row for standings in self.standings.values() for row in standings if row.unfinished)
+        return {row.system: row.unfinished for row in reversed(list(rows))}
 
     @property
     def every_run(self) -> dict[str, RunFile]:

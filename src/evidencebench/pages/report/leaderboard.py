@@ -59,6 +59,10 @@ def _name(findings: Findings, row: Standing) -> str:
     return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
 
 
+def _unfinished(row: Standing) -> str:
+    return f" ({row.unfinished} answered)" if row.unfinished else ""
+
+
 def _mean_and_ranks(row: Standing) -> str:
     mean = percent(row.recall, alone="")
     return f"{mean} ({row.rank_text})" if row.rank else mean
@@ -66,20 +70,15 @@ def _mean_and_ranks(row: Standing) -> str:
 
 def _board(findings: Findings, task: Task) -> Node:
     rows = findings.standings[task.name]
-    bars = [
-        findings.bar(
-            row.system,
-            row.recall,
-            is_control=row.is_control,
-            note=f"rank {row.rank_text}" if row.rank else "ceiling",
-        )
-        for row in rows
-    ]
+    bars = [findings.bar(row, note=f"rank {row.rank_text}" if row.rank else "ceiling") for row in rows]
     columns = [column for column in COLUMNS if column.page_heading]
     table = Table(
         title=task.name,
         columns=["system", *(column.page_heading for column in columns)],
-        rows=[[_name(findings, row), *(_cell(column.cell(row)) for column in columns)] for row in rows],
+        rows=[
+            [f"{_name(findings, row)}{_unfinished(row)}", *(_cell(column.cell(row)) for column in columns)]
+            for row in rows
+        ],
     )
     reason = why_not_significant(findings, task)
     return node(

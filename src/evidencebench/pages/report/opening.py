@@ -42,19 +42,27 @@ def _facts(findings: Findings) -> Node:
     facts: dict[str, tuple[Child, ...]] = {
         "Data": (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256)),
         "Instances": (f"{part}{counted(len(dataset), 'instance')} from {papers}",),
-        "Runs": (_runs(findings.scored.runs),),
-        **({"Runs asked changed queries": (_runs(changed),)} if changed else {}),
+        "Runs": (_runs(findings.scored.runs, findings.unfinished),),
+        **({"Runs asked changed queries": (_runs(changed, {}),)} if changed else {}),
         "Made by": (f"evidencebench {__version__}",),
     }
     terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
     return node("dl", {"class": "facts"}, *terms)
 
 
-def _runs(runs: Mapping[str, RunFile]) -> Node:
+def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
     no_header = " (the file does not say what made it)"
     return list_node(
         *(
-            node("span", None, isolated_name(label), ": ", code(run.signature), "" if run.header else no_header)
+            node(
+                "span",
+                None,
+                isolated_name(label),
+                ": ",
+                code(run.signature),
+                "" if run.header else no_header,
+                f" (unfinished: {unfinished[label]} answered)" if label in unfinished else "",
+            )
             for label, run in runs.items()
         )
     )

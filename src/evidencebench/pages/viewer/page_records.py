@@ -28,12 +28,16 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A system: its label, its signature, and whether it is a control that this package adds."""
+    """A system: its label, its signature, and whether it is a control that this package adds.
+
+    ``unfinished`` is how many instances a run answered where some have no answer, such as ``3 of 12``.
+    """
 
     label: str
     signature: str
     is_control: bool = False
     knows_labels: bool = False
+    unfinished: str = ""
 
     @property
     def is_oracle(self) -> bool:

@@ -34,6 +34,9 @@ from evidencebench.version import __version__
 
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
+# The most instances whose labels are read to tell a run that lacks answers from one that was not asked for them.
+_MOST_LOOKED_UP = 1_000
+
 # Longer errors are cut, since a record repeats an error for each task, and a provider's may fill a page.
 _MOST_ERROR_CHARACTERS = 2_000
 
@@ -146,13 +149,27 @@ def viewer_data_of(
             )
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
-    shown_runs = (_shown_run(label, run, rules or Rules()) for label, run in runs.items())
+    shown_runs = (
+        _shown_run(label, run, rules or Rules(), _unfinished(run, dataset, asked)) for label, run in runs.items()
+    )
     systems = (*shown_runs, *map(_shown_control, SHOWN_CONTROLS))
     return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems)
 
 
-def _shown_run(label: str, run: RunFile, rules: Rules) -> ShownSystem:
-    record = SystemRecord(label=label, signature=run.signature, knows_labels=knows_labels(run))
+def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
+    """Return how many of the instances that a run was begun on have an answer; empty where all have one."""
+    ids = dataset.ids[: None if run.header is None else run.header.limit]
+    answered = run.ids
+    lacking = [one for one in ids if one not in answered]
+    is_part = run.header is not None and run.header.per_task  # it was asked only where a task applies
+    if is_part and len(lacking) <= _MOST_LOOKED_UP:
+        applying = [one for one in lacking if any(task.applies_to(dataset[one].labels) for task in tasks)]
+        ids, lacking = ids[len(lacking) - len(applying) :], applying
+    return f"{len(ids) - len(lacking):,} of {len(ids):,}" if lacking else ""
+
+
+def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> ShownSystem:
+    record = SystemRecord(label=label, signature=run.signature, knows_labels=knows_labels(run), unfinished=unfinished)
     return ShownSystem(record=record, source=answers_of(run), rules=rules)
 
 

@@ -31,7 +31,7 @@ function systemMark(letter) {
 
 function choiceBar(overview, helpButton) {
   const names = systemNames(overview);
-  const systems = names.map((name) => [name, shortened(name), name]);
+  const systems = names.map((name, n) => [name, `${shortened(name)}${answeredOf(overview.systems[n])}`, name]);
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
   const a = picker("System A", systems, (name) => choose({ a: name }), systemMark("a"));
@@ -51,6 +51,11 @@ function choiceBar(overview, helpButton) {
     task.select.title = overview.tasks.length ? taskTitle(overview.tasks[state.task]) : "";
     swap.disabled = state.a === null || state.b === null;
   }
+}
+
+// " (3 of 12 answered)" of a run that is not finished.
+function answeredOf({ unfinished }) {
+  return unfinished ? ` (${unfinished} answered)` : "";
 }
 
 function swapSystems(overview) {
