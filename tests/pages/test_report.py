@@ -145,7 +145,7 @@ def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Ele
     task = findings.tasks[0]
     leader = next(row for row in findings.standings[task.name] if not row.is_control)
     (said,) = report.section("summary").all("p", **{"class": "finding"})
-    assert said.text.startswith(f"On {task.name} (all aspects; ")
+    assert said.text.startswith(f"All aspects, fewest sentences ({task.name}): ")
     assert f"the best of 2 runs, {leader.system}, covers {percent(leader.recall)} % of the aspects" in said.text
     assert findings.label_free_controls(task)[0] in said.text
     assert re.search(r"It is ((not )?significantly (above|below)|level with) the best control", said.text)
@@ -251,11 +251,31 @@ def test_the_table_of_all_tasks_says_mean_interval_and_ranks(report: Element, fi
             assert found[findings.name_of(row)][task.name] == f"{percent(row.recall)}{ranks}"
 
 
-def test_the_charts_of_few_tasks_are_all_open_and_of_many_the_first(report: Element, folder: Path) -> None:
-    few = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_5", "er_at_10", "result_er_at_5")
-    for page, is_open in ((few, [True] * 3), (report, [True, False, False, False, False])):
-        boards = [part for part in page.section("leaderboard").all("details") if part.all("details")]
-        assert ["open" in part.attributes for part in boards] == is_open
+def test_a_section_on_one_task_has_a_block_for_each_and_one_task_has_no_switch(report: Element, folder: Path) -> None:
+    (switch,) = report.all("div", id="task-switch")
+    tasks = [option.attributes["value"] for option in switch.all("option")]
+    titles = [option.text for option in switch.all("option")]
+    assert titles[:2] == ["All aspects, fewest sentences", "All aspects, 10 sentences"]
+    for section in report.all("section"):
+        if blocks := [one for one in section.all("div") if "data-task" in one.attributes]:
+            assert [one.attributes["data-task"] for one in blocks] == tasks
+            assert [one.all("h3")[0].text for one in blocks] == [
+                " ".join(one) for one in zip(titles, tasks, strict=True)
+            ]
+    assert report.section("leaderboard").all("div", **{"data-task": "er_at_10"})
+    one = report_of([folder / "bm25.jsonl"], SAMPLE, "er_at_10")
+    assert not one.all("div", id="task-switch")
+    assert not one.all("h3", **{"class": "task-heading"})
+
+
+def test_the_two_best_runs_on_a_task_are_named_for_the_papers(folder: Path) -> None:
+    runs = ("lead", "tfidf", "oracle", "cues", "bm25")
+    page = report_of([folder / f"{name}.jsonl" for name in runs], SAMPLE, "er_at_10", "result_er_at_5")
+    labels = [system["label"] for system in page.data("overview")["systems"]]
+    for task in page.data("overview")["tasks"]:
+        rows = page.section("leaderboard").table(task["name"])
+        competing = [row["system"] for row in rows if row["system"] in runs and row["ranks"]]
+        assert [labels[place] for place in task["best"]] == [*competing, "oracle"]
 
 
 def test_a_system_has_one_mark_in_every_chart_of_a_page(report: Element) -> None:

@@ -64,8 +64,8 @@ def test_tab_alone_leads_from_the_head_of_the_page_to_every_control_and_row_and_
         )
         assert outline >= 2, f"nothing shows that the focus is on {order[-1]}"
     assert order == [
-        "button Colours: as the system",
-        "select Task",
+        "button Theme: automatic",
+        "select Task er_at_optimal",
         "select ●System A",
         "button Swap A and B",
         "select ■System B",

@@ -327,11 +327,11 @@ def test_the_theme_button_overrules_the_system_and_is_remembered(new_page: NewPa
     page.goto(address_of(sample_page))
     body, dark, light = page.locator("body"), "rgb(13, 17, 23)", "rgb(255, 255, 255)"
     expect(body).to_have_css("background-color", dark)
-    page.get_by_role("button", name="Colours: as the system").click()
-    expect(page.get_by_role("button", name="Colours: light")).to_be_focused()
+    page.get_by_role("button", name="Theme: automatic").click()
+    expect(page.get_by_role("button", name="Theme: light")).to_be_focused()
     expect(body).to_have_css("background-color", light)
     page.reload()
-    expect(page.get_by_role("button", name="Colours: light")).to_be_visible()
+    expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
     expect(body).to_have_css("background-color", light)
 
 

@@ -63,6 +63,89 @@ def test_a_link_to_a_section_leads_there_even_from_a_paper(opened: Page) -> None
     expect(opened.locator("#hypotheses h2")).to_be_in_viewport()
 
 
+def shown_tasks(page: Page) -> set[str]:
+    """Return the names of the tasks whose blocks are shown."""
+    blocks = page.locator("#results [data-task]").all()
+    return {block.get_attribute("data-task") or "" for block in blocks if block.is_visible()}
+
+
+def test_one_switch_chooses_the_task_of_the_whole_page_and_the_address_keeps_it(opened: Page, report: Path) -> None:
+    assert shown_tasks(opened) == {"er_at_10"}
+    opened.locator("#task-switch").get_by_label("Task").select_option("Results aspects, 5 sentences")
+    expect(opened.locator("#leaderboard [data-task=result_er_at_5]")).to_be_visible()
+    assert shown_tasks(opened) == {"result_er_at_5"}
+    assert opened.url.endswith("#?task=result_er_at_5")
+    opened.locator(".contents").get_by_role("link", name="Pair by pair").click()
+    expect(opened.locator("#pairs h2")).to_be_in_viewport()
+    assert opened.url.endswith("#pairs?task=result_er_at_5")
+    expect(opened.locator("#task-switch")).to_be_in_viewport()  # it stays in sight
+    opened.reload()
+    assert shown_tasks(opened) == {"result_er_at_5"}
+    expect(opened.locator("#pairs h2")).to_be_in_viewport()
+    opened.goto(address_of(report, "#?task=er_at_99"))
+    expect(opened.locator(".task-told")).to_have_text("This page has no task “er_at_99”; showing er_at_10.")
+
+
+def test_a_change_of_the_task_leaves_what_is_read_in_its_place(opened: Page) -> None:
+    opened.evaluate("location.hash = '#method'")
+    before = opened.locator("#method").bounding_box()
+    opened.locator("#task-switch select").select_option(index=1)
+    expect(opened.locator("#leaderboard [data-task=result_er_at_5]")).to_be_visible()
+    after = opened.locator("#method").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["y"] == pytest.approx(before["y"], abs=1)
+
+
+def test_the_task_and_the_pair_of_the_results_are_those_of_the_papers_and_back(page: Page, report: Path) -> None:
+    page.goto(address_of(report, "#pairs?task=result_er_at_5&a=lead&b=bm25"))
+    page.get_by_role("link", name="Papers", exact=True).click()
+    bar = page.locator(".choice-bar")
+    expect(bar.get_by_label("Task")).to_have_value("result_er_at_5")
+    expect(bar.get_by_label("System A")).to_have_value("lead")
+    expect(bar.get_by_label("System B")).to_have_value("bm25")
+    bar.get_by_label("System B").select_option("tfidf")
+    bar.get_by_label("Task").select_option("er_at_10")
+    page.get_by_label("Show").select_option("A covers nothing")
+    page.get_by_role("link", name="Results", exact=True).click()
+    expect(page.locator("#results")).to_be_visible()
+    assert shown_tasks(page) == {"er_at_10"}
+    assert page.url.endswith("#?task=er_at_10&a=lead&b=tfidf")  # filters of the list stay with the list
+    page.locator("#task-switch select").select_option(index=1)
+    expect(page.locator("#leaderboard [data-task=result_er_at_5]")).to_be_visible()
+    page.get_by_role("link", name="Papers", exact=True).click()
+    expect(page.get_by_label("Show")).to_have_value("failed")
+    expect(bar.get_by_label("Task")).to_have_value("result_er_at_5")
+
+
+def test_papers_open_on_the_two_best_runs_of_the_task(page: Page, report: Path) -> None:
+    for task in ("er_at_10", "result_er_at_5"):
+        page.goto(address_of(report, f"#/papers?task={task}"))
+        rows = page.locator(f"#leaderboard [data-task={task}] tbody th").all_text_contents()
+        best = [name for name in rows if name in {"bm25", "tfidf"}]
+        bar = page.locator(".choice-bar")
+        expect(bar.get_by_label("System A")).to_have_value(best[0])
+        expect(bar.get_by_label("System B")).to_have_value(best[1])
+
+
+def test_without_a_script_the_results_of_all_tasks_are_shown_under_their_titles(
+    new_page: NewPage, report: Path
+) -> None:
+    page = new_page(java_script_enabled=False)
+    page.goto(address_of(report))
+    assert shown_tasks(page) == {"er_at_10", "result_er_at_5"}
+    expect(page.locator("#leaderboard").get_by_text("Results aspects, 5 sentences")).to_be_visible()
+    expect(page.locator("#task-switch")).to_be_hidden()
+
+
+def test_print_has_the_chosen_task_and_says_which(page: Page, report: Path) -> None:
+    page.goto(address_of(report, "#?task=result_er_at_5"))
+    page.emulate_media(media="print")
+    assert shown_tasks(page) == {"result_er_at_5"}
+    expect(page.locator("#leaderboard").get_by_text("Results aspects, 5 sentences")).to_be_visible()
+    expect(page.locator("#task-switch")).to_be_hidden()
+
+
 def test_long_names_leave_room_for_the_numbers_on_a_small_screen(new_page: NewPage, tmp_path: Path) -> None:
     paths = [tmp_path / f"my_very_long_system_name_with_many_parts_and_a_date_20261121_{end}.json" for end in "ab"]
     for path in paths:
@@ -173,10 +256,10 @@ def test_the_plot_is_used_by_keyboard_alone(opened: Page) -> None:
 def test_colours_follow_the_button_and_are_remembered(opened: Page, report: Path) -> None:
     background = "getComputedStyle(document.body).backgroundColor"
     assert opened.evaluate(background) == "rgb(255, 255, 255)"
-    button = opened.get_by_role("button", name="Colours")
+    button = opened.get_by_role("button", name="Theme")
     button.click()
     button.click()
-    expect(button).to_have_text("Colours: dark")
+    expect(button).to_have_text("Theme: dark")
     dark = opened.evaluate(background)
     assert dark != "rgb(255, 255, 255)"
     opened.goto(address_of(report, "#again"))
@@ -260,4 +343,4 @@ def test_a_report_without_papers_has_no_link_to_them_and_no_error(page: Page, sa
     page.goto(address_of(path, "#/papers"))
     expect(page.locator("#results")).to_be_visible()
     expect(page.get_by_role("link", name="Papers", exact=True)).to_have_count(0)
-    expect(page.get_by_role("button", name="Colours")).to_be_visible()
+    expect(page.get_by_role("button", name="Theme")).to_be_visible()

@@ -1,9 +1,11 @@
 """The elements of the report's sections: paragraphs, tables that scroll inside their frame, and folded parts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Child, Node, beginning_of, node
+from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.tables import Cell, Table
 
@@ -38,6 +40,33 @@ def isolated_name(text: str) -> Node:
 def code(text: str) -> Node:
     """Return an element for a command or a signature; it may be long."""
     return node("code", FOREIGN, text)
+
+
+def task_switch(tasks: Sequence[Task]) -> Node | None:
+    """Return the choice of a task for the whole page; the page's script shows it. None where there is one task."""
+    if len(tasks) == 1:
+        return None
+    options = (node("option", {"value": task.name}, task_title(task)) for task in tasks)
+    label = node(
+        "label", {"class": "picker"}, node("span", {"class": "picker-name"}, "Task"), node("select", None, *options)
+    )
+    name = node("code", FOREIGN | {"class": "foreign task-name"})
+    told = node("span", {"class": "task-told", "role": "status"})
+    return node("div", {"id": "task-switch", "hidden": ""}, label, name, told)
+
+
+def by_task(tasks: Sequence[Task], make: Callable[[Task], Sequence[Child]]) -> list[Node]:
+    """Return a block for each task, with the children that ``make`` returns; the page shows that of the chosen task.
+
+    Without its script the page shows all of them, each under the title of its task.
+    """
+    return [node("div", {"data-task": task.name}, _task_heading(tasks, task), *make(task)) for task in tasks]
+
+
+def _task_heading(tasks: Sequence[Task], task: Task) -> Node | None:
+    if len(tasks) == 1:
+        return None
+    return node("h3", {"class": "task-heading"}, f"{task_title(task)} ", node("code", FOREIGN, task.name))
 
 
 def folding_part(summary: str, *children: Child, is_open: bool = False) -> Node:

@@ -13,7 +13,7 @@ from evidencebench.pages.figures import BarGroup, grouped_chart
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import figure, note, section
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.opening import task_in_words
+from evidencebench.pages.task_title import task_title
 from evidencebench.query import Kind
 from evidencebench.scoring.place_breakdown import N_AT_AN_END, SHARES, covered_at_ends, share_group
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
@@ -108,7 +108,7 @@ def breakdowns_section(findings: Findings) -> Node:
         "breakdowns",
         "Recall by kind of instance",
         note(
-            f"On {task.name} ({task_in_words(task)}). Intervals resample papers within the group; a group of one paper "
+            f"{task_title(task)} ({task.name}). Intervals resample papers within the group; a group of one paper "
             "has none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
             "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers. "
             "'score --places' tells whether the length of the papers explains what their ends seem to do."

@@ -100,6 +100,12 @@ class Findings:
         systems = [*((label, False) for label in self.scored.runs), *((name, True) for name in self.scored.controls)]
         return systems.index((system, is_control))
 
+    def best_runs(self, task: Task) -> tuple[int, ...]:
+        """Return the places of the runs among ``scored.runs``, the best on a task first; those without a rank last."""
+        runs = [row for row in self.standings[task.name] if not row.is_control]
+        labels = list(self.scored.runs)
+        return tuple(labels.index(row.system) for row in sorted(runs, key=lambda row: row.rank is None))
+
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
         """Return the names of the controls on a task that read no labels, the best first.
 

@@ -3,23 +3,19 @@
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import interval_chart
 from evidencebench.pages.markup import Node, node
-from evidencebench.pages.report.blocks import figure, folding_part, note, section, table_node
+from evidencebench.pages.report.blocks import by_task, figure, note, section, table_node
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.opening import task_in_words, why_not_significant
+from evidencebench.pages.report.opening import why_not_significant
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.score_texts import NO_INTERVAL, percent
 from evidencebench.tables import Cell, Table
 
-# With up to this many tasks all their charts are unfolded; with more, the first one's only.
-_MOST_OPEN = 3
-
 
 def leaderboard_section(findings: Findings) -> Node:
     """Return the section with a table of all tasks, then a chart and a table for each task."""
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
-    is_all_open = len(findings.tasks) <= _MOST_OPEN
     return section(
         "leaderboard",
         "Leaderboard",
@@ -32,12 +28,7 @@ def leaderboard_section(findings: Findings) -> Node:
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
         table_node(_overview(findings)) if len(findings.tasks) > 1 else None,
-        *(
-            folding_part(
-                f"{task.name}: {task_in_words(task)}", _board(findings, task), is_open=is_all_open or not position
-            )
-            for position, task in enumerate(findings.tasks)
-        ),
+        *by_task(findings.tasks, lambda task: [_board(findings, task)]),
     )
 
 

@@ -6,6 +6,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import code, isolated_name, list_node, note, paragraph, points_text
 from evidencebench.pages.report.findings import Findings
+from evidencebench.pages.task_title import task_title
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.cautions import cautions_of
 from evidencebench.scoring.compare import compare_all
@@ -75,7 +76,7 @@ def _main_finding(findings: Findings) -> list[Child]:
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
     if not runs:
         return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
-    said: list[Child] = ["On ", isolated_name(task.name), f" ({task_in_words(task)}), ", *_leaders(runs)]
+    said: list[Child] = [f"{task_title(task)} (", isolated_name(task.name), "): ", *_leaders(runs)]
     said += [" ", _ranks_text(runs[0], len(ranked))]
     if controls:
         said += _comparison_with_control(findings, runs[0], controls[0])
@@ -162,18 +163,3 @@ def _ranks_text(row: Standing, n_ranked: int) -> str:
 
 def _systems(n: int) -> str:
     return "no system is" if n == 0 else "1 system is" if n == 1 else f"{n} systems are"
-
-
-def task_in_words(task: Task) -> str:
-    """Return a task in words: which aspects count, and how many sentences.
-
-    >>> from evidencebench.data.tasks import TASKS
-    >>> task_in_words(TASKS["result_er_at_optimal"])
-    'Results aspects; as few sentences as cover all that can be covered'
-    """
-    scope = "all aspects" if task.scope == "all" else "Results aspects"
-    if task.budget is None:
-        return f"{scope}; any number of sentences"
-    if task.budget == "optimal":
-        return f"{scope}; as few sentences as cover all that can be covered"
-    return f"{scope}; {counted(task.budget, 'sentence')}"

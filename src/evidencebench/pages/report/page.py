@@ -10,6 +10,7 @@ import msgspec
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
 from evidencebench.pages.markup import Node, as_html, beginning_of, node, replace_forbidden
+from evidencebench.pages.report.blocks import task_switch
 from evidencebench.pages.report.breakdowns import breakdowns_section, scatter_section
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import costs_section, failures_section
@@ -59,12 +60,12 @@ def report_page(
 ) -> str:
     """Return the report as one HTML page.
 
-    Sections on one task take the first. ``title``: empty for the names of the data and the runs. ``largest`` is the
-    last budget of the curves. ``papers`` says whether the page holds the papers (None: if there are at most
-    `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that the page shows (empty: the data's
-    path). ``command`` is the command that makes the page. ``on_caution`` is called with each caution at the page's
-    head. ``on_progress`` is called with (instances done, instances in all, what is done with them). The other arguments
-    are those of `findings_of`.
+    Sections on one task hold a block for each, and the page shows that of the chosen task. ``title``: empty for the
+    names of the data and the runs. ``largest`` is the last budget of the curves. ``papers`` says whether the page
+    holds the papers (None: if there are at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in
+    commands that the page shows (empty: the data's path). ``command`` is the command that makes the page.
+    ``on_caution`` is called with each caution at the page's head. ``on_progress`` is called with (instances done,
+    instances in all, what is done with them). The other arguments are those of `findings_of`.
     """
     rules, data = rules or Rules(), dataset_from(dataset)
     findings = findings_of(
@@ -98,9 +99,12 @@ def report_page(
     ]
     links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2"))) for one in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
-    results = node("main", {"id": "results"}, opening(title, findings), contents, *sections)
+    results = node(
+        "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections
+    )
     own = [run.path for run in runs.values()]
-    viewed = viewer_data_of(own, data, findings.tasks, rules=rules, title=title) if has_papers else None
+    best = {task.name: findings.best_runs(task) for task in findings.tasks}
+    viewed = viewer_data_of(own, data, findings.tasks, rules=rules, title=title, best=best) if has_papers else None
     return "".join(_parts(title, results, findings, viewed))
 
 

@@ -20,11 +20,17 @@ Recalls = tuple[tuple[float | None, ...], ...]
 
 
 class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A task: its budget (a number, ``"optimal"`` or None: any number of sentences), and which aspects count."""
+    """A task: its budget (a number, ``"optimal"`` or None: any number of sentences), and which aspects count.
+
+    ``title`` is the task in words. ``best`` are the positions of the runs, the best on this task first; the first two
+    are A and B where the reader chose none. Empty where the scores come later than the page.
+    """
 
     name: str
     scope: AspectScope
     budget: int | Literal["optimal"] | None
+    title: str = ""
+    best: tuple[int, ...] = ()
 
 
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Makes the page records of a data set and its runs, one instance at a time."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isnan
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.markup import beginning_of
 from evidencebench.pages.paper import paper_of
+from evidencebench.pages.task_title import task_title
 from evidencebench.pages.viewer.page_records import (
     AspectRecord,
     GradedAnswer,
@@ -69,12 +70,16 @@ class ShownSystem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewerData:
-    """A data set with the tasks and systems that are shown; records refer to them by their positions here."""
+    """A data set with the tasks and systems that are shown; records refer to them by their positions here.
+
+    ``best`` has the positions of the runs by task name, the best first, where they are known.
+    """
 
     title: str
     dataset: Dataset
     tasks: tuple[Task, ...]
     systems: tuple[ShownSystem, ...]
+    best: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def overview(self) -> Overview:
         """Return the record that names the data set, the tasks and the systems; a page asks for it first."""
@@ -82,7 +87,16 @@ class ViewerData:
             title=self.title,
             data=self.dataset.name,
             n_instances=len(self.dataset),
-            tasks=tuple(TaskRecord(name=task.name, scope=task.scope, budget=task.budget) for task in self.tasks),
+            tasks=tuple(
+                TaskRecord(
+                    name=task.name,
+                    scope=task.scope,
+                    budget=task.budget,
+                    title=task_title(task),
+                    best=self.best.get(task.name, ()),
+                )
+                for task in self.tasks
+            ),
             systems=tuple(shown.record for shown in self.systems),
             version=__version__,
         )
@@ -134,11 +148,13 @@ def viewer_data_of(
     *,
     rules: Rules | None = None,
     title: str = "",
+    best: Mapping[str, tuple[int, ...]] | None = None,
 ) -> ViewerData:
     """Return the data of a viewer that shows run files, with the controls after them.
 
     Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget. ``title`` is the
     page's title; empty: the data's name. ``rules`` read the answers of runs; controls are read by the default rules.
+    ``best`` is that of `ViewerData`.
     Raises the errors of `score_runs`.
     """
     runs = open_runs(paths, dataset, tasks)
@@ -153,7 +169,7 @@ def viewer_data_of(
         _shown_run(label, run, rules or Rules(), _unfinished(run, dataset, asked)) for label, run in runs.items()
     )
     systems = (*shown_runs, *map(_shown_control, SHOWN_CONTROLS))
-    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems)
+    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems, best=best or {})
 
 
 def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:

@@ -1,15 +1,13 @@
 // The bar above list and paper: the task, the two systems, and help for the keyboard.
 
-// Changes the given parameters of the address; its paper, sentence and other parameters stay.
+// Changes the given parameters of the address; its place and other parameters stay.
 function choose(changes) {
-  const { id, sentence } = readRoute();
-  go(linkTo(id, sentence, changes));
+  const { place, section, id, sentence } = readRoute();
+  go(place === "papers" ? linkTo(id, sentence, changes) : linkToResults(section, changes));
 }
 
 function taskTitle(task) {
-  const aspects = task.scope === "results" ? "Results aspects" : "all aspects";
-  const budgets = { optimal: "as few sentences as cover all that can be covered", null: "any number of sentences" };
-  return `${task.name}: ${aspects}, ${budgets[task.budget] ?? counted(task.budget, "sentence")}`;
+  return task.title || task.name;
 }
 
 // A list to choose from. Entries are [value, text, full name where the text is cut]; the listener gets the value.
@@ -34,6 +32,8 @@ function choiceBar(overview, helpButton) {
   const systems = names.map((name, n) => [name, `${shortened(name)}${answeredOf(overview.systems[n])}`, name]);
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
+  const taskName = foreign("code", { class: "task-name" }, "");
+  task.label.firstChild.append(" ", taskName);
   const a = picker("System A", systems, (name) => choose({ a: name }), systemMark("a"));
   const b = picker("System B", [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
   const swap = h("button", { type: "button", class: "swap", "aria-label": "Swap A and B", title: "Swap A and B",
@@ -48,7 +48,7 @@ function choiceBar(overview, helpButton) {
     a.select.value = state.a === null ? "" : names[state.a];
     b.select.value = state.b === null ? "" : names[state.b];
     for (const { select } of [a, b]) select.title = select.value;
-    task.select.title = overview.tasks.length ? taskTitle(overview.tasks[state.task]) : "";
+    taskName.textContent = task.select.value;
     swap.disabled = state.a === null || state.b === null;
   }
 }

@@ -1,8 +1,13 @@
-// Starts the report: shows the results, or the papers where the address names them; opens all parts for print.
+// Starts the report: shows the results for one task, or the papers, as the address says; opens all parts for print.
 
 const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer") };
 const reportTitle = document.title;
+const taskSwitch = document.getElementById("task-switch");
+// Links of the file to other parts of it, with their addresses; each gets the query that results and papers share.
+const ownLinks = [...document.querySelectorAll('.page-head a, #results a[href^="#"]')].map((link) => [link, link.getAttribute("href")]);
 let viewerShown = false;
+let sectionShown = null;
+let taskShown = null;
 let resultsScroll = 0;
 let papersLeft = "#/papers"; // where the reader left the papers
 
@@ -12,47 +17,72 @@ function startReport() {
   document.querySelector(".page-head").append(themeButton());
   window.addEventListener("beforeprint", openForPrint);
   window.addEventListener("afterprint", closeAfterPrint);
+  const source = reportParts.papers ? new EmbeddedSource() : null;
+  taskSwitch?.querySelector("select").addEventListener("change", (event) => choose({ task: event.target.value }));
+  // A link to the section that the address names changes no address.
+  for (const [link] of ownLinks) link.addEventListener("click", () => link.hash === location.hash && showSection(readRoute().section));
+  onRoute((event) => followReport(source, event.oldURL));
   const scatter = document.getElementById("scatter-plot");
-  if (reportParts.papers) {
-    const source = new EmbeddedSource();
-    onRoute((event) => followReport(source, event.oldURL));
-    papersLink()?.addEventListener("click", (event) => {
-      event.currentTarget.href = readRoute().place === "papers" ? linkTo(null) : papersLeft;
-    });
-    if (scatter) showScatter(scatter, source);
-    followReport(source);
-  } else {
-    markPlace("results");
-  }
+  if (source && scatter) showScatter(scatter, source);
+  followReport(source);
 }
 
 function followReport(source, left = "") {
-  const { place } = readRoute();
+  const route = readRoute();
+  const place = source ? route.place : "results";
   const before = reportParts.results.hidden ? "papers" : "results";
   if (before === "results" && place === "papers") resultsScroll = window.scrollY;
   reportParts.results.hidden = place === "papers";
-  reportParts.papers.hidden = place !== "papers";
+  if (source) reportParts.papers.hidden = place !== "papers";
   markPlace(place);
-  if (place === "papers" && !viewerShown) {
+  if (before === "papers" && place === "results") papersLeft = new URL(left || location.href).hash || "#/papers";
+  updateLinks(place);
+  if (place === "papers") {
+    if (!viewerShown) showViewer(reportParts.papers, source);
     viewerShown = true;
-    showViewer(reportParts.papers, source);
+    return;
   }
-  if (place === "results" && before === "papers") {
-    papersLeft = new URL(left || location.href).hash || "#/papers";
-    returnToResults();
-  }
+  showTask(route.query.get("task"));
+  if (before === "papers") document.title = reportTitle;
+  if (before === "papers" && !route.section) window.scrollTo(0, resultsScroll);
+  else if (before === "papers" || route.section !== sectionShown) showSection(route.section);
+  sectionShown = route.section;
 }
 
-function papersLink() {
-  return document.querySelector('.page-head a[data-place="papers"]');
+function updateLinks(place) {
+  const query = shared(readRoute().query);
+  for (const [link, path] of ownLinks) link.setAttribute("href", withQuery(path, query, {}));
+  const papers = document.querySelector('.page-head a[data-place="papers"]');
+  if (!papers) return;
+  const none = Object.fromEntries(SHARED.map((name) => [name, null]));
+  const [path] = splitOnce(papersLeft, "?");
+  const returning = withQuery(path, readRoute(papersLeft).query, { ...none, ...Object.fromEntries(query) });
+  papers.setAttribute("href", place === "papers" ? linkTo(null) : returning);
 }
 
-// Scrolls to the section of the link; without one, to where the reader left the results.
-function returnToResults() {
-  document.title = reportTitle;
-  const section = location.hash.length > 1 ? document.getElementById(decodePart(location.hash.slice(1))) : null;
-  if (section) section.scrollIntoView();
-  else window.scrollTo(0, resultsScroll);
+// Shows of each section the block of the task; an unknown one is replaced by the first. What is read stays in its place.
+function showTask(asked) {
+  if (!taskSwitch) return;
+  const select = taskSwitch.querySelector("select");
+  const names = [...select.options].map((option) => option.value);
+  const name = names.includes(asked) ? asked : names[0];
+  const told = asked && asked !== name ? `This page has no task “${shortened(cleaned(asked))}”; showing ${name}.` : "";
+  taskSwitch.querySelector(".task-told").textContent = told;
+  if (name === taskShown) return;
+  taskShown = select.value = name;
+  taskSwitch.querySelector(".task-name").textContent = name;
+  taskSwitch.hidden = false;
+  const top = taskSwitch.getBoundingClientRect().bottom;
+  const read = [...reportParts.results.querySelectorAll("section")].find((one) => one.getBoundingClientRect().bottom > top);
+  const before = read?.getBoundingClientRect().top;
+  for (const block of reportParts.results.querySelectorAll("[data-task]")) block.hidden = block.dataset.task !== name;
+  if (read) window.scrollBy(0, read.getBoundingClientRect().top - before);
+}
+
+function showSection(name) {
+  const section = name ? document.getElementById(name) : null;
+  section?.scrollIntoView();
+  section?.focus({ preventScroll: true });
 }
 
 function markPlace(place) {

@@ -1,15 +1,19 @@
 // The reader's place, as the part of the address after "#", so that it can be linked and Back leads to the last one.
 
-// Reads "#/papers/ID/12?task=...". The path is split before the id is decoded, since an id may hold "/".
-function readRoute() {
-  const [path, query = ""] = splitOnce(location.hash, "?");
+// What results and papers share: the query of a link from one to the other keeps it.
+const SHARED = ["task", "a", "b"];
+
+// Reads "#/papers/ID/12?task=..." or "#SECTION?task=...". The path is split before it is decoded, since an id may hold "/".
+function readRoute(hash = location.hash) {
+  const [path, query = ""] = splitOnce(hash, "?");
   const parts = path.split("/");
   const isPapers = parts[0] === "#" && parts[1] === "papers";
   return {
     place: isPapers ? "papers" : "results",
+    section: isPapers ? "" : decodePart(path.slice(1)),
     id: isPapers && parts.length > 2 ? decodePart(parts[2]) : null,
     sentence: isPapers && /^\d{1,9}$/.test(parts[3] ?? "") ? Number(parts[3]) : null,
-    query: new URLSearchParams(isPapers ? query : ""),
+    query: new URLSearchParams(query),
   };
 }
 
@@ -26,17 +30,30 @@ function decodePart(part) {
   }
 }
 
-// The address of the list (id null), an instance or a sentence of it. The query stays, with the given changes.
+// The address of the list (id null), a paper or a sentence of it. The query stays, with the given changes.
 function linkTo(id, sentence = null, changes = {}) {
-  const query = new URLSearchParams(readRoute().query);
+  const steps = ["#", "papers"];
+  if (id !== null) steps.push(encodeURIComponent(id));
+  if (id !== null && sentence !== null) steps.push(sentence);
+  return withQuery(steps.join("/"), readRoute().query, changes);
+}
+
+// The address of a section of the results, or of their beginning (""). What papers share stays, with the given changes.
+function linkToResults(section, changes = {}) {
+  return withQuery(`#${encodeURIComponent(section)}`, shared(readRoute().query), changes);
+}
+
+function shared(query) {
+  return new URLSearchParams([...query].filter(([name]) => SHARED.includes(name)));
+}
+
+function withQuery(path, held, changes) {
+  const query = new URLSearchParams(held);
   for (const [name, value] of Object.entries(changes)) {
     if (value === null || value === undefined) query.delete(name);
     else query.set(name, value);
   }
-  const steps = ["#", "papers"];
-  if (id !== null) steps.push(encodeURIComponent(id));
-  if (id !== null && sentence !== null) steps.push(sentence);
-  return steps.join("/") + (query.size ? `?${query}` : "");
+  return path + (query.size ? `?${query}` : "");
 }
 
 // Goes to an address. With `replaces` Back does not return here, which is right for each typed letter of a search.
@@ -82,7 +99,7 @@ function unknownOf(overview, { query }, state) {
     .map(([kind, , wanted, shown]) => `This page has no ${kind} “${shortened(cleaned(wanted))}”; showing ${shown ?? "none"}.`);
 }
 
-// The positions of a route's task and systems; null where there is no system, or the reader chose "none".
+// The positions of a route's task and systems, by default the two best runs on the task, or the first two; null where there is no system, or the reader chose "none".
 function chosen(overview, route) {
   const names = systemNames(overview);
   const runs = overview.systems.filter((system) => !system.is_control).length;
@@ -91,10 +108,11 @@ function chosen(overview, route) {
     const position = names.indexOf(route.query.get(key));
     return position < 0 ? (route.query.get(key) === "" ? null : fallback) : position;
   };
-  const task = overview.tasks.findIndex((one) => one.name === route.query.get("task"));
+  const task = Math.max(0, overview.tasks.findIndex((one) => one.name === route.query.get("task")));
+  const [first, second] = overview.tasks[task]?.best ?? [];
   return {
-    task: Math.max(task, 0),
-    a: named("a", names.length ? 0 : null),
-    b: named("b", runs > 1 ? 1 : null),
+    task,
+    a: named("a", first ?? (names.length ? 0 : null)),
+    b: named("b", second ?? (runs > 1 ? 1 : null)),
   };
 }

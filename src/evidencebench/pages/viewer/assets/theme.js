@@ -1,6 +1,6 @@
 // Lets the reader choose a theme: light, dark or the system's; keeps the choice where storage is allowed.
 
-const THEMES = { auto: "as the system", light: "light", dark: "dark" };
+const THEMES = { auto: "automatic", light: "light", dark: "dark" };
 const THEME_KEY = "evidencebench-theme";
 
 function setTheme(name) {
@@ -24,7 +24,7 @@ function themeButton() {
 
   function show() {
     setTheme(current);
-    button.textContent = `Colours: ${THEMES[current]}`;
+    button.textContent = `Theme: ${THEMES[current]}`;
     button.title = `Change to: ${THEMES[names[(names.indexOf(current) + 1) % names.length]]}`;
   }
 }
