@@ -19,9 +19,7 @@ def bare_page(viewed: ViewerData) -> str:
     """Return the page; its script is the viewer's, with a start of its own."""
     script_text = script((*SHARED_SCRIPTS, "embedded_source")).removesuffix("})();\n") + _START + "})();\n"
     style_text = style(("tokens", "viewer", "paper"))
-    instances = list(enumerate(viewed.dataset))
-    rows = [viewed.row(position, instance) for position, instance in instances]
-    records = (viewed.record(position, instance) for position, instance in instances)
+    papers = ((viewed.row(*one), viewed.record(*one)) for one in enumerate(viewed.dataset))
     return "".join(
         (
             '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
@@ -29,7 +27,7 @@ def bare_page(viewed: ViewerData) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             f"<title>{escape(replace_forbidden(viewed.title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n",
             '<header class="page-head"></header>\n<main id="viewer"></main>\n',
-            *data_elements(viewed.overview(), rows, records),
+            *data_elements(viewed.overview(), papers),
             f"<script>{script_text}</script>\n</body>\n</html>\n",
         )
     )

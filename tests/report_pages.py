@@ -1,5 +1,7 @@
 """A report as a browser takes it apart, and reports that the tests make."""
 
+import base64
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -11,6 +13,7 @@ import msgspec
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.pages.report.page import report_page
+from evidencebench.pages.viewer.page_parts import PAPERS_A_PIECE
 from evidencebench.scoring.resampling import Resampling
 
 QUICK = Resampling(n_draws=50)
@@ -58,6 +61,16 @@ class Element:
         """Return what a page holds under an id as JSON."""
         (script,) = self.all("script", id=name)
         return msgspec.json.decode(script.text)
+
+    def record(self, place: int) -> Any:
+        """Return the record of the paper in a row of the page."""
+        pieces = self.all("script", **{"class": "papers"})
+        return msgspec.json.decode(lines_of(pieces[place // PAPERS_A_PIECE].text)[place % PAPERS_A_PIECE])
+
+
+def lines_of(piece: str) -> list[bytes]:
+    """Return the records of a piece, each as JSON."""
+    return zlib.decompress(base64.b64decode(piece)).split(b"\n")
 
 
 def cells_of(row: Element) -> list[Element]:

@@ -156,7 +156,7 @@ def test_nine_papers_cannot_show_a_difference_among_twenty_one_pairs() -> None:
     [
         ("docs/viewer.md", f"ended after {HEAD_SECONDS:.0f} seconds, and at most {MAX_CONNECTIONS} are held"),
         ("docs/viewer.md", f"For more than {MOST_IN_MEMORY:,} instances the index"),
-        ("docs/report.md", f"are in the page up to {MOST_PAPERS} instances"),
+        ("docs/report.md", f"are in the page up to {MOST_PAPERS:,} instances"),
         ("docs/systems.md", f"up to {MAX_DEPTH} deep"),
         ("docs/systems.md", f"a weighted sum of {len(WEIGHTS)} of the"),
         ("docs/systems.md", f"k = {signature(Fuse).parameters['k'].default:.0f}"),

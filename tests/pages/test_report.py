@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -635,7 +636,7 @@ def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path
 def test_a_long_error_is_not_repeated_whole_for_every_task(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text(json.dumps({"id": SAMPLE.ids[0], "error": "y" * 100_000}) + "\n")
     page = report_of([tmp_path / "run.jsonl"], SAMPLE)
-    judged = page.data("instance-0")["answers"][0]
+    judged = page.record(0)["answers"][0]
     assert len(judged) > 1
     assert {(len(one["error"]), one["error"][-2:]) for one in judged} == {(2000, "y…")}
 
@@ -726,8 +727,7 @@ def test_the_papers_are_in_the_page_as_the_viewer_has_them(report: Element, fold
         row, held = viewed.row(position, instance), rows[position]
         assert (held["id"], held["n_aspects"], held["n_results"]) == (row.id, row.n_aspects, row.n_results)
         assert held["recalls"] == [list(recalls) for recalls in row.recalls]
-        record = report.data(f"instance-{position}")
-        assert record["paper"]["sentences"] == list(instance.query.sentences)
+        assert report.record(position) == msgspec.json.decode(msgspec.json.encode(viewed.record(position, instance)))
 
 
 def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:

@@ -29,14 +29,18 @@ from evidencebench.execution.fitting import tasks_of
 from evidencebench.execution.making import make_system
 from evidencebench.pages.markup import encode_json
 from evidencebench.pages.paper import paper_of
+from evidencebench.pages.report.findings import findings_of
+from evidencebench.pages.report.papers import papers_of, viewer_of
 from evidencebench.pages.viewer import page_parts
 from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance, Overview, Status
 from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, graded_answer, viewer_data_of
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.evaluate import answers_of, case_of, evaluate
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import OverLength, Rules, Ties
 from evidencebench.system import Ranking
+from report_pages import lines_of
 from strategies import instances, json_values
 
 SAMPLE = load_sample()
@@ -134,6 +138,22 @@ def test_what_is_shown_of_an_answer_has_the_recall_that_evaluate_gives_it(
                     )
 
 
+def test_the_papers_of_a_report_are_made_of_the_scores_as_they_would_be_by_grading_each_answer(tmp_path: Path) -> None:
+    random = Random(7)
+    for name in ("one", "other"):
+        lines = [{"id": one.id, **found} for one in SAMPLE for found in [line(one, random)] if found]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(found) + "\n" for found in lines))
+    for rules in (Rules(), Rules(over_length="first", ties="expected")):
+        paths = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
+        findings = findings_of(paths, SAMPLE, rules=rules, resampling=Resampling(n_draws=10))
+        viewed = viewer_of(findings, "")
+        found = list(papers_of(findings, viewed))
+        assert [row for row, _ in found] == [viewed.row(*one) for one in enumerate(SAMPLE)]
+        assert [record for _, record in found] == [viewed.record(*one) for one in enumerate(SAMPLE)]
+        shown = {answer.status for _, record in found for answers in record.answers for answer in answers if answer}
+        assert shown == {"answered", "empty", "failed", "missing"}
+
+
 def test_every_way_an_answer_can_go_wrong_has_a_name_and_says_why() -> None:
     instance = SAMPLE[0]
     case = case_of(instance, TASKS["er_at_10"])
@@ -226,14 +246,11 @@ def test_a_page_of_hostile_data_holds_the_elements_it_should_and_no_other(tmp_pa
     viewed = viewer_data_of((), dataset, title="</title><script>alert(1)</script>")
     found = _Elements()
     found.feed(bare_page(viewed))
-    assert found.tags == Counter(
-        html=1, head=1, meta=3, title=1, style=1, body=1, header=1, main=1, script=3 + len(dataset)
-    )
+    assert found.tags == Counter(html=1, head=1, meta=3, title=1, style=1, body=1, header=1, main=1, script=4)
     assert found.texts["title"].strip() == "</title><script>alert(1)</script>"
     assert msgspec.json.decode(found.texts["overview"], type=Overview) == viewed.overview()
-    for position, instance in enumerate(dataset):
-        shown = msgspec.json.decode(found.texts[f"instance-{position}"], type=GradedInstance)
-        assert shown == viewed.record(position, instance)
+    for position, (instance, line) in enumerate(zip(dataset, lines_of(found.texts["papers-0"]), strict=True)):
+        assert msgspec.json.decode(line, type=GradedInstance) == viewed.record(position, instance)
 
 
 def hostile_dataset(folder: Path) -> Dataset:

@@ -35,7 +35,7 @@ _FILES = {"data", "output"}
 @options.tasks
 @options.number("--largest", most=100, default=20, metavar="K", help="The last budget of the recall curves.")
 @click.option("--title", default="", metavar="TEXT", help="Of the page; default: the data and the runs.")
-@click.option("--papers/--no-papers", default=None, help="Put the papers into the page; default: up to 500.")
+@click.option("--papers/--no-papers", default=None, help="Put the papers into the page; default: up to 5,000.")
 @options.limit
 @options.rules
 @options.resampling

@@ -20,6 +20,7 @@ from evidencebench.pages.report.leaderboard import leaderboard_section
 from evidencebench.pages.report.method import method_section, papers_section, signatures_section
 from evidencebench.pages.report.opening import opening
 from evidencebench.pages.report.pairs import pairs_section
+from evidencebench.pages.report.papers import papers_of, viewer_of
 from evidencebench.pages.viewer.page_parts import (
     REPORT_SCRIPTS,
     REPORT_STYLES,
@@ -28,15 +29,14 @@ from evidencebench.pages.viewer.page_parts import (
     security_policy,
     style,
 )
-from evidencebench.pages.viewer.page_records import recalls_of
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.pages.viewer.viewer_data import ViewerData
 from evidencebench.scoring.cautions import Caution, cautions_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted
 
-MOST_PAPERS = 500
+MOST_PAPERS = 5_000
 """With up to this many instances, the page holds the papers unless ``papers`` is false."""
 
 _MOST_NAMED, _LONGEST_TITLE = 3, 60
@@ -102,10 +102,7 @@ def report_page(
     results = node(
         "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections
     )
-    own = [run.path for run in runs.values()]
-    best = {task.name: findings.best_runs(task) for task in findings.tasks}
-    viewed = viewer_data_of(own, data, findings.tasks, rules=rules, title=title, best=best) if has_papers else None
-    return "".join(_parts(title, results, findings, viewed))
+    return "".join(_parts(title, results, findings, viewer_of(findings, title) if has_papers else None))
 
 
 def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], None] | None:
@@ -166,14 +163,6 @@ def _parts(title: str, results: Node, findings: Findings, viewed: ViewerData | N
     yield as_html(results)
     if viewed is not None:
         yield '\n<main id="viewer" hidden></main>\n'
-        yield from _embedded(viewed, findings.n_instances)
+        overview = msgspec.structs.replace(viewed.overview(), n_instances=findings.n_instances)
+        yield from data_elements(overview, papers_of(findings, viewed))
     yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"
-
-
-def _embedded(viewed: ViewerData, n_instances: int) -> Iterator[str]:
-    """Yield the elements with the viewer's data; the rows' recalls come from the records: no answer is graded twice."""
-    instances = list(enumerate(viewed.dataset.instances(n_instances)))
-    records = [viewed.record(position, instance) for position, instance in instances]
-    rows = [viewed.row(*one, recalls_of(record)) for one, record in zip(instances, records, strict=True)]
-    overview = msgspec.structs.replace(viewed.overview(), n_instances=n_instances)
-    yield from data_elements(overview, rows, records)

@@ -2,8 +2,12 @@
 
 import base64
 import hashlib
+import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 
 from evidencebench.pages.markup import encode_json, read_asset
 from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Overview
@@ -41,6 +45,8 @@ TASK_STYLES = (*APP_STYLES, "tasks")
 FIND_STYLES = ("tokens", "viewer", "find_page")
 FINDINGS_STYLES = ("tokens", "findings")
 
+_MOST_WAITING = 8  # pieces that are compressed or wait for it
+
 
 @cache
 def script(names: Sequence[str]) -> str:
@@ -68,10 +74,40 @@ def security_policy(script_text: str, style_text: str) -> str:
     )
 
 
-def data_elements(overview: Overview, rows: Sequence[ListRow], records: Iterable[GradedInstance]) -> Iterator[str]:
-    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids."""
+PAPERS_A_PIECE = 16
+"""So many papers are compressed together: more would be little smaller, and slower to open."""
+
+
+def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
+    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids.
+
+    The records lie in pieces: lines of JSON, compressed, in base64. The rows come last, since they are made meanwhile.
+    """
+    rows: list[ListRow] = []
+
+    def lines() -> Iterator[bytes]:
+        for row, record in papers:
+            rows.append(row)
+            yield encode_json(record)
+
     yield f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>\n'
+    for number, piece in enumerate(compressed_pieces(lines())):
+        yield f'<script type="text/plain" class="papers" id="papers-{number}">{piece}</script>\n'
     yield f'<script type="application/json" id="rows">{encode_json(rows).decode()}</script>\n'
-    for record in records:
-        place = f'class="instance" id="instance-{record.paper.position}"'
-        yield f'<script type="application/json" {place}>{encode_json(record).decode()}</script>\n'
+
+
+def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines in pieces of `PAPERS_A_PIECE`; threads compress them while the next lines are made."""
+    left = iter(lines)
+    with ThreadPoolExecutor(max_workers=2) as threads:
+        waiting: deque[Future[str]] = deque()
+        while piece := b"\n".join(islice(left, PAPERS_A_PIECE)):
+            waiting.append(threads.submit(_compressed, piece))
+            if len(waiting) > _MOST_WAITING:
+                yield waiting.popleft().result()
+        for one in waiting:
+            yield one.result()
+
+
+def _compressed(piece: bytes) -> str:
+    return base64.b64encode(zlib.compress(piece, 6)).decode()

@@ -119,26 +119,43 @@ class ViewerData:
 
     def record(self, position: int, instance: Instance) -> GradedInstance:
         """Return an instance with its labels and all graded answers."""
-        labels, cases = instance.labels, self._cases(instance)
-        results = frozenset(labels.results)
-        return GradedInstance(
-            paper=paper_of(position, instance.query),
-            review_id=labels.review_id,
-            aspects=tuple(
-                AspectRecord(
-                    id=aspect,
-                    text=labels.texts.get(aspect),
-                    is_result=aspect in results,
-                    sentences=tuple(sorted(set(labels.sources.get(aspect, ())))),
-                )
-                for aspect in labels.aspects
-            ),
+        cases = self._cases(instance)
+        return record_of(
+            position,
+            instance,
             terms=tuple(None if case is None else _terms(case) for _, case in cases),
             answers=tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems),
         )
 
     def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
         return [(task, case_of(instance, task)) for task in self.tasks]
+
+
+def record_of(
+    position: int,
+    instance: Instance,
+    *,
+    terms: tuple[TaskTerms | None, ...],
+    answers: tuple[tuple[GradedAnswer | None, ...], ...],
+) -> GradedInstance:
+    """Return an instance with its labels; ``terms`` are by task and ``answers`` by system and task."""
+    labels = instance.labels
+    results = frozenset(labels.results)
+    return GradedInstance(
+        paper=paper_of(position, instance.query),
+        review_id=labels.review_id,
+        aspects=tuple(
+            AspectRecord(
+                id=aspect,
+                text=labels.texts.get(aspect),
+                is_result=aspect in results,
+                sentences=tuple(sorted(set(labels.sources.get(aspect, ())))),
+            )
+            for aspect in labels.aspects
+        ),
+        terms=terms,
+        answers=answers,
+    )
 
 
 def viewer_data_of(
@@ -148,13 +165,11 @@ def viewer_data_of(
     *,
     rules: Rules | None = None,
     title: str = "",
-    best: Mapping[str, tuple[int, ...]] | None = None,
 ) -> ViewerData:
     """Return the data of a viewer that shows run files, with the controls after them.
 
     Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget. ``title`` is the
     page's title; empty: the data's name. ``rules`` read the answers of runs; controls are read by the default rules.
-    ``best`` is that of `ViewerData`.
     Raises the errors of `score_runs`.
     """
     runs = open_runs(paths, dataset, tasks)
@@ -165,11 +180,16 @@ def viewer_data_of(
             )
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
-    shown_runs = (
-        _shown_run(label, run, rules or Rules(), _unfinished(run, dataset, asked)) for label, run in runs.items()
-    )
-    systems = (*shown_runs, *map(_shown_control, SHOWN_CONTROLS))
-    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems, best=best or {})
+    systems = shown_systems(runs, dataset, asked, rules or Rules())
+    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems)
+
+
+def shown_systems(
+    runs: Mapping[str, RunFile], dataset: Dataset, tasks: Sequence[Task], rules: Rules
+) -> tuple[ShownSystem, ...]:
+    """Return runs by their labels, and the controls that can be shown after them."""
+    shown_runs = (_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items())
+    return (*shown_runs, *map(_shown_control, SHOWN_CONTROLS))
 
 
 def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:

@@ -43,11 +43,15 @@ function sorted(rows, asked) {
   return keyed.map(([, row]) => row);
 }
 
-// The records are JSON in script elements of the page; an instance is parsed when it is asked for.
+const PIECE_SIZE = 16; // as PAPERS_A_PIECE in page_parts.py
+const SEARCH_SLICE_MS = 300;
+
+// The records are lines of JSON in script elements of the page, compressed in pieces; a piece is unpacked when asked for.
 class EmbeddedSource {
   #overview = null;
   #rows = null;
-  #texts = new Map();
+  #unpacked = { number: null, lines: null };
+  #search = null;
 
   async overview() {
     this.#overview ??= JSON.parse(document.getElementById("overview").textContent);
@@ -57,7 +61,8 @@ class EmbeddedSource {
   async rows(asked) {
     const [all, overview] = [this.#all(), await this.overview()];
     const named = all.filter((row) => row.id === asked.q); // the whole id of a paper finds that paper only
-    const matching = named.length ? named : await this.#search(wordsOf(asked.q ?? ""));
+    const words = named.length ? [] : wordsOf(asked.q ?? "");
+    const { matching, n_searched } = words.length ? await this.#searched(words) : { matching: named.length ? named : all, n_searched: all.length };
     const fits = FILTERS[asked.only] ?? (() => true);
     const found = matching.filter((row) => fits(row, asked, overview));
     const offset = asked.offset ?? 0;
@@ -65,16 +70,17 @@ class EmbeddedSource {
       n_found: found.length,
       n_without_results: found.filter((row) => row.n_results === 0).length,
       rows: sorted(found, asked).slice(offset, offset + (asked.n ?? PAGE_SIZE)),
-      n_searched: all.length,
+      n_searched,
       n_scored: all.length,
       n_instances: all.length,
     };
   }
 
   async instance(id) {
-    const row = this.#all().find((one) => one.id === id);
-    if (!row) throw new Error(`There is no instance “${id}” in this page.`);
-    return this.#record(row.position);
+    const place = this.#all().findIndex((one) => one.id === id);
+    if (place < 0) throw new Error(`There is no instance “${id}” in this page.`);
+    const lines = await this.#piece(Math.floor(place / PIECE_SIZE));
+    return JSON.parse(lines[place % PIECE_SIZE]);
   }
 
   #all() {
@@ -82,31 +88,44 @@ class EmbeddedSource {
     return this.#rows;
   }
 
-  #record(position) {
-    const element = document.getElementById(`instance-${position}`);
+  // The last piece is kept, since the next paper that is asked for is often in it.
+  async #piece(number) {
+    if (this.#unpacked.number === number) return this.#unpacked.lines;
+    const element = document.getElementById(`papers-${number}`);
     if (!element) throw new Error("This page lists the paper, but does not hold it.");
-    return JSON.parse(element.textContent);
+    const lines = (await unpacked(element.textContent)).split("\n");
+    this.#unpacked = { number, lines };
+    return lines;
   }
 
-  // The papers are read at the first search, a few at a time, so that the reader can go on typing.
-  async #search(words) {
-    if (!words.length) return this.#all();
-    let paused = performance.now();
-    const found = [];
-    for (const row of this.#all()) {
-      if (!this.#texts.has(row.position)) this.#texts.set(row.position, this.#textOf(row));
-      const text = this.#texts.get(row.position);
-      if (words.every((word) => text.includes(` ${word}`))) found.push(row);
-      if (performance.now() - paused > 20) {
-        await new Promise((resume) => setTimeout(resume));
-        paused = performance.now();
-      }
+  // What a search has found so far; it goes on, and whoever asks again gets more. A new search ends the last one.
+  async #searched(words) {
+    const key = words.join(" ");
+    if (this.#search?.key !== key) {
+      this.#search = { key, matching: [], n_searched: 0 };
+      this.#search.ended = this.#scan(words, this.#search);
     }
-    return found;
+    const search = this.#search;
+    await Promise.race([search.ended, new Promise((resume) => setTimeout(resume, SEARCH_SLICE_MS))]);
+    return search;
   }
 
-  #textOf(row) {
-    const held = document.getElementById(`instance-${row.position}`) ? this.#record(row.position).paper.sentences : [];
-    return searchable([row.id, row.hypothesis, ...held]);
+  async #scan(words, search) {
+    for (const row of this.#all()) {
+      const place = search.n_searched;
+      if (place % PIECE_SIZE === 0) await new Promise((resume) => setTimeout(resume)); // so that the reader can go on typing
+      if (this.#search !== search) return;
+      const { paper } = JSON.parse((await this.#piece(Math.floor(place / PIECE_SIZE)))[place % PIECE_SIZE]);
+      const text = searchable([row.id, row.hypothesis, ...paper.sentences]);
+      if (words.every((word) => text.includes(` ${word}`))) search.matching.push(row);
+      search.n_searched += 1;
+    }
   }
+}
+
+async function unpacked(text) {
+  const letters = atob(text);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).text();
 }

@@ -1,0 +1,76 @@
+"""The papers of a report: their records are made of the answers as they were scored, so that none is graded twice."""
+
+from collections.abc import Iterator
+from math import isnan
+
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task
+from evidencebench.pages.report.findings import Findings
+from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, ListRow, TaskTerms, recalls_of
+from evidencebench.pages.viewer.viewer_data import ShownSystem, ViewerData, record_of, shown_systems
+from evidencebench.scoring.evaluate import case_of
+from evidencebench.scoring.task_scores import TaskScores
+
+
+def viewer_of(findings: Findings, title: str) -> ViewerData:
+    """Return the data of the report's viewer: the runs and controls of its leaderboards, under the same names."""
+    dataset, tasks, scored = findings.dataset, findings.tasks, findings.scored
+    systems = shown_systems(scored.runs, dataset, tasks, scored.rules)
+    best = {task.name: findings.best_runs(task) for task in tasks}
+    return ViewerData(title=title, dataset=dataset, tasks=tasks, systems=systems, best=best)
+
+
+def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow, GradedInstance]]:
+    """Yield the row and the record of each instance, the same as ``viewed`` makes."""
+    scores = [[_scores_of(findings, shown, task) for task in viewed.tasks] for shown in viewed.systems]
+    first = next(iter(findings.scored.scores.values()))
+    n_before = dict.fromkeys(first, 0)  # by task: how many instances it applied to so far
+    for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
+        places: list[int | None] = []
+        for task in viewed.tasks:
+            place = n_before[task.name]
+            applies = first[task.name].ids[place : place + 1] == (instance.id,)
+            places.append(place if applies else None)
+            n_before[task.name] += applies
+        of_tasks = list(zip(viewed.tasks, places, strict=True))
+        answers = tuple(
+            tuple(_answer(shown, one, instance, *of_task) for one, of_task in zip(by_task, of_tasks, strict=True))
+            for shown, by_task in zip(viewed.systems, scores, strict=True)
+        )
+        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in of_tasks)
+        record = record_of(position, instance, terms=terms, answers=answers)
+        yield viewed.row(position, instance, recalls_of(record)), record
+
+
+def _scores_of(findings: Findings, shown: ShownSystem, task: Task) -> TaskScores | None:
+    scored, label = findings.scored, shown.record.label
+    return (scored.controls if shown.record.is_control else scored.scores)[label].get(task.name)
+
+
+def _answer(
+    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, place: int | None
+) -> GradedAnswer | None:
+    """Return an answer as it was scored; why one has no sentence, the scores do not say, so it is read again."""
+    if scores is None or place is None:
+        return None
+    selection = scores.selections[place]
+    if not selection.size:
+        return shown.answer(case_of(instance, task), task)
+    return GradedAnswer(
+        status="answered",
+        certain=selection.certain,
+        tied=selection.tied,
+        n_drawn=selection.n_drawn,
+        recall=float(scores.recalls[place]),
+    )
+
+
+def _terms(scores: TaskScores, instance: Instance, task: Task, place: int | None) -> TaskTerms | None:
+    if place is None:
+        return None
+    ceiling = float(scores.scores["ceiling"][place])
+    return TaskTerms(
+        budget=task.budget_for(instance),
+        n_aspects=len(instance.labels.that_count(task.scope)),
+        ceiling=None if isnan(ceiling) else ceiling,
+    )
