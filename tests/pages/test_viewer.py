@@ -316,7 +316,7 @@ def test_a_style_sheet_loads_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", [*SCRIPTS, *STYLES])
 def test_an_asset_begins_by_saying_what_it_does(name: str) -> None:
     text = {**SCRIPTS, **STYLES}[name]
-    assert re.match(r"// [A-Z].+\.\n|/\* [A-Z].+\*/\n", text), text[:80]
+    assert re.match(r"// [A-Z].+\.\n|/\* [A-Z](?s:.+?)\*/\n", text), text[:80]
 
 
 _TOP_LEVEL = re.compile(r"^(?:async )?(?:function\*?|class|const|let|var) (\w+|[\[{].*)", re.MULTILINE)
