@@ -372,15 +372,15 @@ def test_long_names_that_differ_at_their_ends_are_told_apart_in_every_picture() 
 
 
 def test_a_pair_of_long_names_keeps_the_ends_of_both() -> None:
-    pairs = [f"{first} - {second}" for first in LONG for second in LONG]
+    pairs = [f"{first} − {second}" for first in LONG for second in LONG]
     chart = difference_chart(
         [Bar(name=pair, mean=0.1, low=0, high=0.2, note="p = 0.0123") for pair in pairs], title="t"
     )
     shown_names = [part.text or "" for part in of_look(chart, "chart-name")]
     assert len(set(shown_names)) == len(pairs)
     for name, pair in zip(shown_names, pairs, strict=True):
-        first, second = pair.split(" - ")
-        ends = name.split(" - ")
+        first, second = pair.split(" − ")
+        ends = name.split(" − ")
         assert [ends[0][-2:], ends[1][-2:]] == [first[-2:], second[-2:]]
 
 
@@ -400,7 +400,7 @@ def test_a_chart_has_a_name_and_the_numbers_in_words_for_those_who_do_not_see_it
     assert chart.attrib["role"] == "img"
     by_id = {part.attrib["id"]: part.text for part in chart.iter() if "id" in part.attrib}
     assert by_id[chart.attrib["aria-labelledby"]] == "er_at_10"
-    assert by_id[chart.attrib["aria-describedby"]] == "aspect recall, %: bm25 37.0 [29.0, 43.9]; x -"
+    assert by_id[chart.attrib["aria-describedby"]] == "aspect recall, %: bm25 37.0 [29.0, 43.9]; x –"
     assert "width" not in chart.attrib  # so that it scales with what it stands in
     curve = line_chart([a_line("bm25", end=0.8)], title="t", x_name="budget", y_name="recall")
     assert curve.findtext("desc") == "recall by budget: bm25 4.0 at 1, 80.0 at 20"

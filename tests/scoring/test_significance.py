@@ -14,14 +14,27 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Floats, Resampling, bootstrap
+from evidencebench.scoring.resampling import (
+    DEFAULT_RESAMPLING,
+    Estimate,
+    Floats,
+    Resampling,
+    bootstrap,
+    bootstrap_pairs,
+    by_cluster,
+)
 from evidencebench.scoring.significance import (
+    AdjustedP,
+    SignFlips,
+    adjust,
+    can_be_significant,
+    enough_draws,
     holm,
     minimum_detectable_difference,
     paired_test,
     pairwise_p_values,
     ranges_from,
-    sign_flip,
+    sign_flips,
 )
 from examples import examples
 
@@ -42,7 +55,9 @@ def one_each(values: Sequence[float] | Floats) -> list[str]:
 def flipped(
     differences: Sequence[float] | Floats, clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
 ) -> tuple[float, bool]:
-    return sign_flip(np.array(differences, dtype=np.float64), clusters, resampling.generator(), resampling.n_draws)
+    sums = by_cluster(np.column_stack([differences, np.zeros(len(differences))]), clusters)[0]
+    (found,) = sign_flips(sums, [(0, 1)], resampling, resampling.n_draws)
+    return found.p_value, found.exact
 
 
 def rank_ranges(
@@ -217,6 +232,72 @@ def test_holm_is_the_closure_of_bonferroni(p_values: list[float]) -> None:
         for position in positions
     ]
     assert holm(p_values) == pytest.approx(by_definition)
+
+
+def drawn(p_value: float, n_draws: int = 9999) -> SignFlips:
+    return SignFlips(p_value=p_value, exact=False, least=1 / (1 + n_draws))
+
+
+def exact(p_value: float, n_papers: int) -> SignFlips:
+    return SignFlips(p_value=p_value, exact=True, least=min(1.0, 2.0 ** (1 - n_papers)))
+
+
+def test_ten_tests_that_cannot_be_significant_leave_a_p_value_as_it_is() -> None:
+    # Five systems whose recall changes on no paper, and five where it changes on up to five papers.
+    impossible = [exact(1.0, 0)] * 5 + [exact(2.0 ** (1 - n), n) for n in range(1, 6)]
+    found = adjust([*impossible[:4], drawn(0.044), *impossible[4:]])
+    assert found == [None] * 4 + [AdjustedP(value=0.044)] + [None] * 6
+
+
+def test_six_papers_are_enough_for_a_test_to_be_corrected_for() -> None:
+    assert adjust([drawn(0.02), exact(2 / 2**6, 6), exact(2 / 2**5, 5)]) == [
+        AdjustedP(value=0.04),
+        AdjustedP(value=0.04),
+        None,
+    ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 3)), max_size=8))
+def test_what_is_left_out_could_not_have_been_significant_and_the_rest_is_holms(tests: list[tuple[int, int]]) -> None:
+    made = [exact(min(1.0, (1 + more) * 2.0 ** (1 - n)), n) for n, more in tests]
+    able = [one for one in made if one.least < 0.05]
+    assert [one.value for one in adjust(made) if one is not None] == holm([one.p_value for one in able])
+    assert all(one.p_value >= 0.05 for one, found in zip(made, adjust(made), strict=True) if found is None)
+
+
+def test_a_p_value_is_a_bound_where_no_drawn_flip_was_as_extreme_and_holm_hands_that_on() -> None:
+    found = adjust([drawn(1 / 10_000), drawn(1 / 10_000), drawn(0.00011), drawn(0.0003), exact(2**-9, 10)])
+    assert [one is not None and one.is_bound for one in found] == [True, True, True, False, False]
+    assert found[0] == found[1] == found[2] == AdjustedP(value=5 / 10_000, is_bound=True)
+
+
+def test_all_patterns_of_signs_give_an_exact_p_value_and_no_bound() -> None:
+    test = paired_test([1.0] * 10, [0.0] * 10, one_each([1.0] * 10))
+    assert (test.p_value, test.exact, test.flips.least, test.flips.is_bound) == (2 / 1024, True, 2 / 1024, False)
+    many = paired_test([1.0] * 20, [0.0] * 20, one_each([1.0] * 20), Resampling(n_draws=99))
+    assert (many.p_value, many.exact, many.flips.least, many.flips.is_bound) == (0.01, False, 0.01, True)
+
+
+@pytest.mark.parametrize(("n_papers", "possible"), [(9, False), (10, True)])
+def test_with_few_papers_and_many_pairs_nothing_can_be_significant(n_papers: int, *, possible: bool) -> None:
+    assert can_be_significant([exact(1.0, n_papers)] * 21 + [exact(1.0, 0)] * 9) == possible
+    assert not can_be_significant([])
+
+
+def test_enough_flips_are_drawn_for_many_pairs_to_be_significant() -> None:
+    assert can_be_significant([drawn(1.0, enough_draws(300))] * 300)
+
+
+@given(st.integers(1, 30), st.integers(0, 5))
+def test_intervals_of_differences_are_those_of_the_differences(n_papers: int, seed: int) -> None:
+    values = new_generator(seed).integers(0, 5, (2 * n_papers, 3)) / 4
+    clusters, few = [f"paper {n // 2}" for n in range(2 * n_papers)], Resampling(n_draws=200)
+    means, (found, other) = bootstrap_pairs(values, [(0, 1), (2, 0)], clusters, few)
+    assert means == [bootstrap(column, clusters, few) for column in values.T]
+    for one, (a, b) in ((found, (0, 1)), (other, (2, 0))):
+        alone = bootstrap(values[:, a] - values[:, b], clusters, few)
+        assert (one.mean, one.n, one.n_clusters) == (alone.mean, alone.n, alone.n_clusters)
+        assert one.interval == (None if alone.interval is None else pytest.approx(alone.interval, abs=1e-12))
 
 
 @st.composite

@@ -66,7 +66,7 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
         ctx.exit(scoring.exit_code(scored))
     known = [label for label in labels if scored.trained_on_it(label)]
     if len(pairs) > 1 and table_format != "csv":
-        notes = [matrix_note(sum(pair.comparison.can_differ for pair in found)), *([SEEN] if known else [])]
+        notes = [matrix_note(sum(pair.adjusted is not None for pair in found)), *([SEEN] if known else [])]
         for table in matrices(found, known):
             print_table(table if table_format == "text" else replace(table, notes=notes), table_format)
         if table_format == "text":

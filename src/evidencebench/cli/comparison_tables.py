@@ -49,7 +49,7 @@ def matrices(compared: Sequence[Pair], known: Sequence[str] = ()) -> list[Table]
 
 def matrix_note(n_tests: int) -> str:
     """Return the note that explains the stars in `matrices`."""
-    return f"* p below {ALPHA} by sign flips, Holm over {counted(n_tests, 'test')} (all that differ)"
+    return f"* p below {ALPHA} by sign flips, Holm over {counted(n_tests, 'test')} (all that can be significant)"
 
 
 def letter_of(number: int) -> str:
@@ -80,7 +80,7 @@ def _difference_row(pair: Pair) -> list[Cell]:
     found = pair.comparison
     difference = found.test.difference
     means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
-    return [found.task.name, *means, percent(difference), f"{pair.p_value:.4f}", difference.n]
+    return [found.task.name, *means, percent(difference), pair.p_text, difference.n]
 
 
 def _detail_row(pair: Pair) -> list[Cell]:

@@ -27,7 +27,7 @@ from evidencebench.scoring.query_controls import (
 )
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import comparison_fields
-from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.score_texts import p_text, percent
 from evidencebench.scoring.signature import signature
 from evidencebench.system import NamedSystem
 from evidencebench.tables import Cell, Table
@@ -175,15 +175,19 @@ def _table(control: str, task: str, results: Sequence[ControlResult]) -> Table:
         columns.append("stranger, %")
         rows = [[*row, _percents(share.selection)] for row, share in zip(rows, shares, strict=True)]
         title = f"{title}; of all sentences, {100 * shares[0].sentences.mean:.1f} % are the stranger's"
-    is_untested = any(one.p_value is None for one in results)
-    notes = ["* recall differs on no paper, so there is nothing to test"] if is_untested else []
+    is_untested = any(one.adjusted is None for one in results)
+    notes = (
+        ["* recall differs on no paper, or on too few to be significant, so there is nothing to test"]
+        if is_untested
+        else []
+    )
     return Table(title=title, columns=columns, rows=rows, notes=notes)
 
 
 def _row(one: ControlResult) -> list[Cell]:
     found = one.comparison
     means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
-    p_value = "*" if one.p_value is None else f"{one.p_value:.4f}"
+    p_value = "*" if one.adjusted is None else p_text(one.adjusted)
     return [one.system, *means, percent(found.test.difference), p_value, _percents(found.overlap)]
 
 

@@ -148,7 +148,7 @@ def comparison_chart(compared: Sequence[Pair], data: str, resampling: Resampling
     reach = reach_of(bar for bars in pairs.values() for bar in bars)
     unit = _unit(resampling, "difference in aspect recall, points")
     charts = [
-        difference_chart(bars, title=f"{first} - {second}, on {data}", unit=unit, reach=reach, sides=(second, first))
+        difference_chart(bars, title=f"{first} − {second}, on {data}", unit=unit, reach=reach, sides=(second, first))
         for (first, second), bars in pairs.items()
     ]
     return stacked(charts, title=f"Differences on {data}")

@@ -17,9 +17,9 @@ from evidencebench.scoring.resampling import (
     bootstrap_columns,
     bootstrap_defined,
 )
-from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.score_texts import p_text, percent
 from evidencebench.scoring.selection import Selection
-from evidencebench.scoring.significance import PairedTest, enough_draws, holm, paired_tests
+from evidencebench.scoring.significance import AdjustedP, PairedTest, adjust, enough_draws, paired_tests
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
@@ -58,7 +58,8 @@ class Comparison:
         shown = [percent(one) for one in (self.first, self.second, test.difference)]
         counts = [test.n_better, test.n_equal, test.n_worse]
         columns = ["task", "first, %", "second, %", "difference", "p", "better", "equal", "worse"]
-        rows: list[list[Cell]] = [[self.task.name, *shown, f"{test.p_value:.4f}", *counts]]
+        own = p_text(AdjustedP(value=test.p_value, is_bound=test.flips.is_bound))
+        rows: list[list[Cell]] = [[self.task.name, *shown, own, *counts]]
         return excerpt_html(repr(self), columns, rows, len(rows))
 
 
@@ -197,15 +198,22 @@ def _probabilities(selection: Selection) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two systems on one task; ``p_value`` is adjusted by Holm over all pairs that `can_differ`.
-
-    It is 1 where they cannot.
-    """
+    """Two systems on one task; ``adjusted`` is the p-value of `adjust`, None where they cannot differ significantly."""
 
     first: str
     second: str
     comparison: Comparison
-    p_value: float
+    adjusted: AdjustedP | None
+
+    @property
+    def p_value(self) -> float:
+        """The adjusted p-value; 1 where there is none."""
+        return 1.0 if self.adjusted is None else self.adjusted.value
+
+    @property
+    def p_text(self) -> str:
+        """The adjusted p-value, as it is shown."""
+        return p_text(self.adjusted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,27 +224,13 @@ class Pairs:
     resampling: Resampling
 
 
-def holm_where_different(comparisons: Sequence[Comparison]) -> list[float | None]:
-    """Return p-values adjusted by Holm over the comparisons that can differ, None for the others.
-
-    Where no instance has a difference, p is 1 whatever the signs are, so that this test can never be significant, and
-    the others need not be corrected for it [1]_.
-
-    References
-    ----------
-    .. [1] Tarone, "A modified Bonferroni method for discrete data", Biometrics 46 (1990).
-    """
-    adjusted = iter(holm([one.test.p_value for one in comparisons if one.can_differ]))
-    return [next(adjusted) if one.can_differ else None for one in comparisons]
-
-
 def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
-    """Return a pair for each (first, second, comparison), with the p-value of `holm_where_different`, else 1."""
+    """Return a pair for each (first, second, comparison), with its p-value adjusted over all of them."""
     compared = list(compared)
-    p_values = holm_where_different([one for *_, one in compared])
+    adjusted = adjust([one.test.flips for *_, one in compared])
     return tuple(
-        Pair(first=first, second=second, comparison=one, p_value=1.0 if p_value is None else p_value)
-        for (first, second, one), p_value in zip(compared, p_values, strict=True)
+        Pair(first=first, second=second, comparison=comparison, adjusted=one)
+        for (first, second, comparison), one in zip(compared, adjusted, strict=True)
     )
 
 

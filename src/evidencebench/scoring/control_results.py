@@ -1,12 +1,13 @@
 """The results of query controls: recall and selections with the own queries against those with changed ones."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidencebench.scoring.compare import Comparison, compare, holm_where_different
+from evidencebench.scoring.compare import Comparison, compare
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
+from evidencebench.scoring.significance import AdjustedP, adjust, enough_draws
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import one_line
 
@@ -42,9 +43,10 @@ class ControlResult:
         The query control, such as ``"two_papers"``, with the file where there is one.
     comparison
         Recall with the own queries, ``first``, and with the changed ones, ``second``; the overlap of the selections.
-    p_value
-        Of the difference, adjusted by Holm over the systems of the same control and task that can differ; None where
-        no instance's recall differs, as of a system that does not read what was changed: there is nothing to test.
+    adjusted
+        The p-value of the difference, adjusted by Holm over the systems of the same control and task that can differ
+        significantly; None for the others, as of a system that does not read what was changed: there is nothing to
+        test (see `adjust`).
     reads_hypothesis
         Whether the system declares that its answers depend on the hypothesis.
     stranger
@@ -54,9 +56,14 @@ class ControlResult:
     system: str
     control: str
     comparison: Comparison
-    p_value: float | None
+    adjusted: AdjustedP | None
     reads_hypothesis: bool
     stranger: StrangerShare | None = None
+
+    @property
+    def p_value(self) -> float | None:
+        """The adjusted p-value; None where there is nothing to test."""
+        return None if self.adjusted is None else self.adjusted.value
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.system}, {self.control}, {self.comparison!r}")
@@ -69,19 +76,21 @@ def control_results(
 ) -> tuple[ControlResult, ...]:
     """Return the result of each (system, control, its scores when asked own queries, and when asked changed ones)."""
     compared = list(compared)
+    families: dict[tuple[str, str], list[int]] = {}  # the systems of one control and task are one family of tests
+    for place, (_, control, own, _) in enumerate(compared):
+        families.setdefault((control, own.task.name), []).append(place)
+    n_draws = max([resampling.n_draws, *(enough_draws(len(places)) for places in families.values())])
+    resampling = replace(resampling, n_draws=n_draws)
     found = [compare(own, changed, resampling=resampling) for _, _, own, changed in compared]
-    p_values: dict[int, float | None] = {}  # by position; the systems of one control and task are one family of tests
-    families: dict[tuple[str, str], list[int]] = {}
-    for place, ((_, control, _, _), one) in enumerate(zip(compared, found, strict=True)):
-        families.setdefault((control, one.task.name), []).append(place)
+    adjusted: dict[int, AdjustedP | None] = {}
     for places in families.values():
-        p_values |= zip(places, holm_where_different([found[place] for place in places]), strict=True)
+        adjusted |= zip(places, adjust([found[place].test.flips for place in places]), strict=True)
     return tuple(
         ControlResult(
             system=system,
             control=control,
             comparison=one,
-            p_value=p_values[place],
+            adjusted=adjusted[place],
             reads_hypothesis=reads_hypothesis[system],
             stranger=_stranger_share(own, changed, resampling),
         )

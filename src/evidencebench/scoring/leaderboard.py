@@ -2,18 +2,26 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.compare import mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.signature import signature_of
-from evidencebench.scoring.significance import pairwise_p_values, ranges_from
+from evidencebench.scoring.significance import (
+    AdjustedP,
+    PairedTest,
+    adjust,
+    can_be_significant,
+    enough_draws,
+    paired_tests,
+    ranges_from,
+)
 from evidencebench.tables import Cell
 from evidencebench.wording import counted, one_line
 
@@ -116,21 +124,60 @@ SystemKey = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankedPair:
+    """Two ranked systems of a leaderboard, the higher one first, and the test that decides between them.
+
+    ``adjusted`` is its p-value, adjusted by Holm over all pairs of the leaderboard; None where the two cannot differ
+    significantly (see `adjust`).
+    """
+
+    first: Standing
+    second: Standing
+    test: PairedTest
+    adjusted: AdjustedP | None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the first ranks above the second."""
+        return self.adjusted is not None and self.adjusted.is_significant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """The leaderboard of one task: its rows, the best first, and two systems -> their p-value, adjusted by Holm.
+    """The leaderboard of one task: its rows, the best first, and the pairs of ranked systems: one family of tests.
 
     A control that is also among the runs has one row.
     """
 
     standings: tuple[Standing, ...]
-    p_values: Mapping[frozenset[SystemKey], float]
+    pairs: tuple[RankedPair, ...]
 
     def __repr__(self) -> str:
         return one_line(self, counted(len(self.standings), "system"), ", ".join(one.system for one in self.standings))
 
-    def p_value(self, first: Standing, second: Standing) -> float:
-        """Return the p-value that decides whether one of two systems ranks above the other."""
-        return self.p_values[frozenset({(first.system, first.is_control), (second.system, second.is_control)})]
+    @property
+    def ranked(self) -> tuple[Standing, ...]:
+        """The systems that have a rank, the best first."""
+        return tuple(row for row in self.standings if row.rank is not None)
+
+    @property
+    def n_tests(self) -> int:
+        """How many pairs can be significant; p-values are adjusted over these."""
+        return sum(pair.adjusted is not None for pair in self.pairs)
+
+    @property
+    def can_tell_apart(self) -> bool:
+        """Whether any difference could be significant here, however large."""
+        return can_be_significant([pair.test.flips for pair in self.pairs])
+
+    def pair(self, first: Standing, second: Standing) -> RankedPair:
+        """Return the pair of two ranked systems, in either order."""
+        return next(pair for pair in self.pairs if {id(pair.first), id(pair.second)} == {id(first), id(second)})
+
+    def level_with(self, row: Standing) -> tuple[Standing, ...]:
+        """Return the ranked systems that do not differ significantly from one, without it, the best first."""
+        found = [pair for pair in self.pairs if not pair.is_significant and row in (pair.first, pair.second)]
+        return tuple(pair.second if pair.first is row else pair.first for pair in found)
 
 
 def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
@@ -140,29 +187,38 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
         for name, scores in scored.controls.items()
         if task.name in scores and run_of_control(scored, name, task) is None
     }
-    recalls = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
-    ranked = {key: found.recalls for key, found in columns.items() if not _knows_labels(scored, key)}
-    p_values = pairwise_p_values(ranked, next(iter(columns.values())).clusters, resampling)
-    rank_of = ranges_from({key: recalls[key].mean for key in ranked}, p_values)
-    rows = [
+    order = sorted(columns, key=lambda key: -columns[key].recalls.mean())
+    ranked = [key for key in order if not _knows_labels(scored, key)]
+    places = list(combinations(map(order.index, ranked), 2))
+    values = np.column_stack([columns[key].recalls for key in order])
+    n_flips = max(resampling.n_draws, enough_draws(len(places)))
+    means, tests = paired_tests(values, places, columns[order[0]].clusters, resampling, n_flips)
+    adjusted = adjust([test.flips for test in tests])
+    p_values = {
+        (order[first], order[second]): 1.0 if one is None else one.value
+        for (first, second), one in zip(places, adjusted, strict=True)
+    }
+    rank_of = ranges_from({key: means[order.index(key)].mean for key in ranked}, p_values)
+    rows = tuple(
         Standing(
             system=label,
-            recall=recalls[label, is_control],
+            recall=mean,
             rank=rank_of.get((label, is_control)),
-            n=len(found.ids),
-            failed=found.counts.failed,
-            empty=found.counts.empty,
-            missing=found.counts.missing,
+            n=len(columns[label, is_control].ids),
+            failed=columns[label, is_control].counts.failed,
+            empty=columns[label, is_control].counts.empty,
+            missing=columns[label, is_control].counts.missing,
             is_control=is_control,
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
         )
-        for (label, is_control), found in columns.items()
-    ]
-    return Board(
-        standings=tuple(sorted(rows, key=lambda row: -row.recall.mean)),
-        p_values={frozenset(pair): p_value for pair, p_value in p_values.items()},
+        for (label, is_control), mean in zip(order, means, strict=True)
     )
+    pairs = tuple(
+        RankedPair(first=rows[first], second=rows[second], test=test, adjusted=one)
+        for (first, second), test, one in zip(places, tests, adjusted, strict=True)
+    )
+    return Board(standings=rows, pairs=pairs)
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:

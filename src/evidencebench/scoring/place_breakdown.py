@@ -185,7 +185,7 @@ def slopes(
     if np.isnan(observed).any():
         return None
     n_clusters = len(sums)
-    counts = shared_counts(n_clusters, resampling, resampling.generator())
+    counts = shared_counts(n_clusters, resampling)
     drawn = np.concatenate([_solved(weights @ sums, n_predictors) for weights in counts])
     drawn = drawn[~np.isnan(drawn).any(axis=1)]
     if 2 * len(drawn) < resampling.n_draws:

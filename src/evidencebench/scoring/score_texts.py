@@ -1,8 +1,10 @@
 """Scores as text for people: in tables, after signatures and on pages."""
 
 from collections.abc import Mapping
+from math import ceil
 
 from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.significance import AdjustedP
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -46,6 +48,36 @@ def _note_text(name: str, count: int) -> str:
     return f"{ours.replace('_', ' ')}{space}{theirs}"
 
 
+NO_TEST = "no test"
+
+
+def p_text(p: AdjustedP | None, name: str = "") -> str:
+    """Return a p-value with four decimals; with ``name``, such as ``"p"``, as a statement.
+
+    A value that no drawn flip reached is shown as ``≤``, rounded up, since more flips might make it smaller. A value
+    from all patterns of signs is exact, so that it is shown as it is, also where it is the smallest that so few papers
+    allow. None is for a test that could not be significant, whatever the signs: it is `NO_TEST`.
+
+    Examples
+    --------
+    >>> p_text(AdjustedP(value=0.0441)), p_text(AdjustedP(value=0.00281, is_bound=True)), p_text(AdjustedP(value=1e-9))
+    ('0.0441', '≤ 0.0029', '< 0.0001')
+    >>> p_text(AdjustedP(value=0.0441), "p"), p_text(AdjustedP(value=0.0028, is_bound=True), "p"), p_text(None, "p")
+    ('p = 0.0441', 'p ≤ 0.0028', 'no test')
+    """
+    if p is None:
+        return NO_TEST
+    if p.value < _LEAST_P:
+        sign, shown = "<", _LEAST_P
+    elif p.is_bound:
+        sign, shown = "≤", ceil(round(p.value / _LEAST_P, 6)) * _LEAST_P
+    else:
+        sign, shown = "=" if name else "", p.value
+    return " ".join(filter(None, (name, sign, f"{shown:.4f}")))
+
+
+_LEAST_P = 1e-4  # with four decimals
+
 NO_INTERVAL = "one paper: no interval"
 
 
@@ -65,6 +97,16 @@ def percent(estimate: Estimate | None, alone: str = "one paper") -> str:
         return f"{100 * estimate.mean:.1f}{f' ({alone})' if alone else ''}"
     low, high = estimate.interval
     return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def signed(points: float, form: str = "+.1f") -> str:
+    """Return a difference with its sign; minus is U+2212, as wide as plus and never taken for a hyphen.
+
+    >>> signed(-3.14), signed(-0.04), signed(2)
+    ('−3.1', '+0.0', '+2.0')
+    """
+    shown = f"{points:{form}}"
+    return f"{0.0:{form}}" if float(shown) == 0 else shown.replace("-", "−")
 
 
 def score_text(estimate: Estimate) -> str:

@@ -2,12 +2,14 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, starmap
+from functools import lru_cache
+from itertools import combinations
 from math import ceil
 from statistics import NormalDist
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from evidencebench.scoring.resampling import (
     DEFAULT_RESAMPLING,
@@ -15,7 +17,7 @@ from evidencebench.scoring.resampling import (
     Floats,
     Resampling,
     block_sizes,
-    bootstrap_columns,
+    bootstrap_pairs,
     by_cluster,
     cached_rows,
     products,
@@ -34,16 +36,72 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SignFlips:
+    """The two-sided p-value of a mean difference of 0, from sign flips of whole clusters.
+
+    Attributes
+    ----------
+    p_value
+        Where all patterns of signs were tried, the share of those that are at least as extreme; otherwise
+        (1 + flips at least as extreme) / (1 + flips).
+    exact
+        Whether all patterns were tried.
+    least
+        The smallest p-value that this test could give, from how many clusters differ, or from how many flips were
+        drawn, but not from how large the difference is.
+    """
+
+    p_value: float
+    exact: bool
+    least: float
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether no drawn flip was as extreme: p is then at most the value, and more flips might make it smaller.
+
+        A p-value from all patterns is exact, also where it is the smallest that there can be: it is no bound.
+        """
+        return not self.exact and self.p_value <= self.least
+
+    @property
+    def can_be_significant(self) -> bool:
+        """Whether the test could be significant if it were the only one."""
+        return self.least < ALPHA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairedTest:
     """The difference of two systems on the same instances: first - second, with the paired bootstrap's interval."""
 
     difference: Estimate
-    p_value: float  # two-sided, from sign flips of whole clusters
-    exact: bool  # every sign pattern was enumerated
+    flips: SignFlips
     minimum_detectable: float | None  # at the 5 % level with 80 % power; None where the differences have no spread
     n_better: int  # instances on which the first system scores higher
     n_equal: int
     n_worse: int
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of `SignFlips`, not adjusted."""
+        return self.flips.p_value
+
+    @property
+    def exact(self) -> bool:
+        """Whether every pattern of signs was tried."""
+        return self.flips.exact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdjustedP:
+    """A p-value adjusted by Holm. ``is_bound`` says that it is at most this value, as no drawn flip was as extreme."""
+
+    value: float
+    is_bound: bool = False
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether it is below `ALPHA`."""
+        return self.value < ALPHA
 
 
 def paired_test(
@@ -60,66 +118,97 @@ def paired_test(
 
 
 def paired_tests(
-    values: Floats, pairs: Sequence[tuple[int, int]], clusters: Sequence[str], resampling: Resampling
+    values: Floats,
+    pairs: Sequence[tuple[int, int]],
+    clusters: Sequence[str],
+    resampling: Resampling,
+    n_flips: int | None = None,
 ) -> tuple[list[Estimate], list[PairedTest]]:
     """Return the mean of each column of ``values`` (instances x systems), and a test for each pair of columns.
 
-    All share the draws; each has the digits that it would have alone.
+    All share the draws and the flips; each has the digits that it would have alone. ``n_flips`` is how many flips to
+    draw; None: as many as there are draws.
     """
-    differences = np.column_stack([values[:, first] - values[:, second] for first, second in pairs])
-    generator = resampling.generator()
-    means = bootstrap_columns(np.column_stack([values, differences]), clusters, resampling, generator)
-    drawn = generator.bit_generator.state
+    means, differences = bootstrap_pairs(values, pairs, clusters, resampling)
+    flips = sign_flips(by_cluster(values, clusters)[0], pairs, resampling, n_flips or resampling.n_draws)
 
-    def test(difference: Estimate, column: Floats) -> PairedTest:
-        generator.bit_generator.state = drawn
-        p_value, exact = sign_flip(column, clusters, generator, resampling.n_draws)
+    def test(pair: tuple[int, int], difference: Estimate, flip: SignFlips) -> PairedTest:
+        column = values[:, pair[0]] - values[:, pair[1]]
+        n_better, n_worse = int((column > _ROUNDING).sum()), int((column < -_ROUNDING).sum())
         return PairedTest(
             difference=difference,
-            p_value=p_value,
-            exact=exact,
+            flips=flip,
             minimum_detectable=minimum_detectable_difference(column, clusters),
-            n_better=int((column > _ROUNDING).sum()),
-            n_equal=int((np.abs(column) <= _ROUNDING).sum()),
-            n_worse=int((column < -_ROUNDING).sum()),
+            n_better=n_better,
+            n_equal=len(column) - n_better - n_worse,
+            n_worse=n_worse,
         )
 
-    n_systems = values.shape[1]
-    tests = starmap(test, zip(means[n_systems:], np.ascontiguousarray(differences.T), strict=True))
-    return means[:n_systems], list(tests)
+    return means, list(map(test, pairs, differences, flips))
 
 
-def sign_flip(
-    differences: Floats, clusters: Sequence[str], generator: np.random.Generator, n_draws: int
-) -> tuple[float, bool]:
-    """Return the two-sided p-value for a mean difference of 0, and whether it is exact.
+def sign_flips(sums: Floats, pairs: Sequence[tuple[int, int]], resampling: Resampling, n_flips: int) -> list[SignFlips]:
+    """Return the test of each pair of columns of ``sums`` (clusters x systems): the first - the second.
 
-    If the systems were equal, the sign of each cluster's difference would be random. With few clusters all patterns of
-    signs are enumerated; otherwise p = (1 + draws at least as extreme) / (1 + draws) [1]_.
+    If the systems were equal, the sign of each cluster's difference would be random. Where few clusters differ, all
+    patterns of signs are tried; otherwise ``n_flips`` are drawn, and p = (1 + those at least as extreme) / (1 + all)
+    [1]_. All pairs share the drawn flips, and each has the digits that it would have alone.
 
     References
     ----------
     .. [1] Phipson and Smyth, "Permutation p-values should never be zero", Statistical Applications in Genetics and
        Molecular Biology 9 (2010).
     """
-    sums = by_cluster(differences[:, None], clusters)[0][:, 0]
-    sums = sums[sums != 0]  # flipping a cluster without a difference changes nothing
-    threshold = abs(sums.sum()) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
-    if len(sums) <= MAX_ENUMERATED_CLUSTERS:
-        patterns = np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1
-        totals = (1 - 2 * patterns) @ sums
-        return float((np.abs(totals) >= threshold).mean()), True
-    n_extreme = 0
-    for n_rows in block_sizes(n_draws, len(sums)):
-        n_bits = n_rows * len(sums)
-        packed = np.frombuffer(generator.bytes(-(-n_bits // 8)), dtype=np.uint8)
-        step = cached_rows(len(sums))
+    found: dict[int, SignFlips] = {}
+    drawn: list[int] = []
+    for place, (first, second) in enumerate(pairs):
+        between = sums[:, first] - sums[:, second]
+        between = between[np.abs(between) > _ROUNDING]  # flipping a cluster without a difference changes nothing
+        if len(between) <= MAX_ENUMERATED_CLUSTERS:
+            found[place] = _enumerated(between)
+        else:
+            drawn.append(place)
+    if drawn:
+        extreme = _n_extreme(sums, [pairs[place] for place in drawn], resampling.generator_of_flips(), n_flips)
+        for place, n_extreme in zip(drawn, extreme, strict=True):
+            p_value = (1 + int(n_extreme)) / (1 + n_flips)
+            found[place] = SignFlips(p_value=p_value, exact=False, least=1 / (1 + n_flips))
+    return [found[place] for place in range(len(pairs))]
+
+
+def _enumerated(between: Floats) -> SignFlips:
+    threshold = abs(between.sum()) - _ROUNDING * max(1.0, float(np.abs(between).sum()))
+    totals = _patterns(len(between)) @ between
+    least = min(1.0, 2.0 ** (1 - len(between)))  # all differences of one sign: two patterns are as extreme
+    return SignFlips(p_value=float((np.abs(totals) >= threshold).mean()), exact=True, least=least)
+
+
+@lru_cache(maxsize=MAX_ENUMERATED_CLUSTERS + 1)
+def _patterns(n_clusters: int) -> Floats:
+    """Return all patterns of signs, patterns x clusters."""
+    return (1 - 2 * (np.arange(1 << n_clusters)[:, None] >> np.arange(n_clusters) & 1)).astype(np.float64)
+
+
+def _n_extreme(
+    sums: Floats, pairs: Sequence[tuple[int, int]], generator: np.random.Generator, n_flips: int
+) -> npt.NDArray[np.int64]:
+    """Return for each pair how many drawn patterns of signs are at least as extreme as the observed one."""
+    n_clusters = len(sums)
+    columns = [np.ascontiguousarray(column) for column in sums.T]
+    first, second = (np.array(places) for places in zip(*pairs, strict=True))
+    observed, sizes = sums.sum(axis=0), np.abs(sums).sum(axis=0)
+    thresholds = np.abs(observed[first] - observed[second]) - _ROUNDING * np.maximum(1.0, sizes[first] + sizes[second])
+    n_extreme = np.zeros(len(pairs), dtype=np.int64)
+    for n_rows in block_sizes(n_flips, n_clusters):
+        packed = np.frombuffer(generator.bytes(-(-n_rows * n_clusters // 8)), dtype=np.uint8)
+        step = cached_rows(n_clusters)
         for start in range(0, n_rows, step):
             n_cached = min(step, n_rows - start)
-            signs = np.unpackbits(packed[start * len(sums) // 8 :], count=n_cached * len(sums))
-            totals = sums.sum() - 2 * products(signs.reshape(n_cached, len(sums)).astype(np.float64), sums)
-            n_extreme += int((np.abs(totals) >= threshold).sum())
-    return (1 + n_extreme) / (1 + n_draws), False
+            bits = np.unpackbits(packed[start * n_clusters // 8 :], count=n_cached * n_clusters)
+            minus = bits.reshape(n_cached, n_clusters).astype(np.float64)
+            totals = observed[:, None] - 2 * np.array([products(minus, column) for column in columns])
+            n_extreme += (np.abs(totals[first] - totals[second]) >= thresholds[:, None]).sum(axis=1)
+    return n_extreme
 
 
 def minimum_detectable_difference(
@@ -152,6 +241,33 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def adjust(tests: Sequence[SignFlips]) -> list[AdjustedP | None]:
+    """Return p-values adjusted by Holm over the tests that can be significant; None for the others.
+
+    A test cannot be significant where its smallest possible p-value is not below `ALPHA`: where no instance differs,
+    p is 1 whatever the signs are, and where three papers do, it is at least 1/4. That is known before the signs are
+    looked at, so that the other tests need not be corrected for it at this level [1]_.
+
+    References
+    ----------
+    .. [1] Tarone, "A modified Bonferroni method for discrete data", Biometrics 46 (1990).
+
+    Examples
+    --------
+    >>> tests = [SignFlips(p_value=0.03, exact=True, least=0.001), SignFlips(p_value=1.0, exact=True, least=0.25)]
+    >>> adjust(tests)
+    [AdjustedP(value=0.03, is_bound=False), None]
+    """
+    able = [place for place, test in enumerate(tests) if test.can_be_significant]
+    values = holm([tests[place].p_value for place in able])
+    bounds = {value for place, value in zip(able, values, strict=True) if tests[place].is_bound}
+    found = {
+        place: AdjustedP(value=value, is_bound=value in bounds and value < 1)
+        for place, value in zip(able, values, strict=True)
+    }
+    return [found.get(place) for place in range(len(tests))]
+
+
 def enough_draws(n_tests: int) -> int:
     """Return how many sign flips a test needs to be able to be significant after Holm over ``n_tests``.
 
@@ -160,32 +276,32 @@ def enough_draws(n_tests: int) -> int:
     return ceil(2 * n_tests / ALPHA)
 
 
-def can_be_significant(n_clusters: int, n_tests: int) -> bool:
-    """Say whether a test over ``n_clusters`` can be significant after Holm over ``n_tests``.
+def can_be_significant(tests: Sequence[SignFlips]) -> bool:
+    """Say whether any of these tests, adjusted together, can be significant, however large the difference.
 
-    The smallest p-value is 2 / 2 ** n_clusters: all differences have one sign, and two patterns are as extreme.
-
-    Examples
-    --------
-    >>> can_be_significant(9, 21), can_be_significant(10, 21)
-    (False, True)
+    >>> can_be_significant([SignFlips(p_value=1.0, exact=True, least=2 / 2**9)] * 21)
+    False
     """
-    if n_clusters > MAX_ENUMERATED_CLUSTERS:  # p is drawn, and there are `enough_draws`
-        return True
-    return n_tests * 2.0 ** (1 - n_clusters) < ALPHA
+    least = [test.least for test in tests if test.can_be_significant]
+    return bool(least) and min(least) * len(least) < ALPHA
 
 
 def pairwise_p_values(
     scores: Mapping[Name, Floats], clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
 ) -> dict[tuple[Name, Name], float]:
-    """Return (system, system) -> p-value from sign flips, adjusted by Holm over all pairs; each pair has one entry.
+    """Return (system, system) -> p-value from sign flips, adjusted over all pairs; each pair has one entry.
 
-    ``scores`` maps a system to one score an instance; ``clusters`` holds each instance's cluster.
+    ``scores`` maps a system to one score an instance; ``clusters`` holds each instance's cluster. The p-value is 1
+    where a pair cannot be significant (see `adjust`).
     """
-    pairs = list(combinations(scores, 2))
-    generator, n_draws = resampling.generator(), max(resampling.n_draws, enough_draws(len(pairs)))
-    p_values = [sign_flip(scores[a] - scores[b], clusters, generator, n_draws)[0] for a, b in pairs]
-    return dict(zip(pairs, holm(p_values), strict=True))
+    if not scores:
+        return {}
+    places = list(combinations(range(len(scores)), 2))
+    sums = by_cluster(np.column_stack(list(scores.values())), clusters)[0]
+    adjusted = adjust(sign_flips(sums, places, resampling, max(resampling.n_draws, enough_draws(len(places)))))
+    return {
+        pair: 1.0 if one is None else one.value for pair, one in zip(combinations(scores, 2), adjusted, strict=True)
+    }
 
 
 def ranges_from(

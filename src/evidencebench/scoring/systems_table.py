@@ -120,7 +120,7 @@ def systems_table(
         )
         for name, label in found.labels.items()
     )
-    n_tests = sum(pair.comparison.can_differ for pair in pairs.members) if pairs is not None else 0
+    n_tests = sum(pair.adjusted is not None for pair in pairs.members) if pairs is not None else 0
     shown_reference = None if against == NO_REFERENCE else reference or BEST
     return SystemsTable(tasks=scored.tasks, rows=rows, reference=shown_reference, n_tests=n_tests)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.score_texts import signed as with_sign
 from evidencebench.tables import Cell, Table
 
 
@@ -66,16 +67,16 @@ def is_number(value: float | None) -> TypeGuard[float]:
 
 
 def value_text(bar: Bar, *, signed: bool = False) -> str:
-    """Return a bar's mean and interval as text in percent; "-" where the mean is no number.
+    """Return a bar's mean and interval as text in percent; a dash where the mean is no number.
 
     >>> value_text(Bar(name="bm25", mean=0.37, low=0.29, high=0.439))
     '37.0 [29.0, 43.9]'
     """
     if not is_number(bar.mean):
-        return "-"
-    form = "+.1f" if signed else ".1f"
-    ends = "" if bar.interval is None else f" [{', '.join(f'{100 * end:{form}}' for end in bar.interval)}]"
-    return f"{100 * bar.mean:{form}}{ends}"
+        return "–"
+    mean, *ends = (100 * one for one in (bar.mean, *(bar.interval or ())))
+    shown = [with_sign(one) if signed else f"{one:.1f}" for one in (mean, *ends)]
+    return shown[0] + (f" [{', '.join(shown[1:])}]" if ends else "")
 
 
 def table_of_bars(bars: Sequence[Bar], *, name: str = "system") -> Table:

@@ -20,6 +20,7 @@ from evidencebench.pages.figures.drawing import (
 )
 from evidencebench.pages.figures.lettering import BOLD_SIZE, fit_text, shown_name, title_name, width_of
 from evidencebench.pages.markup import Node, node
+from evidencebench.scoring.score_texts import signed
 
 # Height of a row, in units.
 _ROW = 22
@@ -98,7 +99,7 @@ def difference_chart(
         text(zero - _FROM_ZERO, above, f"← {left}{_BETTER}", "chart-tick", "end"),
         text(zero + _FROM_ZERO, above, f"{right}{_BETTER} →", "chart-tick"),
     ]
-    named = [(tick / 100, f"{tick:+g}" if tick else "0") for tick in ticks(-100 * reach, 100 * reach, most=7)]
+    named = [(tick / 100, signed(tick, "+g") if tick else "0") for tick in ticks(-100 * reach, 100 * reach, most=7)]
     drawn, height = _rows([BarGroup(name="", bars=bars)], columns, named, unit, top, behind=behind)
     return chart(title, f"{unit}: {_describe(bars, signed=True)}", *drawn, height=height, key=key)
 
@@ -117,7 +118,7 @@ class _RowColumns:
 def _columns_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signed: bool = False) -> _RowColumns:
     """Return columns in which the names, numbers and notes of these bars fit."""
     # The widest numbers there can be, so that charts below one another have the same axis.
-    widest = "-100.0 [-100.0, -100.0]" if signed else "100.0 [100.0, 100.0]"
+    widest = "−100.0 [−100.0, −100.0]" if signed else "100.0 [100.0, 100.0]"
     values = width_of(widest if any(bar.interval for bar in bars) else widest.partition(" ")[0])
     notes = min(_MOST_NOTE, max((width_of(shown_name(bar.note)) for bar in bars), default=0.0))
     taken = values + 2 * MARGIN + 2 * _GAP + (notes + _GAP if notes else 0)

@@ -13,11 +13,11 @@ BOLD_SIZE, TITLE_SIZE = 13.5, 15.5
 
 _LONGEST_TITLE = 200
 # The text between the two names of a difference, and the fewest characters in which both names are cut separately.
-_BETWEEN, _LEAST_ROOM = " - ", 12
+_BETWEEN, _LEAST_ROOM = " − ", 12
 # Widths of letters as shares of the font's size, from DejaVu Sans; it is wider than most fonts, so texts fit in those.
 _NARROW, _MIDDLING, _BROAD, _FULL = 0.4, 0.64, 0.8, 1.0
 _NARROW_LETTERS = frozenset("ijlftrI.,:;'|!()[] ")
-_BROAD_LETTERS = frozenset("#&+<=>^~")
+_BROAD_LETTERS = frozenset("#&+−<=>^~")
 _FULL_LETTERS = frozenset("mwMW%@")
 _END_OF_LATIN = "\u017f"
 
@@ -25,7 +25,7 @@ _END_OF_LATIN = "\u017f"
 def shown_name(name: str, suffix: str = "") -> str:
     """Return a name as a chart shows it: on one line, cut to 40 characters, and a suffix behind that is not cut.
 
-    It is cut in the middle, since names that are alike often differ at their ends. Of "first - second" both are cut so.
+    It is cut in the middle, since names that are alike often differ at their ends. Of "first − second" both are cut so.
 
     >>> shown_name("lead", " *")
     'lead *'

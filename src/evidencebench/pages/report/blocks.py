@@ -7,6 +7,7 @@ from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Child, Node, beginning_of, node
 from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.score_texts import signed
 from evidencebench.tables import Cell, Table
 
 FOREIGN = {"class": "foreign", "dir": "auto"}
@@ -131,11 +132,11 @@ def points_text(difference: Estimate) -> str:
     """Return a difference of recalls with its interval, as text in signed percentage points.
 
     >>> points_text(Estimate(mean=0.051, low=-0.002, high=0.104, n=9, n_clusters=7))
-    '+5.1 [-0.2, +10.4]'
+    '+5.1 [−0.2, +10.4]'
     >>> points_text(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
     '+0.0 (one paper: no interval)'
     """
-    mean, *ends = (f"{round(100 * one, 1) + 0.0:+.1f}" for one in (difference.mean, *(difference.interval or ())))
+    mean, *ends = (signed(100 * one) for one in (difference.mean, *(difference.interval or ())))
     return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} (one paper: no interval)"
 
 

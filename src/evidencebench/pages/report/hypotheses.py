@@ -25,7 +25,7 @@ from evidencebench.runs.header import ControlHeader, ControlName, RunHeader, Sys
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.control_results import ControlResult, control_results
-from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.score_texts import p_text, percent
 from evidencebench.specification import write_specification
 from evidencebench.tables import Cell, Table
 from evidencebench.traits import traits_of
@@ -127,24 +127,33 @@ def _results_figure(findings: Findings, results: Sequence[ControlResult]) -> Nod
         bar_of(
             f"{one.system}, {one.control}",
             one.comparison.test.difference,
-            note=f"p = {_p_text(one)}",
+            note=_p_words(one),
             series=findings.series_of(one.system, is_control=False),
         )
         for one in results
         if one.comparison.task.name == task
     ]
-    columns = ["system", "control", "task", "own", "changed", "own - changed, points", "p (Holm)", "overlap, %"]
+    columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
     table = Table(
         title="Own against changed queries: aspect recall in %",
         columns=[*columns, "stranger, %", "n"],
         rows=list(map(_row, results)),
     )
-    chart = difference_chart(bars, title=f"{task}: own - changed", sides=("changed query", "own query"))
+    chart = difference_chart(bars, title=f"{task}: own − changed", sides=("changed query", "own query"))
     return figure(chart, table, is_open=True)
 
 
+def _p_words(one: ControlResult) -> str:
+    return "no test" if one.adjusted is None else p_text(one.adjusted, "p")
+
+
 def _p_text(one: ControlResult) -> str:
-    return "none, no paper differs" if one.p_value is None else f"{one.p_value:.4f}"
+    """Return the adjusted p-value, or why there is none."""
+    test = one.comparison.test
+    if one.adjusted is not None:
+        return p_text(one.adjusted)
+    n_differ = test.n_better + test.n_worse
+    return "none, no paper differs" if not n_differ else "none, too few papers differ"
 
 
 def _row(one: ControlResult) -> list[Cell]:

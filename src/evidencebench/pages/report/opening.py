@@ -9,10 +9,9 @@ from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.task_title import task_title
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.cautions import cautions_of
-from evidencebench.scoring.compare import compare_all
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.significance import ALPHA, can_be_significant
+from evidencebench.scoring.score_texts import p_text, percent
+from evidencebench.scoring.significance import ALPHA, MAX_ENUMERATED_CLUSTERS
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
@@ -108,22 +107,15 @@ def _comparison_with_control(findings: Findings, leader: Standing, control: str)
     task = findings.tasks[0]
     board = findings.boards[task.name]
     row = next(row for row in board.standings if findings.name_of(row) == control)
-    # Its interval is resampled as every interval of the leaderboard is.
-    (one,) = compare_all(
-        findings.columns(task),
-        [(findings.name_of(leader), control)],
-        resampling=findings.resampling,
-        with_overlaps=False,
-    )
-    difference = one.test.difference
-    p_value = board.p_value(leader, row)
+    pair = board.pair(leader, row)
+    difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
     how = "above" if difference.mean > 0 else "below"
-    if p_value >= ALPHA:
+    if not pair.is_significant:
         how = "level with" if is_level(difference.mean) else f"not significantly {how}"
     else:
         how = f"significantly {how}"
-    pairs = "the one pair" if len(board.p_values) == 1 else f"the {len(board.p_values)} pairs"
-    test = f"p = {p_value:.4f} (sign flips, Holm over {pairs} of this task's leaderboard)."
+    tests = "this one test" if board.n_tests == 1 else f"the {board.n_tests} tests"
+    test = f"{p_text(pair.adjusted, 'p')} (sign flips, Holm over {tests} of this task's leaderboard)."
     return [
         " It is ",
         node("strong", None, how),
@@ -145,9 +137,11 @@ def is_level(difference: float) -> bool:
 def why_not_significant(findings: Findings, task: Task) -> str:
     """Return the reason why no difference on a task can be significant; empty where one can."""
     board = findings.boards[task.name]
-    n_papers, n_pairs = board.standings[0].recall.n_clusters, len(board.p_values)
-    if not n_pairs or can_be_significant(n_papers, n_pairs):
+    if not board.pairs or board.can_tell_apart:
         return ""
+    n_papers, n_pairs = board.standings[0].recall.n_clusters, len(board.pairs)
+    if n_papers > MAX_ENUMERATED_CLUSTERS or n_pairs * 2.0 ** (1 - n_papers) < ALPHA:
+        return "The systems differ on too few papers for any difference to be significant here."
     of = f"{counted(n_papers, 'paper')} and {counted(n_pairs, 'pair')}"
     return f"With {of} no difference can be significant here, however large."
 
