@@ -136,11 +136,14 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     header = next(line for line in lines if line.startswith("run"))
     assert header.split() == ["run", "recall", *"ABCDEFGH"]
     tested = re.search(
-        r"^\* p below 0\.05 by sign flips, Holm over (\d+) tests \(all that differ\)$", brief.out, re.MULTILINE
+        r"^\* p below 0\.05 by sign flips, Holm over (\d+) tests? \(all that can be significant\)$",
+        brief.out,
+        re.MULTILINE,
     )
     assert tested is not None
     pairs = command(f"compare {paths} --data sample --draws 50 --json").json["pairs"]
-    assert int(tested[1]) == sum(pair["n_better"] + pair["n_worse"] > 0 for pair in pairs) < len(pairs) == 140
+    # Of six papers, all must differ, so that p can be 2/64.
+    assert int(tested[1]) == sum(pair["n_better"] + pair["n_worse"] == 6 for pair in pairs) < len(pairs) == 140
     assert lines[-1].startswith("--details shows every pair")
     full = command(f"compare {paths} --data sample --draws 50 --details").out
     assert full.count("\n") > 500

@@ -14,7 +14,7 @@ FOREIGN = {"class": "foreign", "dir": "auto"}
 """Attributes of an element that shows text from a file; the browser takes the text's direction from the text."""
 
 _LONG = 24
-_NUMBERS = re.compile(r"[-+\d.,\[\]()$% ]*")
+_NUMBERS = re.compile(r"[-−+\d.,\[\]()$%≤< ]*")
 
 
 def section(name: str, title: str, *children: Child) -> Node:
