@@ -102,7 +102,7 @@ def search_index(path: Path) -> SearchIndex:
     with make_index_file(path) as growing:
         assert growing is not None
         index, put_there = growing
-        index.add([f"word{number} tea" for number in range(50)])
+        index.add([(f"word{number} tea", "", "") for number in range(50)])
         put_there()
     return index
 

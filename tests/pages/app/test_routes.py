@@ -43,6 +43,9 @@ def test_it_answers_with_the_records_of_what_is_viewed(app: Running, sample_view
     assert found == {
         "n_found": len(SAMPLE),
         "n_without_results": sum(row["n_results"] == 0 for row in rows),
+        "means": [None, None, None],
+        "n_means": 0,
+        "found": [],
         "rows": rows,
         "n_searched": len(SAMPLE),
         "n_scored": len(SAMPLE),
@@ -60,6 +63,60 @@ def test_the_recalls_of_a_row_are_those_of_its_paper(tmp_path: Path) -> None:
         for row, instance in zip(rows, instances, strict=True):
             shown = [[one and one["recall"] for one in answers] for answers in instance["answers"]]
             assert row["recalls"] == shown
+
+
+def test_means_and_counts_of_the_list_are_those_of_its_rows(app: Running, sample_viewed: ViewerData) -> None:
+    rows, instances = records(sample_viewed)
+    names = [system.record.label for system in sample_viewed.systems]
+    task, lead, oracle = 1, names.index("lead"), names.index("oracle")
+    assert [shown.record.is_counted for shown in sample_viewed.systems] == [name != "oracle" for name in names]
+    counted = [place for place in range(len(names)) if place != oracle]
+    by_number = [0] * (len(counted) + 1)
+    for row, instance in zip(rows, instances, strict=True):
+        of_row = [0] * len(by_number)
+        for aspect in instance["aspects"]:
+            selected = [{*instance["answers"][place][task]["certain"]} for place in counted]
+            of_row[sum(not held.isdisjoint(aspect["sentences"]) for held in selected)] += bool(aspect["sentences"])
+        assert row["found"][task] == of_row[: len(row["found"][task])]
+        assert not any(of_row[len(row["found"][task]) :])
+        by_number = [one + other for one, other in zip(by_number, of_row, strict=True)]
+    found = app.ask("/api/rows", task=task, a=lead).json
+    assert found["found"] == by_number
+    recalls = [[row["recalls"][place][task] for row in rows] for place in (lead, oracle)]
+    means = [sum(of_system) / len(rows) for of_system in recalls]
+    assert found["means"] == [pytest.approx(means[0]), None, pytest.approx(means[1])]
+    assert found["n_means"] == len(rows)
+    missed = [row["position"] for row in rows if row["found"][task][0]]
+    assert [row["position"] for row in app.ask("/api/rows", task=task, found=0).json["rows"]] == missed
+
+
+def test_a_run_counts_once_beside_the_control_of_its_name_and_changed_queries_do_not_count(tmp_path: Path) -> None:
+    execute("lead", SAMPLE, tmp_path / "first.jsonl")
+    execute("oracle", SAMPLE, tmp_path / "best.jsonl")
+    execute("bm25", SAMPLE, tmp_path / "wrong.jsonl", control="wrong_hypothesis")
+    systems = viewer_data_of([tmp_path / f"{name}.jsonl" for name in ("first", "best", "wrong")], SAMPLE).systems
+    counted = [(shown.record.label, shown.record.is_control) for shown in systems if shown.record.is_counted]
+    assert counted == [("lead", False), ("abstract_backwards", True)]
+
+
+def test_a_paper_without_an_answer_is_found_by_the_system_that_gave_none(tmp_path: Path) -> None:
+    run = tmp_path / "mine.jsonl"
+    answers = [{"id": SAMPLE.ids[0], "sentences": [1]}, {"id": SAMPLE.ids[1], "sentences": []}]
+    answers += [{"id": SAMPLE.ids[2], "error": "timeout"}]
+    run.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    with running(viewer_data_of([run], SAMPLE, [task_named("er_at_10")])) as app:
+        app.scan.wait(60)
+        found = app.ask("/api/rows", task=0, a=0, only="no_answer").json
+    assert [row["position"] for row in found["rows"]] == list(range(1, len(SAMPLE)))
+
+
+def test_a_search_says_where_its_words_are(app: Running) -> None:
+    word = max(SAMPLE[3].query.sentences[4].split(), key=len).strip(".,")
+    row = next(row for row in app.ask("/api/rows", q=word).json["rows"] if row["position"] == 3)
+    holding = [index for index, text in enumerate(SAMPLE[3].query.sentences) if word.lower() in text.lower()]
+    assert row["hits"] == {"n": len(holding), "index": holding[0], "text": SAMPLE[3].query.sentences[holding[0]]}
+    assert all("hits" not in row for row in app.ask(f"/api/rows?in=hypothesis&q={word}").json["rows"])
+    assert all("hits" not in row for row in app.ask("/api/rows").json["rows"])
 
 
 def test_rows_are_the_same_before_they_are_known(sample_viewed: ViewerData, app: Running) -> None:
@@ -105,6 +162,8 @@ def test_the_list_is_sorted_filtered_and_searched(app: Running) -> None:
         ({"sort": "id"}, "sort: expected one of position, score"),
         ({"order": "up"}, "order: expected one of asc, desc"),
         ({"only": "x"}, "only: expected one of has_results"),
+        ({"in": "title"}, "in: expected one of hypothesis, text"),
+        ({"found": "-1"}, "found: expected a whole number"),
         ({"q": "a" * 1001}, "q: expected at most 1000 characters"),
     ],
 )
@@ -120,8 +179,8 @@ def test_an_offset_beyond_the_end_leads_to_nothing(app: Running) -> None:
 
 def test_errors_are_json_in_words_and_tell_nothing_of_the_machine(app: Running) -> None:
     unknown = app.ask("/api/instances", id="<script>")
-    assert (unknown.status, unknown.error) == (404, "there is no instance '<script>' in sample.json")
-    assert app.ask("/api/instances").error == "expected the id of an instance"
+    assert (unknown.status, unknown.error) == (404, "there is no paper '<script>' in sample.json")
+    assert app.ask("/api/instances").error == "expected the id of a paper"
     wrong_way = app.post("/api/rows", {})
     assert (wrong_way.status, wrong_way.error) == (405, "this page cannot be asked in that way")
     for reply in (unknown, wrong_way, app.ask("/api/instances", id=str(sample_path()) * 20)):
@@ -166,7 +225,7 @@ def test_an_instance_that_cannot_be_read_is_said_to_be_so_and_the_others_are_sho
         app.scan.wait(60)
         found = app.ask("/api/rows").json
         assert (found["n_searched"], found["n_scored"], found["n_found"]) == (len(SAMPLE),) * 3
-        assert found["rows"][2]["hypothesis"] == "(this instance cannot be shown)"
+        assert found["rows"][2]["hypothesis"] == "(this paper cannot be shown)"
         assert found["rows"][3]["id"] == SAMPLE.ids[3]
         broken = app.ask("/api/instances", id=SAMPLE.ids[2])
         assert broken.status == 500

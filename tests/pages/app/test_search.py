@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from evidencebench.errors import CacheError
 from evidencebench.pages.app.search_index import (
     SearchIndex,
+    Where,
     distinct_words,
     empty_index,
+    hits_in,
     index_file,
     make_index_file,
     open_index,
@@ -44,8 +46,8 @@ def index_of(sentences: Sequence[str]) -> SearchIndex:
     return index
 
 
-def found(index: SearchIndex, text: str) -> list[int] | None:
-    positions = index.find(text)
+def found(index: SearchIndex, text: str, where: Where = "") -> list[int] | None:
+    positions = index.find(text, where)
     return None if positions is None else positions.tolist()
 
 
@@ -77,17 +79,17 @@ def test_whatever_is_typed_is_never_a_command(asked: str) -> None:
         '""',
         "alpha AND",
         "NOT alpha",
-        "words:alpha",
+        "text:alpha",
         "alpha*",
         "^alpha",
         "-alpha",
-        "{words}:alpha",
+        "{text}:alpha",
         "al\x00pha",
         "\ud800",
     ],
 )
 def test_the_language_of_the_index_has_no_meaning(asked: str) -> None:
-    index = index_of(["alpha words and", "beta"])
+    index = index_of(["alpha text and", "beta"])
     assert found(index, asked) == {
         '"': None,
         '""': None,
@@ -127,7 +129,24 @@ def test_id_hypothesis_and_text_are_searched_and_a_paper_that_cannot_be_read_is_
     assert found(index, "STATIN") == [0, 2]
     assert found(index, "statin pap") == [0]
     assert found(index, "id 2") == [2]
+    assert found(index, "statin", "hypothesis") == [0]
+    assert found(index, "statin", "text") == [2]
+    assert found(index, "statin pap", "text") == []
+    assert found(index, "2", "text") == []
     index.close()
+
+
+@given(st.lists(texts, min_size=1, max_size=6), texts)
+def test_hits_are_the_sentences_with_a_searched_word(sentences: list[str], asked: str) -> None:
+    words = set(words_of(asked))
+    held = [sum(any(one.startswith(word) for one in words_of(text)) for word in words) for text in sentences]
+    hits = hits_in(sentences, asked)
+    if not any(held):
+        assert hits is None
+    else:
+        assert hits is not None
+        best = held.index(max(held))
+        assert (hits.n, hits.index, hits.text) == (sum(map(bool, held)), best, sentences[best])
 
 
 def test_a_finished_index_is_kept_and_read_again(tmp_path: Path) -> None:
@@ -135,7 +154,7 @@ def test_a_finished_index_is_kept_and_read_again(tmp_path: Path) -> None:
     with make_index_file(path) as growing:
         assert growing is not None
         index, keep = growing
-        index.add(["alpha", "beta"])
+        index.add([("alpha", "", ""), ("beta", "", "")])
         assert open_index(path, 2) is None  # not before it is whole
         keep()
         assert found(index, "beta") == [1]
@@ -172,7 +191,7 @@ def test_a_damaged_index_says_so(tmp_path: Path) -> None:
     path = index_file(tmp_path, "2" * 64)
     with make_index_file(path) as growing:
         assert growing is not None
-        growing[0].add([" ".join(f"word{n}x{m}" for m in range(300)) for n in range(50)])
+        growing[0].add([(" ".join(f"word{n}x{m}" for m in range(300)), "", "") for n in range(50)])
         growing[1]()
         growing[0].close()
     whole = path.read_bytes()

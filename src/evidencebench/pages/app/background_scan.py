@@ -1,4 +1,4 @@
-"""Reads all instances in the background while the app runs: first their words for search, then the list's columns."""
+"""Reads all instances in the background while the app runs: their words for search, and the list's columns."""
 
 import logging
 import sqlite3
@@ -77,10 +77,10 @@ class BackgroundScan:
             self._is_ending.wait(_HEAD_START_SECONDS)
         try:
             if self._cache is None or not is_large or not self._use_cache(self._cache):
-                self._fill(self.search)
+                self._read_all(self.search)
         except sqlite3.Error as error:  # the disk is full
             _log.warning("the search finds the first %d instances only: %s", self.search.n_searched, error)
-        self._fill_columns()
+            self._read_all(None)
 
     def _use_cache(self, cache: Path) -> bool:
         """Open the index from the cache, or make it there; return False where neither is possible."""
@@ -89,6 +89,7 @@ class BackgroundScan:
         kept = open_index(path, len(dataset))
         if kept is not None:
             self._indices.append(kept)
+            self._read_all(None)
             return True
         try:
             with make_index_file(path) as growing:
@@ -96,7 +97,7 @@ class BackgroundScan:
                     return False
                 index, put_there = growing
                 self._indices.append(index)
-                if self._fill(index):
+                if self._read_all(index):
                     put_there()
                 return True
         except (OSError, DataError, sqlite3.Error) as error:  # the folder cannot be written to, or the disk is full
@@ -104,31 +105,37 @@ class BackgroundScan:
             self._indices.append(empty_index())
             return False
 
-    def _fill(self, index: SearchIndex) -> bool:
-        """Index every instance; return False where the scan was stopped before the last."""
+    def _read_all(self, index: SearchIndex | None) -> bool:
+        """Set the columns of every instance, and index it; return False where the scan was stopped before the last.
+
+        Both in one pass, so that both numbers on the page grow at once.
+        """
         batch = []
-        for _, instance in self._instances():
+        for position, instance in self._instances():
+            self._set_columns(position, instance)
+            if index is None:
+                continue
             batch.append(None if instance is None else words_in(instance.query))
             if len(batch) == _BATCH:
                 index.add(batch)
                 batch = []
         if self._is_ending.is_set():
             return False
-        index.add(batch)
+        if index is not None:
+            index.add(batch)
         return True
 
-    def _fill_columns(self) -> None:
-        """Set the columns of every instance whose columns no page has set yet."""
-        for position, instance in self._instances():
-            if self.columns.is_set(position):
-                continue
-            try:
-                if instance is not None:
-                    self.columns.set(self._viewed.row(position, instance))
-                    continue
-            except EvidenceBenchError:  # the instance's own page shows the error
-                pass
-            self.columns.leave_out()
+    def _set_columns(self, position: int, instance: Instance | None) -> None:
+        """Set the columns of an instance, unless a page has."""
+        if self.columns.is_set(position):
+            return
+        try:
+            if instance is not None:
+                self.columns.set(self._viewed.row(position, instance))
+                return
+        except EvidenceBenchError:  # the instance's own page shows the error
+            pass
+        self.columns.leave_out(position)
 
     def _instances(self) -> Iterator[tuple[int, Instance | None]]:
         """Yield (position, instance) in order, pausing while requests are answered; None: it cannot be read."""

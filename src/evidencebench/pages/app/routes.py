@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -15,7 +16,8 @@ from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, matching_positions
+from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, matches_of
+from evidencebench.pages.app.search_index import Where, hits_in
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.app.serving import Address
 from evidencebench.pages.app.static import answer_failure, answer_refusal, icon_route, page_without_data, static_route
@@ -84,7 +86,8 @@ class _Pages:
         listing, text = self._read_list_query(request), request.query_params.get("q", "")
         if len(text) > MAX_QUERY_CHARACTERS:
             raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
-        return await self._with_priority(lambda: json_response(self._find_rows(listing, text)))
+        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
+        return await self._with_priority(lambda: json_response(self._find_rows(listing, text, where)))
 
     async def instance(self, request: Request) -> Response:
         dataset = self.viewed.dataset
@@ -92,10 +95,10 @@ class _Pages:
         if instance_id is None:
             position = _read_number(request, "position", len(dataset) - 1)
             if position is None:
-                raise RefusedError(400, "expected the id of an instance")
+                raise RefusedError(400, "expected the id of a paper")
             instance_id = dataset.ids[position]
         if instance_id not in dataset:
-            raise RefusedError(404, f"there is no instance '{instance_id[:200]}' in {dataset.name}")
+            raise RefusedError(404, f"there is no paper '{instance_id[:200]}' in {dataset.name}")
         if self.picking is not None and not self.picking.may_see(request, instance_id):
             raise RefusedError(403, "the answer is shown once you have submitted yours")
         return await self._with_priority(lambda: self._record_response(instance_id))
@@ -117,33 +120,39 @@ class _Pages:
             "sort": _read_choice(request, "sort", get_args(Sort)),
             "order": _read_choice(request, "order", get_args(Order)),
             "only": _read_choice(request, "only", get_args(Only)),
+            "found": _read_number(request, "found", None),
             "offset": _read_number(request, "offset", None),
             "n": _read_number(request, "n", MOST_ROWS, lowest=1),
         }
         return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
-    def _find_rows(self, listing: ListQuery, text: str) -> Mapping[str, object]:
-        """Return a part of the list, the length of the whole list, and how many instances are indexed and scored."""
+    def _find_rows(self, listing: ListQuery, text: str, where: Where) -> Mapping[str, object]:
+        """Return a part of the list, numbers of the whole list, and how many instances are indexed and scored."""
         columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
         # The whole id of an instance finds that instance only, not all that share its words.
-        matching = [self.scan.positions[text]] if text in self.viewed.dataset else search.find(text)
-        positions = matching_positions(columns, listing, matching)
-        part = positions[listing.offset : listing.offset + listing.n].tolist()
+        is_id = text in self.viewed.dataset
+        searched = [self.scan.positions[text]] if is_id else search.find(text, where)
+        matches = matches_of(columns, listing, searched)
+        part = matches.positions[listing.offset : listing.offset + listing.n].tolist()
         return {
-            "n_found": len(positions),
-            "n_without_results": int((columns.n_results[positions] == 0).sum()),
-            "rows": [self._row(position) for position in part],
+            "n_found": len(matches.positions),
+            "n_without_results": int((columns.n_results[matches.positions] == 0).sum()),
+            "means": matches.means,
+            "n_means": matches.n_means,
+            "found": matches.found,
+            "rows": [self._row(position, "" if is_id or where == "hypothesis" else text) for position in part],
             "n_searched": n_searched,
             "n_scored": n_scored,
             "n_instances": len(columns),
         }
 
-    def _row(self, position: int) -> ListRow:
+    def _row(self, position: int, text: str) -> ListRow:
         dataset, columns = self.viewed.dataset, self.scan.columns
-        known = columns.recalls_at(position)
+        known = columns.grades_at(position)
         try:
-            row = self.viewed.row(position, dataset[position], known)
+            instance = dataset[position]
+            row = self.viewed.row(position, instance, known)
         except ChangedDataError:
             raise RefusedError(503, DATA_CHANGED) from None
         except EvidenceBenchError:  # the instance's own page shows the error
@@ -151,15 +160,17 @@ class _Pages:
                 position=position,
                 id=dataset.ids[position],
                 paper_id="",
-                hypothesis="(this instance cannot be shown)",
+                hypothesis="(this paper cannot be shown)",
                 n_sentences=0,
                 n_aspects=0,
                 n_results=0,
                 recalls=tuple((None,) * len(self.viewed.tasks) for _ in self.viewed.systems),
+                unanswered=((),) * len(self.viewed.tasks),
+                found=((),) * len(self.viewed.tasks),
             )
         if known is None:
             columns.set(row)
-        return row
+        return msgspec.structs.replace(row, hits=hits_in(instance.query.sentences, text)) if text else row
 
     def _record_response(self, instance_id: str) -> Response:
         dataset = self.viewed.dataset

@@ -7,11 +7,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import CacheError
+from evidencebench.pages.viewer.page_records import Hits
 from evidencebench.query import Query
 from evidencebench.storage.cached_file import is_intact, put_in_cache
 from evidencebench.storage.locks import locked_file
@@ -22,12 +24,19 @@ SEARCH_FOLDER = "search"
 MOST_IN_MEMORY = 2_000
 """Indices of up to this many instances are made in memory at each start, since that takes moments."""
 
-_VERSION = 1
+Where = Literal["", "hypothesis", "text"]
+"""Where the searched words shall stand; empty: in the hypothesis, the text or the id, each word in any of them."""
+
+_VERSION = 2
 # `words_in` has split the text already, so the tokenizer only splits at spaces; to it, every non-ASCII character is a
 # letter. The index says which papers hold a word, not where or how often, nor the text: that takes a tenth of the disk.
-_TABLES = """
-CREATE VIRTUAL TABLE paper USING fts5(words, content='', columnsize=0, detail=none, tokenize='ascii', prefix='1 2');
-"""
+# A table for each place takes a third of the disk of one table that says in which place a word stands.
+_PLACES = ("text", "hypothesis", "id")
+_TABLES = "".join(
+    f"CREATE VIRTUAL TABLE {place} USING fts5(words, content='', columnsize=0, detail=none, tokenize='ascii', "
+    "prefix='1 2');"
+    for place in _PLACES
+)
 
 # Letters and digits of any script: Python's ``\w`` without the underscore.
 _WORD = re.compile(r"[^\W_]+")
@@ -44,7 +53,7 @@ class SearchIndex:
         self._connection = connection
         self._lock = threading.Lock()
 
-    def find(self, text: str) -> npt.NDArray[np.intp] | None:
+    def find(self, text: str, where: Where = "") -> npt.NDArray[np.intp] | None:
         """Return the positions of the instances that hold all words of a text, ascending; None: the text has no words.
 
         A damaged index raises `CacheError`.
@@ -52,24 +61,37 @@ class SearchIndex:
         words = words_of(text)
         if not words:
             return None
-        # A word has letters and digits only, so it cannot hold a quote.
-        asked = " AND ".join(f'"{word}"*' for word in dict.fromkeys(words))
         try:
             with self._lock:
-                rows = self._connection.execute("SELECT rowid FROM paper WHERE paper MATCH ?", (asked,)).fetchall()
+                is_found = np.ones(self.n_searched, dtype=np.bool_)
+                for word in dict.fromkeys(words):
+                    is_found &= self._is_holding(word, (where,) if where else _PLACES)
         except sqlite3.DatabaseError as error:
             raise CacheError(
                 f"the index of the search cannot be read: {error}; remove it with 'evidencebench cache prune --search "
                 "--yes' and start the app again"
             ) from error
-        return np.sort(np.fromiter((rowid for (rowid,) in rows), dtype=np.intp, count=len(rows)))
+        return is_found.nonzero()[0]
 
-    def add(self, words: Sequence[str | None]) -> None:
+    def _is_holding(self, word: str, places: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Return for every instance whether one of the places has a word that begins with this one."""
+        is_holding = np.zeros(self.n_searched, dtype=np.bool_)
+        for place in places:
+            # A word has letters and digits only, so it cannot hold a quote.
+            command = f"SELECT rowid FROM {place} WHERE {place} MATCH ?"  # noqa: S608 - names of this module
+            asked = self._connection.execute(command, (f'"{word}"*',))
+            is_holding[np.fromiter((rowid for (rowid,) in asked), dtype=np.intp)] = True
+        return is_holding
+
+    def add(self, words: "Sequence[PlacedWords | None]") -> None:
         """Index the next instances of the data; ``words`` has `words_in` of each, or None where it cannot be read."""
-        rows = [(position, text) for position, text in enumerate(words, self.n_searched) if text is not None]
+        rows = [(position, of) for position, of in enumerate(words, self.n_searched) if of is not None]
         with self._lock:
             self._connection.execute("BEGIN")
-            self._connection.executemany("INSERT INTO paper(rowid, words) VALUES (?, ?)", rows)
+            for number, place in enumerate(_PLACES):
+                values = ((position, of[number]) for position, of in rows)
+                command = f"INSERT INTO {place}(rowid, words) VALUES (?, ?)"  # noqa: S608 - as above
+                self._connection.executemany(command, values)
             self._connection.execute("COMMIT")
             self.n_searched += len(words)
 
@@ -102,9 +124,33 @@ def distinct_words(texts: Iterable[str]) -> set[str]:
     return {word for members in by_is_ascii.values() for word in words_of(" ".join(members))}
 
 
-def words_in(query: Query) -> str:
-    """Return the words that find an instance, joined by spaces: the words of its id, hypothesis and sentences."""
-    return " ".join(distinct_words((query.instance_id, query.hypothesis, *query.sentences)))
+PlacedWords = tuple[str, str, str]
+"""The distinct words of an instance's text, of its hypothesis and of its id, each joined by spaces."""
+
+
+def words_in(query: Query) -> PlacedWords:
+    """Return the words that find an instance."""
+    text, hypothesis, instance_id = map(distinct_words, (query.sentences, (query.hypothesis,), (query.instance_id,)))
+    return " ".join(text), " ".join(hypothesis), " ".join(instance_id)
+
+
+# A longer sentence is cut, since a row repeats it.
+_MOST_SHOWN = 2_000
+
+
+def hits_in(sentences: Sequence[str], text: str) -> Hits | None:
+    """Return where the words of a search stand in a paper's text; None: nowhere.
+
+    >>> hits_in(["One.", "Statins help.", "Statins lower the risk."], "statin ris")
+    Hits(n=2, index=2, text='Statins lower the risk.')
+    """
+    asked = [f" {word}" for word in dict.fromkeys(words_of(text))]
+    n_asked = [sum(map(f" {' '.join(words_of(sentence))}".__contains__, asked)) for sentence in sentences]
+    n_hits = sum(map(bool, n_asked))
+    if not n_hits:
+        return None
+    best = n_asked.index(max(n_asked))
+    return Hits(n=n_hits, index=best, text=sentences[best][:_MOST_SHOWN])
 
 
 def empty_index() -> SearchIndex:

@@ -6,7 +6,7 @@ from math import isnan
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, ListRow, TaskTerms, recalls_of
+from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, ListRow, TaskTerms
 from evidencebench.pages.viewer.viewer_data import ShownSystem, ViewerData, record_of, shown_systems
 from evidencebench.scoring.evaluate import case_of
 from evidencebench.scoring.task_scores import TaskScores
@@ -39,7 +39,7 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
         )
         terms = tuple(_terms(first[task.name], instance, task, place) for task, place in of_tasks)
         record = record_of(position, instance, terms=terms, answers=answers)
-        yield viewed.row(position, instance, recalls_of(record)), record
+        yield viewed.row(position, instance, viewed.grades_of(record)), record
 
 
 def _scores_of(findings: Findings, shown: ShownSystem, task: Task) -> TaskScores | None:

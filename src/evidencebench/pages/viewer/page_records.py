@@ -37,6 +37,8 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A system: its label, its signature, and whether it is a control that this package adds.
 
     ``unfinished`` is how many instances a run answered where some have no answer, such as ``3 of 12``.
+    ``is_counted`` says whether it counts among the systems that find an aspect. The oracle and every other system that
+    knows the labels do not, nor do runs on changed queries, nor a control that stands also as a run.
     """
 
     label: str
@@ -44,6 +46,7 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_control: bool = False
     knows_labels: bool = False
     unfinished: str = ""
+    is_counted: bool = True
 
     @property
     def is_oracle(self) -> bool:
@@ -62,8 +65,30 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     version: str
 
 
-class ListRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The row of an instance in the list of papers."""
+class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
+    """What the list knows of the answers to one instance.
+
+    ``unanswered`` names by task the systems without an answer: failed, missing, invalid or empty. ``found`` counts by
+    task the aspects that no system, one, two ... of the counted systems find; zeros at its end are left out. Aspects
+    that do not count in the task, or that no sentence states, are not among them. An aspect that a system covers by
+    chance counts as found.
+    """
+
+    recalls: Recalls
+    unanswered: tuple[tuple[int, ...], ...]
+    found: tuple[tuple[int, ...], ...]
+
+
+class Hits(msgspec.Struct, frozen=True):
+    """The sentences of a paper with a searched word: how many, and the first with most of the words."""
+
+    n: int
+    index: int
+    text: str
+
+
+class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The row of an instance in the list of papers; ``hits`` are those of a search in its text."""
 
     position: int
     id: str
@@ -73,6 +98,9 @@ class ListRow(msgspec.Struct, frozen=True, kw_only=True):
     n_aspects: int
     n_results: int
     recalls: Recalls
+    unanswered: tuple[tuple[int, ...], ...]
+    found: tuple[tuple[int, ...], ...]
+    hits: Hits | None = None
 
 
 class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,8 +142,3 @@ class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):
     aspects: tuple[AspectRecord, ...]
     terms: tuple[TaskTerms | None, ...]
     answers: tuple[tuple[GradedAnswer | None, ...], ...]
-
-
-def recalls_of(record: GradedInstance) -> Recalls:
-    """Return the recalls of an instance in the form of `ListRow.recalls`."""
-    return tuple(tuple(None if one is None else one.recall for one in answers) for answers in record.answers)

@@ -1,12 +1,19 @@
 """Makes the page records of a data set and its runs, one instance at a time."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from math import isnan
 from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
+from evidencebench.data.optimum.branch_and_bound import bits
+from evidencebench.data.optimum.cover import Coverage, coverage_from
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
@@ -19,7 +26,7 @@ from evidencebench.pages.viewer.page_records import (
     GradedInstance,
     ListRow,
     Overview,
-    Recalls,
+    RowGrades,
     SystemRecord,
     TaskRecord,
     TaskTerms,
@@ -42,6 +49,9 @@ _MOST_LOOKED_UP = 1_000
 _MOST_ERROR_CHARACTERS = 2_000
 
 
+_Answers: TypeAlias = Sequence[Sequence[GradedAnswer | None]]  # [system][task]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownSystem:
     """A system that is shown: its record, the source of its answers, and the rules that read them.
@@ -60,12 +70,11 @@ class ShownSystem:
             return None
         return graded_answer(case, self.source(case.instance, task), self.rules)
 
-    def recall(self, case: Case | None, task: Task) -> float | None:
-        """Return the recall of its answer; None where `answer` returns None."""
+    def answer_in_list(self, case: Case | None, task: Task) -> GradedAnswer | None:
+        """Return its graded answer, of the oracle without its sentences: computing them would take long."""
         if case is not None and self.record.is_oracle and not isnan(case.ceiling):
-            return case.ceiling  # the oracle's recall by definition; computing its answer would take long
-        answer = self.answer(case, task)
-        return None if answer is None else answer.recall
+            return GradedAnswer(status="answered", recall=case.ceiling)  # by definition
+        return self.answer(case, task)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +110,13 @@ class ViewerData:
             version=__version__,
         )
 
-    def row(self, position: int, instance: Instance, recalls: Recalls | None = None) -> ListRow:
-        """Return the row of an instance in the list; where ``recalls`` is None, its answers are graded for it."""
-        if recalls is None:
+    def row(self, position: int, instance: Instance, grades: RowGrades | None = None) -> ListRow:
+        """Return the row of an instance in the list; where ``grades`` is None, its answers are graded for it."""
+        if grades is None:
             cases = self._cases(instance)
-            recalls = tuple(tuple(shown.recall(case, task) for task, case in cases) for shown in self.systems)
+            answers = (tuple(shown.answer_in_list(case, task) for task, case in cases) for shown in self.systems)
+            coverages = [None if case is None else case.coverage for _, case in cases]
+            grades = self._grades(coverages, tuple(answers))
         return ListRow(
             position=position,
             id=instance.id,
@@ -114,8 +125,17 @@ class ViewerData:
             n_sentences=len(instance.query.sentences),
             n_aspects=len(instance.labels.aspects),
             n_results=len(instance.labels.results),
-            recalls=recalls,
+            **msgspec.structs.asdict(grades),
         )
+
+    def grades_of(self, record: GradedInstance) -> RowGrades:
+        """Return the grades of a record for the list, so that no answer is graded twice."""
+        coverages = {
+            scope: coverage_from({one.id: one.sentences for one in record.aspects if one.is_result or scope == "all"})
+            for scope in {task.scope for task in self.tasks}
+        }
+        asked = zip(self.tasks, record.terms, strict=True)
+        return self._grades([None if term is None else coverages[task.scope] for task, term in asked], record.answers)
 
     def record(self, position: int, instance: Instance) -> GradedInstance:
         """Return an instance with its labels and all graded answers."""
@@ -129,6 +149,28 @@ class ViewerData:
 
     def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
         return [(task, case_of(instance, task)) for task in self.tasks]
+
+    def _grades(self, coverages: Sequence[Coverage | None], answers: _Answers) -> RowGrades:
+        by_task = list(zip(*answers, strict=True)) or [()] * len(coverages)
+        is_counted = [shown.record.is_counted for shown in self.systems]
+        return RowGrades(
+            recalls=tuple(tuple(None if one is None else one.recall for one in of_system) for of_system in answers),
+            unanswered=tuple(
+                tuple(place for place, one in enumerate(of_task) if one is not None and one.status != "answered")
+                for of_task in by_task
+            ),
+            found=tuple(
+                () if coverage is None else _found_counts(coverage, compress(of_task, is_counted))
+                for coverage, of_task in zip(coverages, by_task, strict=True)
+            ),
+        )
+
+
+def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:
+    """Return how many aspects none, one, two ... of the answers find; see `RowGrades`."""
+    masks = [coverage.mask_of((*one.certain, *one.tied)) for one in answers if one is not None]
+    n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
+    return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
 
 
 def record_of(
@@ -189,7 +231,7 @@ def shown_systems(
 ) -> tuple[ShownSystem, ...]:
     """Return runs by their labels, and the controls that can be shown after them."""
     shown_runs = (_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items())
-    return (*shown_runs, *map(_shown_control, SHOWN_CONTROLS))
+    return (*shown_runs, *(_shown_control(name, runs.values()) for name in SHOWN_CONTROLS))
 
 
 def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
@@ -205,13 +247,28 @@ def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
 
 
 def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> ShownSystem:
-    record = SystemRecord(label=label, signature=run.signature, knows_labels=knows_labels(run), unfinished=unfinished)
+    knows, is_changed = knows_labels(run), run.header is not None and run.header.control is not None
+    record = SystemRecord(
+        label=label,
+        signature=run.signature,
+        knows_labels=knows,
+        unfinished=unfinished,
+        is_counted=not knows and not is_changed,
+    )
     return ShownSystem(record=record, source=answers_of(run), rules=rules)
 
 
-def _shown_control(name: str) -> ShownSystem:
+def _shown_control(name: str, runs: Iterable[RunFile]) -> ShownSystem:
     system = CONTROLS[name].named
-    record = SystemRecord(label=name, signature=name, is_control=True, knows_labels=system.knows_labels)
+    headers = [run.header for run in runs if run.header is not None]
+    is_run = any(header.system.name == name and header.control is None for header in headers)
+    record = SystemRecord(
+        label=name,
+        signature=name,
+        is_control=True,
+        knows_labels=system.knows_labels,
+        is_counted=not system.knows_labels and not is_run,
+    )
     return ShownSystem(record=record, source=answers_from(system), rules=Rules(), selects=system.selects)
 
 

@@ -1,8 +1,19 @@
 // The records of a page in one file, which holds them; its methods are those of `ServerSource`.
 
-// All words of the texts, each after a space: " kin" finds the words that begin with "kin".
-function searchable(texts) {
-  return ` ${texts.flatMap(wordsOf).join(" ")}`;
+// The words of a text, each after a space: " kin" finds the words that begin with "kin".
+function searchable(text) {
+  return ` ${wordsOf(text).join(" ")}`;
+}
+
+const LONGEST_HIT = 2000;
+
+// The sentences with a searched word: how many, and the first with most of them; null: none. As in search_index.py.
+function hitsOf(texts, sentences, words) {
+  const held = texts.map((text) => words.filter((word) => text.includes(word)).length);
+  const most = Math.max(...held);
+  if (!(most > 0)) return null;
+  const index = held.indexOf(most);
+  return { n: held.filter(Boolean).length, index, text: sentences[index].slice(0, LONGEST_HIT) };
 }
 
 // The recall of the oracle on a row, where it is among the systems; else 1.
@@ -19,6 +30,7 @@ const FILTERS = {
     return score !== null && highest !== null && score < highest - SAME;
   },
   failed: (row, { task, a }) => scoreOf(row, a, task) === 0,
+  no_answer: (row, { task, a }) => row.unanswered[task]?.includes(a),
   a_better: (row, asked) => (differenceOf(row, asked) ?? 0) > SAME,
   b_better: (row, asked) => (differenceOf(row, asked) ?? 0) < -SAME,
 };
@@ -26,6 +38,7 @@ const FILTERS = {
 const SORT_VALUES = {
   position: (row) => row.position,
   score: (row, { task, a }) => scoreOf(row, a, task),
+  score_b: (row, { task, b }) => scoreOf(row, b, task),
   difference: differenceOf,
   aspects: (row) => row.n_aspects,
   length: (row) => row.n_sentences,
@@ -41,6 +54,24 @@ function sorted(rows, asked) {
     return sign * ((one ?? 0) - (other ?? 0)) || first.position - second.position;
   });
   return keyed.map(([, row]) => row);
+}
+
+// The means of A, B and the ceiling over the rows that have one, and over how many rows.
+function meansOf(rows, { task, a, b }, overview) {
+  const oracle = overview.systems.findIndex((system) => system.is_control && system.label === "oracle");
+  const known = [a, b, oracle].map((system) => rows.map((row) => scoreOf(row, system, task)).filter((score) => score !== null));
+  return {
+    means: known.map((scores) => (scores.length ? scores.reduce((sum, score) => sum + score) / scores.length : null)),
+    n_means: Math.max(...known.map((scores) => scores.length)),
+  };
+}
+
+// How many aspects no system, one, two ... of the counted systems find.
+function foundOf(rows, { task }, overview) {
+  if (task === null || task === undefined) return [];
+  const counts = [0, ...overview.systems.filter((system) => system.is_counted).map(() => 0)];
+  for (const row of rows) row.found[task].forEach((n, systems) => (counts[systems] += n));
+  return counts;
 }
 
 const PIECE_SIZE = 16; // as PAPERS_A_PIECE in page_parts.py
@@ -61,15 +92,20 @@ class EmbeddedSource {
   async rows(asked) {
     const [all, overview] = [this.#all(), await this.overview()];
     const named = all.filter((row) => row.id === asked.q); // the whole id of a paper finds that paper only
-    const words = named.length ? [] : wordsOf(asked.q ?? "");
-    const { matching, n_searched } = words.length ? await this.#searched(words) : { matching: named.length ? named : all, n_searched: all.length };
+    const words = named.length ? [] : [...new Set(wordsOf(asked.q ?? ""))].map((word) => ` ${word}`);
+    const { hits, n_searched } = words.length ? await this.#searched(words, asked.in) : { n_searched: all.length };
+    const matching = hits ? all.filter((row) => hits.has(row)) : named.length ? named : all;
     const fits = FILTERS[asked.only] ?? (() => true);
-    const found = matching.filter((row) => fits(row, asked, overview));
+    const before = matching.filter((row) => fits(row, asked, overview));
+    const found = asked.found === null || asked.found === undefined ? before : before.filter((row) => row.found[asked.task]?.[asked.found]);
     const offset = asked.offset ?? 0;
+    const rows = sorted(found, asked).slice(offset, offset + (asked.n ?? PAGE_SIZE));
     return {
       n_found: found.length,
       n_without_results: found.filter((row) => row.n_results === 0).length,
-      rows: sorted(found, asked).slice(offset, offset + (asked.n ?? PAGE_SIZE)),
+      ...meansOf(found, asked, overview),
+      found: foundOf(before, asked, overview),
+      rows: rows.map((row) => (hits?.get(row) ? { ...row, hits: hits.get(row) } : row)),
       n_searched,
       n_scored: all.length,
       n_instances: all.length,
@@ -78,7 +114,7 @@ class EmbeddedSource {
 
   async instance(id) {
     const place = this.#all().findIndex((one) => one.id === id);
-    if (place < 0) throw new Error(`There is no instance “${id}” in this page.`);
+    if (place < 0) throw new Error(`There is no paper “${id}” in this page.`);
     const lines = await this.#piece(Math.floor(place / PIECE_SIZE));
     return JSON.parse(lines[place % PIECE_SIZE]);
   }
@@ -99,25 +135,31 @@ class EmbeddedSource {
   }
 
   // What a search has found so far; it goes on, and whoever asks again gets more. A new search ends the last one.
-  async #searched(words) {
-    const key = words.join(" ");
+  async #searched(words, place) {
+    const key = JSON.stringify([words, place]);
     if (this.#search?.key !== key) {
-      this.#search = { key, matching: [], n_searched: 0 };
-      this.#search.ended = this.#scan(words, this.#search);
+      this.#search = { key, hits: new Map(), n_searched: 0 };
+      this.#search.ended = this.#scan(words, place, this.#search);
     }
     const search = this.#search;
     await Promise.race([search.ended, new Promise((resume) => setTimeout(resume, SEARCH_SLICE_MS))]);
     return search;
   }
 
-  async #scan(words, search) {
-    for (const row of this.#all()) {
-      const place = search.n_searched;
-      if (place % PIECE_SIZE === 0) await new Promise((resume) => setTimeout(resume)); // so that the reader can go on typing
+  // Hypotheses and ids are searched at once, then the texts as they are unpacked. `search.hits` gets the rows found.
+  async #scan(words, place, search) {
+    const all = this.#all();
+    const holds = (texts) => words.every((word) => texts.some((text) => text.includes(word)));
+    const heads = all.map((row) => [place !== "text" && row.hypothesis, !place && row.id].filter(Boolean).map(searchable));
+    all.forEach((row, at) => holds(heads[at]) && search.hits.set(row, null));
+    if (place === "hypothesis") search.n_searched = all.length;
+    while (search.n_searched < all.length) {
+      const at = search.n_searched;
+      if (at % PIECE_SIZE === 0) await new Promise((resume) => setTimeout(resume)); // so that the reader can go on typing
       if (this.#search !== search) return;
-      const { paper } = JSON.parse((await this.#piece(Math.floor(place / PIECE_SIZE)))[place % PIECE_SIZE]);
-      const text = searchable([row.id, row.hypothesis, ...paper.sentences]);
-      if (words.every((word) => text.includes(` ${word}`))) search.matching.push(row);
+      const { paper } = JSON.parse((await this.#piece(Math.floor(at / PIECE_SIZE)))[at % PIECE_SIZE]);
+      const texts = paper.sentences.map(searchable);
+      if (holds([...heads[at], texts.join("")])) search.hits.set(all[at], hitsOf(texts, paper.sentences, words));
       search.n_searched += 1;
     }
   }
