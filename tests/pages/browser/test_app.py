@@ -64,7 +64,7 @@ def test_a_link_leads_to_a_sentence_of_a_paper(page: Page, served: Running) -> N
 def test_an_instance_that_is_not_there_is_told_in_words(new_page: NewPage, served: Running) -> None:
     page = new_page(expected_errors=["status of 404"])
     page.goto(f"{served.url}#/papers/none")
-    expect(page.locator("#viewer")).to_contain_text("there is no instance 'none' in sample.json")
+    expect(page.locator("#viewer")).to_contain_text("there is no paper 'none' in sample.json")
 
 
 @pytest.mark.parametrize(("width", "dark"), screens(360, 1280))

@@ -185,8 +185,8 @@ def test_a_link_leads_to_an_instance_and_to_a_sentence_of_it(new_page: NewPage, 
 @pytest.mark.parametrize(
     ("fragment", "message"),
     [
-        ("#/papers/nobody", "There is no instance “nobody” in this page."),
-        ("#/papers/%E0%A4%A", "There is no instance “%E0%A4%A” in this page."),
+        ("#/papers/nobody", "There is no paper “nobody” in this page."),
+        ("#/papers/%E0%A4%A", "There is no paper “%E0%A4%A” in this page."),
         (f"#/papers/{SAMPLE.ids[0]}/9999", "The paper has no sentence 9999; its last is "),
     ],
 )
