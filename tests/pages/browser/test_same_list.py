@@ -31,8 +31,16 @@ ODD_TEXTS = (
 )  # fmt: skip
 N_ASKED = 150
 
-# Asks the page's own source, as the list does.
-_ROWS_OF_PAGE = "(asked) => Promise.all(asked.map((one) => source.rows(one)))"
+# Asks the page's own source, as the list does: one after the other, and again until a search is over.
+_ROWS_OF_PAGE = """async (asked) => {
+  const all = [];
+  for (const one of asked) {
+    let found = await source.rows(one);
+    while (found.n_searched < found.n_instances) found = await source.rows(one);
+    all.push(found);
+  }
+  return all;
+}"""
 
 
 def random_instance(position: int, random: Random) -> Instance:
