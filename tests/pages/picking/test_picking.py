@@ -32,6 +32,8 @@ from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.sessions import Sessions
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
+from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.system import Ranking
@@ -92,7 +94,7 @@ def paper(client: Client, name: str, instance_id: str) -> Reply:
 
 
 def picks(name: str, instance_id: str, sentences: Sequence[int], revision: int = 0, tab: str = "one") -> dict[str, Any]:
-    picked = {"sentences": list(sentences), "seconds": 0, "revision": revision, "tab": tab}
+    picked = {"sentences": list(sentences), "reached": 0, "seconds": 0, "revision": revision, "tab": tab}
     return {"person": name, "id": instance_id, **picked}
 
 
@@ -127,7 +129,7 @@ def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[
         choice = {"sort": sort, "only": only, "order": order}
         replies.append(client.get("/api/rows", params={"a": "0", "b": "1", **choice}))
     replies += [client.get("/api/rows", params={"q": "risk", "a": a}) for a in systems]
-    replies.append(client.get("/api/people/queue", params={"person": name}))
+    replies += [client.get(f"/api/people/{page}", params={"person": name}) for page in ("queue", "scores")]
     for position, instance in enumerate(dataset):
         named = {"person": name, "id": instance.id}
         replies += [client.get("/api/instances", params=one) for one in ({"id": instance.id}, {"position": position})]
@@ -143,8 +145,9 @@ def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[
 # The only keys that responses may have: the person, the task, the paper, the budget, and the picks.
 SPEAKABLE = {
     *("people", "person", "is_new", "title", "task", "scope", "n_instances", "error"),
-    *("rows", "position", "id", "hypothesis", "n_sentences", "status", "n_picked"),
-    *("paper", "paper_id", "sentences", "kinds", "budget", "seconds", "revision"),
+    *("rows", "last", "position", "id", "hypothesis", "n_sentences", "status", "n_picked"),
+    *("paper", "paper_id", "sentences", "reached", "kinds", "budget", "seconds", "revision"),
+    *("recalls", "means"),  # of nothing
 }
 
 
@@ -165,6 +168,9 @@ def test_nothing_of_the_labels_is_in_any_byte_before_submission(task: str, serve
     assert {reply.status_code for reply in replies if "/api/rows" in str(reply.url)} == {403}
     assert {reply.status_code for reply in replies if "/api/instances?" in str(reply.url)} == {403}
     assert {reply.status_code for reply in replies if "/api/people/review" in str(reply.url)} <= {403}
+    for reply in replies:
+        if "/api/people/scores" in str(reply.url):
+            assert reply.json() == {"recalls": {}, "means": []}
     assert [read_run(path).ids for path in asked.folder.glob("*.jsonl")] == [frozenset()]
 
 
@@ -233,7 +239,7 @@ def test_a_person_is_shown_what_a_system_is_given_and_no_more(serve: Serve) -> N
         "kinds": "".join({"section_name": "h", "abstract": "a", "normal_paragraph": "b"}[kind] for kind in query.kinds),
     }
     assert found["budget"] == OPTIMAL.brief(SAMPLE[A]).budget
-    assert set(found) == {"person", "paper", "budget", "scope", "sentences", "seconds", "revision"}
+    assert set(found) == {"person", "paper", "budget", "scope", "sentences", "reached", "seconds", "revision"}
 
 
 def test_the_queue_is_the_first_instances_that_the_task_applies_to_in_file_order(serve: Serve) -> None:
@@ -252,7 +258,7 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
     with serve(runs=[run]) as asked, asked.browser("Ada") as client:
         assert paper(client, "Ada", A).json()["sentences"] == []
         saved = client.put("/api/people/draft", json=picks("Ada", A, oracle[:2]))
-        assert saved.json() == {"sentences": list(oracle[:2]), "seconds": 0, "revision": 1}
+        assert saved.json() == {"sentences": list(oracle[:2]), "reached": 0, "seconds": 0, "revision": 1}
         assert [row["status"] for row in queue(client, "Ada")[:2]] == ["draft", "open"]
         assert queue(client, "Ada")[0]["n_picked"] == 2
         assert client.get("/api/instances", params={"id": A}).status_code == 403
@@ -272,6 +278,66 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=oracle, ordered=False)
     scores = score_runs([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
     assert scores.scores["aspect_recall"].tolist() == [1.0]
+
+
+def scores(client: Client, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = client.get("/api/people/scores", params={"person": name}).json()
+    return found
+
+
+def test_a_persons_scores_are_those_of_the_library_over_exactly_what_was_submitted(
+    serve: Serve, tmp_path: Path
+) -> None:
+    run = tmp_path / "bm25.jsonl"
+    execute("bm25", SAMPLE, run, limit=2)  # it lacks the third
+    submitted = {A: [1, 2], C: [3], B: []}
+    with serve(runs=[run]) as asked, asked.browser("Ada") as client, asked.browser("Bob") as other:
+        for instance_id, sentences in submitted.items():
+            paper(client, "Ada", instance_id)
+            submit(client, "Ada", instance_id, sentences)
+        paper(client, "Ada", SAMPLE.ids[3])
+        client.put("/api/people/draft", json=picks("Ada", SAMPLE.ids[3], [1, 2, 3]))
+        submit(other, "Bob", SAMPLE.ids[4], [1])
+        found = scores(client, "Ada")
+        assert list(scores(other, "Bob")["recalls"]) == [SAMPLE.ids[4]]
+    papers = [SAMPLE[one] for one in submitted]
+    sources: dict[str, Any] = {
+        "You": submitted,
+        "bm25": read_run(run),
+        "lead": CONTROLS["lead"].named,
+        "oracle": CONTROLS["oracle"].named,
+    }
+    expected = {name: scored["er_at_optimal"] for name, scored in evaluate(sources, papers, OPTIMAL).items()}
+    assert found["recalls"] == dict(zip(submitted, expected["You"].recalls.tolist(), strict=True))
+    shown = {one["label"]: one for one in found["means"]}
+    assert found["means"][0]["is_you"]
+    for name, column in expected.items():
+        mean = column.estimate()
+        assert (shown[name]["mean"], shown[name]["low"], shown[name]["high"]) == (mean.mean, mean.low, mean.high), name
+    assert {name: one["missing"] for name, one in shown.items() if one["missing"]} == {"bm25": 1}
+    assert {name for name, one in shown.items() if one["is_control"]} == {"lead", "abstract_backwards", "oracle"}
+
+
+def test_scores_are_shown_to_nobody_but_the_person(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client, asked.browser() as stranger:
+        submit(client, "Ada", A, [1])
+        assert stranger.get("/api/people/scores", params={"person": "Ada"}).status_code == 401
+        assert client.get("/api/people/scores", params={"person": "Bob"}).status_code == 401
+
+
+def test_the_paper_that_was_left_last_and_the_place_in_it_are_kept(serve: Serve) -> None:
+    with serve() as asked, asked.browser("Ada") as client:
+        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] is None
+        for instance_id, reached in ((A, 5), (B, 7), (A, 9), (C, 10**6)):
+            paper(client, "Ada", instance_id)
+            saved = client.put("/api/people/draft", json={**picks("Ada", instance_id, []), "reached": reached})
+            assert saved.status_code == 200
+        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] == C
+        assert submit(client, "Ada", C, [1]).status_code == 200
+        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] == A
+    with serve() as again, again.browser("Ada") as client:
+        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] == A
+        assert [paper(client, "Ada", one).json()["reached"] for one in (A, B)] == [9, 7]
 
 
 @pytest.mark.parametrize("n_picked", [0, 1, 3])
@@ -322,6 +388,7 @@ def test_of_submissions_at_once_one_counts(serve: Serve) -> None:
         ({"sentences": [True]}, 400, "not what the page sends"),
         ({"sentences": None}, 400, "not what the page sends"),
         ({"sentences": {"a": 1}}, 400, "not what the page sends"),
+        ({"reached": -1}, 400, "not what the page sends"),
         ({"seconds": -1}, 400, "not what the page sends"),
         ({"seconds": "1"}, 400, "not what the page sends"),
         ({"revision": -1}, 400, "not what the page sends"),

@@ -9,8 +9,9 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError, TaskError
+from evidencebench.pages.app.own_scores import SubmittedPapers
 from evidencebench.pages.paper import paper_of
-from evidencebench.pages.picking.routes import Offer, PickingPages, QueuedPaper
+from evidencebench.pages.picking.routes import Offer, OwnScores, PickingPages, QueuedPaper
 from evidencebench.pages.viewer.page_records import SystemRecord
 from evidencebench.pages.viewer.viewer_data import ShownSystem, ViewerData
 from evidencebench.runs.header import DataHeader
@@ -52,6 +53,11 @@ def picking_pages(
             "seconds": submission.seconds,
         }
 
+    graded = SubmittedPapers(viewed, task)
+
+    def scores(person: Person) -> OwnScores:
+        return graded.scores({one: found for one, found in person.submissions.items() if one in queue})
+
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
     return PickingPages(
         people=PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock),
@@ -60,6 +66,7 @@ def picking_pages(
         queue=queue,
         offer=offer,
         reveal=reveal,
+        scores=scores,
     )
 
 

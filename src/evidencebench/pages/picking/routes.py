@@ -36,13 +36,19 @@ class _PicksBody(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     person: str
     id: str
     sentences: tuple[int, ...]
+    reached: Annotated[int, msgspec.Meta(ge=0)]
     seconds: Annotated[int, msgspec.Meta(ge=0)]
     revision: Annotated[int, msgspec.Meta(ge=0)]
     tab: Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 def _draft_fields(draft: PickDraft) -> Mapping[str, object]:
-    return {"sentences": draft.sentences, "seconds": draft.seconds, "revision": draft.revision}
+    return {
+        "sentences": draft.sentences,
+        "reached": draft.reached,
+        "seconds": draft.seconds,
+        "revision": draft.revision,
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +68,36 @@ class QueuedPaper(msgspec.Struct, frozen=True, kw_only=True):
     n_sentences: int
 
 
+class MeanRecall(msgspec.Struct, frozen=True, kw_only=True):
+    """The mean aspect recall of the person or of a system, on the papers that the person has submitted.
+
+    Both ends of its interval are None where all are of one paper. ``missing`` counts the answers that a run lacks.
+    """
+
+    label: str
+    is_you: bool = False
+    is_control: bool = False
+    mean: float
+    low: float | None
+    high: float | None
+    missing: int = 0
+
+
+class OwnScores(msgspec.Struct, frozen=True, kw_only=True):
+    """How well a person has done: recall by instance id, and means; both over what the person has submitted."""
+
+    recalls: dict[str, float] = {}
+    means: tuple[MeanRecall, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickingPages:
     """The routes under ``/api/people/``, and the rule who may see an answer.
 
     ``queue`` maps the ids of all offered instances to their rows, in file order. ``offer`` returns the part of an
     instance that is shown before it is submitted. ``reveal`` takes (person, id, submission), and returns the record
-    that is shown afterwards. Both are passed in, since they read the data set and its labels.
+    that is shown afterwards. ``scores`` returns how well a person has done on what the person has submitted. All
+    are passed in, since they read the data set and its labels.
     """
 
     people: PeopleFolder
@@ -77,6 +106,7 @@ class PickingPages:
     queue: Mapping[str, QueuedPaper]
     offer: Callable[[str], Offer]
     reveal: Callable[[Person, str, Submission], object]
+    scores: Callable[[Person], OwnScores]
     sign_ins: SignIns = field(default_factory=SignIns)
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -89,6 +119,7 @@ class PickingPages:
             ("POST", "session", self.sign_in),
             ("DELETE", "session", self.sign_out),
             ("GET", "queue", self.show_queue),
+            ("GET", "scores", self.show_scores),
             ("GET", "paper", self.show_paper),
             ("PUT", "draft", self.save_draft),
             ("POST", "submit", self.submit),
@@ -157,7 +188,10 @@ class PickingPages:
         return self.sign_ins.end(request)
 
     async def show_queue(self, request: Request) -> Response:
-        """Return the papers of the queue, each with its status and how many sentences the person has picked."""
+        """Return the papers of the queue, each with its status and how many sentences the person has picked.
+
+        ``last`` is the id of the one that the person has worked on last without submitting it.
+        """
         person = self._required_person(request, request.query_params.get("person"))
         rows = [
             {
@@ -167,7 +201,13 @@ class PickingPages:
             }
             for instance_id, row in self.queue.items()
         ]
-        return json_response({"person": person.name, "task": self.people.task, "rows": rows})
+        last = person.last_draft if person.last_draft in self.queue else None
+        return json_response({"person": person.name, "task": self.people.task, "rows": rows, "last": last})
+
+    async def show_scores(self, request: Request) -> Response:
+        """Return how well the person and the systems have done, on what the person has submitted."""
+        person = self._required_person(request, request.query_params.get("person"))
+        return json_response(await run_in_threadpool(self.scores, person))
 
     async def show_paper(self, request: Request) -> Response:
         """Return a paper that is not submitted, with the picks so far; the person's time begins to count."""
@@ -214,7 +254,14 @@ class PickingPages:
         person = self._required_person(request, body.person)
         offer = await run_in_threadpool(self._offer_of, body.id)
         sentences = checked_picks(body.sentences, n_sentences=len(offer.paper.sentences), budget=offer.budget)
-        return person, body.id, Picks(sentences=sentences, seconds=body.seconds, revision=body.revision, tab=body.tab)
+        picks = Picks(
+            sentences=sentences,
+            reached=min(body.reached, len(offer.paper.sentences) - 1),
+            seconds=body.seconds,
+            revision=body.revision,
+            tab=body.tab,
+        )
+        return person, body.id, picks
 
     def _offer_of(self, instance_id: str) -> Offer:
         if instance_id not in self.queue:

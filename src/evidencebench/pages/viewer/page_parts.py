@@ -30,6 +30,7 @@ APP_SCRIPTS = (
         "pick_page",
         "review_page",
         "sign_in",
+        "own_scores",
         "people",
     ),
     "app",

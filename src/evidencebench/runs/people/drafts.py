@@ -21,6 +21,7 @@ class Picks:
     """
 
     sentences: tuple[int, ...]
+    reached: int = 0  # the sentence that the person has got to
     seconds: int = 0  # how long the person worked on it, as the page says
     revision: int = 0
     tab: str = ""
@@ -29,18 +30,20 @@ class Picks:
 class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
     """Picks that are not final, and when the person first saw the paper (ISO 8601, UTC).
 
-    ``revision`` counts the changes; it is 0 in files of earlier versions. ``tab`` is the one that made the last change.
+    ``reached`` is the sentence that the person had got to. ``revision`` counts the changes of the picks. Both are 0 in
+    files of earlier versions. ``tab`` is the one that made the last change.
     """
 
     opened: str
     sentences: tuple[int, ...] = ()
+    reached: int = 0
     seconds: int = 0
     revision: int = 0
     tab: str = ""
 
 
 class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The file: its format's version, and instance id -> draft."""
+    """The file: its format's version, and instance id -> draft, the one that was worked on last at the end."""
 
     evidencebench_drafts: int = 1
     drafts: dict[str, PickDraft] = {}

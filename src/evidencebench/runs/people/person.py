@@ -95,6 +95,16 @@ class Person:
         """Return what was picked so far, or None before the paper was first opened."""
         return self._drafts.get(instance_id)
 
+    @property
+    def submissions(self) -> dict[str, Submission]:
+        """Instance id -> what was submitted, in the order of submission."""
+        return dict(self._submitted)
+
+    @property
+    def last_draft(self) -> str | None:
+        """The id of the paper that was worked on last, of those that are not submitted; None where there is none."""
+        return next(reversed(self._drafts), None)
+
     def begin(self, instance_id: str) -> PickDraft:
         """Return the draft of an instance, and note the time where the person sees its paper for the first time.
 
@@ -110,7 +120,7 @@ class Person:
             return self._drafts[instance_id]
 
     def save(self, instance_id: str, picks: Picks) -> PickDraft:
-        """Save picks that are not final; a paper that was not opened yet counts as opened now.
+        """Save picks that are not final, and where the person is; a paper that was not opened yet is opened now.
 
         The seconds never decrease, and are at most the time since the paper was opened. Raises `StaleError` where
         another tab has changed the picks since, so that a tab replaces only picks that it has seen.
@@ -118,7 +128,8 @@ class Person:
         with self._lock:
             draft = self._with_picks(instance_id, picks)
             if draft != self._drafts[instance_id]:
-                self._write({**self._drafts, instance_id: draft})
+                others = {one: kept for one, kept in self._drafts.items() if one != instance_id}
+                self._write({**others, instance_id: draft})
             return draft
 
     def submit(self, instance_id: str, picks: Picks) -> Submission:
@@ -160,7 +171,7 @@ class Person:
     def _with_picks(self, instance_id: str, picks: Picks) -> PickDraft:
         before = self.begin(instance_id)
         bounded = max(before.seconds, min(picks.seconds, self._seconds_since(before.opened)))
-        timed = msgspec.structs.replace(before, seconds=bounded)
+        timed = msgspec.structs.replace(before, seconds=bounded, reached=picks.reached)
         if picks.sentences == before.sentences:
             return timed
         # A tab knows its own last change, even if the reply to it was lost.

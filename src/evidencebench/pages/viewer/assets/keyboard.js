@@ -4,7 +4,7 @@ const KEYS_SWITCH = "evidencebench-keys";
 const TYPING = "input, textarea, select, [contenteditable]";
 
 /* A command is {keys, name, run}, and `on` where it holds only while an element of that selector has the focus. Escape,
-   "?" and keys with Ctrl work also where single keys are off. */
+   "?" and keys with Ctrl (on a Mac Cmd) work also where single keys are off. */
 function listenToKeys(root, commands) {
   let isOn = recall(KEYS_SWITCH) !== "off";
   let dialog = makeDialog();
@@ -13,7 +13,7 @@ function listenToKeys(root, commands) {
     if (event.defaultPrevented || event.altKey || event.isComposing) return;
     if (!root.checkVisibility() || document.querySelector("dialog[open]")) return;
     const isControl = event.ctrlKey || event.metaKey;
-    const key = isControl ? `Ctrl+${event.key}` : event.key;
+    const key = isControl ? `Ctrl+${event.shiftKey ? "Shift+" : ""}${event.key.toUpperCase()}` : event.key;
     if (event.target.closest?.(TYPING) || (!isOn && !isControl && key !== "Escape")) return;
     const holds = ({ keys, on }) => keys.includes(key) && (!on || event.target.matches?.(on));
     const command = key === "?" ? { run: open } : commands.find(holds);

@@ -14,6 +14,16 @@ function mergePicks({ base, mine, theirs, budget }) {
   return { picks: [...stay, ...added.slice(0, room)], left: added.slice(room) };
 }
 
+/* The changes that lead to the picks, as {undo, redo} with the newest last; another tab may have made others void. A
+   change is the index of a sentence that was picked, or `~index` of one that was taken back: so `~change` undoes it. */
+function leadingHere(changes, picks) {
+  const leading = (list = []) => {
+    const picked = new Set(picks);
+    return list.toReversed().filter((one) => (one < 0 ? !picked.has(~one) && picked.add(~one) : picked.delete(one))).reverse();
+  };
+  return { undo: leading(changes?.undo), redo: leading(changes?.redo) };
+}
+
 function mergedWords(left) {
   const words = "Your picks of this paper were changed in another tab; what you picked there and here is put together now.";
   if (!left.length) return words;

@@ -15,14 +15,17 @@ const SIGN_NOTE = "It stands beside your score, and it is how you find your pick
 
 async function showPeople(root) {
   const server = peopleServer();
+  const tabs = new BroadcastChannel("evidencebench-people");
+  const tell = (news) => tabs.postMessage({ person: server.name(), ...news });
   root.classList.add("people");
-  const pages = { sign: signPage(server, enter, { title: "Find the evidence", note: SIGN_NOTE, explain: explained }), queue: queuePage(server), pick: pickPage(server), review: reviewPage(server) };
+  const pages = { sign: signPage(server, enter, { title: "Find the evidence", note: SIGN_NOTE, explain: explained }), queue: queuePage(server), pick: pickPage(server, tell), review: reviewPage(server) };
   const bar = personBar(server, leave, [["#/queue", "All papers"]]);
   root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
   let about = null;
   let shown = null;
   show(null);
   onRoute(follow);
+  tabs.addEventListener("message", hear);
   try {
     about = await server.session();
   } catch (error) {
@@ -32,10 +35,17 @@ async function showPeople(root) {
   await follow();
 
   function show(name, ...told) {
+    if (shown !== name) pages[shown]?.leave?.(); // while it can be measured
     for (const [other, page] of Object.entries(pages)) page.element.hidden = other !== name;
-    if (shown !== name) pages[shown]?.leave?.();
     shown = name;
     return name === null ? null : pages[name].show(...told);
+  }
+
+  // Hears what another tab of this browser has saved.
+  function hear({ data }) {
+    if (data.person !== server.name()) return;
+    pages.pick.hear(data);
+    if (shown === "queue") follow();
   }
 
   async function follow() {
@@ -99,15 +109,30 @@ function queuePage(server) {
       body.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message));
       return;
     }
-    body.replaceChildren(...queueOf(found.rows, about));
+    const scores = h("section", { "aria-label": "Your score" });
+    body.replaceChildren(...queueOf(found, about, scores));
+    const submitted = found.rows.filter((row) => row.status === "submitted");
+    if (submitted.length) await showScores(found.rows, submitted.length, scores);
+  }
+
+  async function showScores(rows, n, part) {
+    part.append(h("p", { class: "people-note", role: "status" }, "Scoring what you submitted…"));
+    try {
+      const { recalls, means } = await server.scores();
+      for (const row of rows) row.recall = recalls[row.id];
+      body.querySelectorAll(".queue-item").forEach((item, place) => showRecall(item, rows[place]));
+      part.replaceChildren(h("h2", {}, n < rows.length ? "Your score so far" : "Your score"), ...ownScores(means, n));
+    } catch (error) {
+      part.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message));
+    }
   }
 }
 
 const QUEUE_STEP = 100;
 
-function queueOf(rows, about) {
+function queueOf({ rows, last }, about, scores) {
   const submitted = rows.filter((row) => row.status === "submitted").length;
-  const next = nextRow(rows, null);
+  const next = rows.find((row) => row.id === last) ?? nextRow(rows, null);
   const list = h("ol", { class: "queue" });
   const more = h("button", { type: "button", onclick: () => grow(list, rows, more) }, "Show more papers");
   grow(list, rows, more);
@@ -117,8 +142,10 @@ function queueOf(rows, about) {
       "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.") : null,
     h("p", { class: "queue-progress" },
       h("progress", { max: rows.length, value: submitted, "aria-label": "Papers submitted" }), ` ${submitted} of ${rows.length} submitted`),
-    next ? h("p", {}, h("a", { class: "people-main", href: pickLink(next.id) }, submitted || next.status === "draft" ? "Go on" : "Begin with the first paper"))
+    next ? h("p", {}, h("a", { class: "people-main", href: pickLink(next.id) }, submitted || last !== null ? "Go on" : "Begin with the first paper"),
+      last !== null && [" with the paper that you left: ", foreign("q", {}, firstWords(next.hypothesis, 100))])
       : h("p", { class: "people-done" }, "All papers are submitted. Thank you!"),
+    scores,
     h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(about.scope)),
     list, more,
   ].filter(Boolean);
@@ -132,9 +159,15 @@ function grow(list, rows, more) {
 
 function queueItem(row) {
   const said = { open: "open", draft: `${row.n_picked} picked, not submitted`, submitted: "submitted" }[row.status];
-  return h("li", { class: `queue-item queue-${row.status}` },
+  const item = h("li", { class: `queue-item queue-${row.status}` },
     foreign("a", { href: row.status === "submitted" ? linkTo(row.id) : pickLink(row.id) }, firstWords(row.hypothesis, 300) || row.id),
-    h("span", { class: "queue-facts" }, `${counted(row.n_sentences, "sentence")} · `, h("span", { class: "queue-status" }, said)));
+    h("span", { class: "queue-facts" }, `${counted(row.n_sentences, "sentence")} · `, h("span", { class: "queue-status" }, said), h("span", { class: "queue-recall" })));
+  showRecall(item, row);
+  return item;
+}
+
+function showRecall(item, { recall }) {
+  if (recall !== undefined) item.querySelector(".queue-recall").textContent = ` · ${percent(recall)}`;
 }
 
 // The next paper in the queue that is not submitted; after the last one follows the first. Null: all are submitted.

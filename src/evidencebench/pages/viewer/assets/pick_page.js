@@ -2,13 +2,14 @@
 
 const SAVE_TIME_EVERY_SECONDS = 20;
 
-function pickPage(server) {
+// `tell` tells the other tabs of this browser.
+function pickPage(server, tell) {
   const body = h("div", {});
   const element = h("section", { class: "pick-page", hidden: true, "aria-label": "Pick sentences" }, body);
   let work = null;
   let asked = null;
   const keys = listenToKeys(element, pickCommands(() => work));
-  return { element, show, leave };
+  return { element, show, leave, hear: (news) => { if (news.id === work?.id) work.hear(news); } };
 
   async function show(id, sentence) {
     if (work?.id === id) {
@@ -21,8 +22,9 @@ function pickPage(server) {
     try {
       const found = await server.paper(id);
       if (asked !== id) return;
-      work = pickWork(server, found, body, keys);
-      work.focusOn(sentence ?? 0, { quietly: sentence === null });
+      work = pickWork(server, found, body, keys, tell);
+      if (sentence === null) work.goOn(found.reached);
+      else work.focusOn(sentence);
     } catch (error) {
       if (asked !== id) return;
       if (error.status === 409) go(linkTo(id), { replaces: true });
@@ -32,10 +34,10 @@ function pickPage(server) {
 
   // Waits until all picks are saved on the server.
   async function leave() {
-    const left = work;
+    const ended = work?.end();
     work = null;
     body.replaceChildren();
-    await left?.end();
+    await ended;
   }
 }
 
@@ -46,28 +48,31 @@ function pickCommands(work) {
     { keys: ["k"], name: "previous sentence (also ↑)", run: () => work()?.move(-1) },
     { keys: ["]"], name: "next heading", run: () => work()?.moveToHeading(1) },
     { keys: ["["], name: "previous heading", run: () => work()?.moveToHeading(-1) },
-    { keys: ["u"], name: "undo the last change", run: () => work()?.undo() },
+    { keys: ["u", "Ctrl+Z"], name: "undo the last change", run: () => work()?.turn("undo") },
+    { keys: ["U", "Ctrl+Shift+Z", "Ctrl+Y"], name: "redo it", run: () => work()?.turn("redo") },
     { keys: ["s"], name: "submit", run: () => work()?.askToSubmit() },
     { keys: ["Escape"], name: "back to all papers", run: () => go("#/queue") },
   ];
 }
 
 // The state of one paper while it is on the page: the picks, the time, and which of them the server has.
-function pickWork(server, { paper, budget, scope, sentences, seconds, revision }, body, keys) {
+function pickWork(server, { paper, budget, scope, sentences, seconds, revision }, body, keys, tell) {
   const id = paper.id;
   const tab = tabName();
   let kept = { sentences, revision }; // the state on the server that this tab has seen last
   let picks = [...sentences];
   let current = 0;
   let isOver = false;
-  const history = [];
+  const changesKey = `evidencebench-changes/${server.name()}/${id}`;
+  let changes = leadingHere(JSON.parse(recall(changesKey)), picks);
   const clock = workClock(seconds);
   const text = pickText(paper, { toggle, move: moveFrom, reach });
   const bar = pickBar(paper, budget);
-  const side = pickSide(paper, scope, { toggle, undo, askToSubmit, keys });
+  const side = pickSide(paper, scope, { toggle, turn, askToSubmit, keys });
   const saver = autosave(save, bar.showSaved);
   const timer = setInterval(keepTime, 1000 * SAVE_TIME_EVERY_SECONDS);
   let keptSeconds = seconds;
+  let keptPlace = 0;
   document.addEventListener("visibilitychange", keepAtOnce);
   window.addEventListener("pagehide", keepAtOnce);
   window.addEventListener("focus", lookAgain);
@@ -75,34 +80,34 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
   document.title = `Pick: ${firstWords(paper.hypothesis, 80)}`;
   window.scrollTo(0, 0);
   draw();
-  return { id, focusOn, move, moveToHeading, undo, askToSubmit, end };
+  return { id, focusOn, goOn, move, moveToHeading, turn, askToSubmit, end, hear: handleOtherTab };
 
   function draw() {
     text.showPicked(new Set(picks));
     bar.showCount(picks.length);
-    side.showPicks(picks, { budget, canUndo: history.length > 0 });
+    side.showPicks(picks, changes);
   }
 
   function toggle(index) {
-    reach(index);
-    if (picks.includes(index)) change(picks.filter((one) => one !== index));
-    else if (picks.length < budget) change([...picks, index]);
-    else bar.refuse(`All ${budget === 1 ? "you may pick is 1 sentence" : `${budget} picks are used`}: remove one before you pick another.`);
+    change(picks.includes(index) ? ~index : index);
   }
 
-  function change(changed) {
-    history.push(picks);
-    picks = changed;
-    drawAndKeep();
+  function turn(from) {
+    if (changes[from].length) change(~changes[from].at(-1), from);
   }
 
-  function undo() {
-    if (!history.length) return;
-    picks = history.pop();
-    drawAndKeep();
-  }
-
-  function drawAndKeep() {
+  // Makes a change, and notes it; one that undoes or redoes another comes `from` the list that holds the other.
+  function change(made, from) {
+    reach(made < 0 ? ~made : made);
+    if (made >= 0 && picks.length >= budget) {
+      bar.refuse(`All ${budget === 1 ? "you may pick is 1 sentence" : `${budget} picks are used`}: remove one before you pick another.`);
+      return;
+    }
+    picks = made < 0 ? picks.filter((one) => one !== ~made) : [...picks, made];
+    if (from) changes[from].pop();
+    else changes.redo = [];
+    changes[from === "undo" ? "redo" : "undo"].push(made);
+    remember(changesKey, JSON.stringify(changes));
     bar.refuse("");
     draw();
     saver.keep(found());
@@ -110,17 +115,22 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   function found() {
     keptSeconds = clock.seconds();
-    return { id, sentences: picks, seconds: keptSeconds };
+    keptPlace = text.place(current, bar.element);
+    return { id, sentences: picks, reached: keptPlace, seconds: keptSeconds };
   }
 
+  // An idle page that is in view asks too, since the picks may be changed or submitted on another machine.
   function keepTime() {
     if (clock.seconds() > keptSeconds) saver.keep(found());
+    else if (document.visibilityState === "visible" && saver.isDone()) save(found()).catch(() => {});
   }
 
   // Sends picks and time to the server; where another tab has saved meanwhile, its picks come back.
   async function save(found, options = {}) {
     try {
-      noteSaved(await server.save({ ...found, revision: kept.revision, tab }, options));
+      const saved = await server.save({ ...found, revision: kept.revision, tab }, options);
+      if (saved.revision > kept.revision) tell({ id, sentences: saved.sentences, revision: saved.revision });
+      noteSaved(saved);
     } catch (error) {
       if (!handleOtherTab(error)) throw error;
     }
@@ -130,7 +140,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
     if (found.revision >= kept.revision) kept = { sentences: found.sentences, revision: found.revision };
   }
 
-  // Handles a refusal because of another tab, and returns true; false: the error has another cause.
+  // Handles a refusal because of another tab, or what it tells, and returns true; false: the error has another cause.
   function handleOtherTab(error) {
     if (error.is_final) {
       if (!isOver) body.replaceChildren(...submittedElsewhere(id));
@@ -138,10 +148,11 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
       return true;
     }
     if (error.revision === undefined) return false;
+    if (error.revision < kept.revision) return true;
     const { picks: together, left } = mergePicks({ base: kept.sentences, mine: picks, theirs: error.sentences, budget });
     noteSaved(error);
     picks = together;
-    history.length = 0; // its steps do not lead to the merged picks
+    changes = leadingHere(changes, picks);
     draw();
     bar.refuse(mergedWords(left));
     saver.keep(found());
@@ -155,7 +166,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   // Saves when the page is hidden or closed; with `keepalive` the browser sends the request also after that.
   function keepAtOnce() {
-    const isNews = clock.seconds() > keptSeconds || !saver.isDone();
+    const isNews = clock.seconds() > keptSeconds || !saver.isDone() || text.place(current, bar.element) !== keptPlace;
     if (document.visibilityState === "hidden" && !isOver && isNews) save(found(), { keepalive: true }).catch(() => {});
   }
 
@@ -168,6 +179,14 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
     const reached = Math.max(0, Math.min(index, paper.sentences.length - 1));
     reach(reached);
     text.focus(reached, { preventScroll: quietly });
+  }
+
+  // Brings the person back to where the paper was left.
+  function goOn(reached) {
+    keptPlace = reached;
+    if (reached) bar.showPlace(reached);
+    focusOn(reached, { quietly: true });
+    if (reached) text.showAtTop(reached);
   }
 
   function move(by) {
@@ -199,19 +218,22 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
       bar.refuse(error.message);
       if (error.status !== 409) return;
     }
+    tell({ id, is_final: true });
     await end({ isKept: true });
     go(linkTo(id), { replaces: true });
   }
 
   async function end({ isKept = false } = {}) {
     if (isOver) return;
-    if (!isKept && clock.seconds() > keptSeconds) saver.keep(found());
+    if (isKept) remember(changesKey, null);
+    else if (clock.seconds() > keptSeconds) saver.keep(found());
     stop();
     await Promise.race([saver.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
   }
 
   function stop() {
     isOver = true;
+    document.querySelector("dialog.confirm")?.close();
     clock.stop();
     clearInterval(timer);
     document.removeEventListener("visibilitychange", keepAtOnce);

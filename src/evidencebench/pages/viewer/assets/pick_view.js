@@ -15,7 +15,7 @@ function pickBar(paper, budget) {
   // No sentence may be scrolled below the bar, whose height depends on the hypothesis.
   let isAboutSaving = false;
   new ResizeObserver(() => element.closest(".people")?.style.setProperty("--bar-height", `${element.offsetHeight}px`)).observe(element);
-  return { element, showCount, showSaved, refuse };
+  return { element, showCount, showSaved, refuse, showPlace: (index) => { saved.textContent = `You left off at sentence ${index}.`; } };
 
   function showCount(n) {
     count.textContent = `${n} of ${budget} picked.`;
@@ -47,7 +47,7 @@ function pickText(paper, on) {
     list.append(h("li", { class: `pick-row pick-${kind}` }, kind === "h" ? h("h2", {}, button) : button));
   });
   let reached = 0;
-  return { element: list, showPicked, reach, focus };
+  return { element: list, showPicked, reach, focus, place, showAtTop };
 
   function step(event) {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -68,6 +68,17 @@ function pickText(paper, on) {
     buttons[reached]?.setAttribute("tabindex", "-1");
     buttons[index]?.setAttribute("tabindex", "0");
     reached = index;
+  }
+
+  // Where the person is: at the sentence that was reached, or where it is out of view, at the first one in view.
+  function place(index, bar) {
+    const top = bar.getBoundingClientRect().bottom;
+    const isInView = (button, { y, height } = button.getBoundingClientRect()) => y + height > top && y < innerHeight;
+    return isInView(buttons[index]) ? index : Math.max(0, buttons.findIndex((button) => isInView(button)));
+  }
+
+  function showAtTop(index) {
+    buttons[Math.min(index, buttons.length - 1)].scrollIntoView();
   }
 
   function focus(index, options) {
@@ -103,21 +114,23 @@ function pickLabel(paper, index) {
 // The list of picks, with buttons to remove one, to undo and to submit.
 function pickSide(paper, scope, on) {
   const submit = h("button", { type: "button", class: "pick-submit", onclick: on.askToSubmit });
-  const undo = h("button", { type: "button", onclick: on.undo }, "Undo");
+  const undo = h("button", { type: "button", onclick: () => on.turn("undo") }, "Undo");
+  const redo = h("button", { type: "button", class: "pick-redo", onclick: () => on.turn("redo") }, "Redo");
   const help = h("button", { type: "button", class: "pick-help", onclick: on.keys.open }, "Keyboard");
   const none = h("p", { class: "people-note" });
   const list = h("ul", { class: "picks" });
   const details = h("details", { class: "pick-list" }, h("summary", {}, "Your picks"), none, list);
   details.open = matchMedia(WIDE).matches;
   const element = h("aside", { class: "pick-side", "aria-label": "Your picks" },
-    h("div", { class: "pick-actions" }, submit, undo, help), details,
+    h("div", { class: "pick-actions" }, submit, undo, redo, help), details,
     h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(scope)));
   return { element, showPicks };
 
-  function showPicks(picks, { canUndo }) {
+  function showPicks(picks, changes) {
     submit.textContent = picks.length ? `Submit ${counted(picks.length, "sentence")}…` : "I find no evidence…";
     submit.classList.toggle("people-main", picks.length > 0);
-    undo.disabled = !canUndo;
+    undo.disabled = !changes.undo.length;
+    redo.disabled = !changes.redo.length;
     none.textContent = picks.length ? "" : "None yet: click a sentence, or press Space on it.";
     list.replaceChildren(...[...picks].sort((one, other) => one - other).map(item));
   }

@@ -71,7 +71,7 @@ function headOf({ record, seconds }, rows, next) {
     h("p", { class: "people-note" }, `${minutes(seconds)} of work on this paper · ${submitted} of ${counted(rows.length, "paper")} submitted`),
     h("p", { class: "review-next" },
       next ? h("a", { class: "people-main", href: pickLink(next.id) }, "Next paper") : h("b", {}, "All papers are submitted. Thank you!"),
-      h("a", { href: "#/queue" }, "All papers")),
+      h("a", { href: "#/queue" }, "All papers, and your score")),
   ];
 }
 

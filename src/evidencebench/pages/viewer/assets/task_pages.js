@@ -81,7 +81,7 @@ async function showTasks(root) {
     keys.use([...work.commands,
       { keys: ["n"], name: "next task", run: () => work?.go(1) },
       { keys: ["p"], name: "previous task", run: () => work?.go(-1) },
-      { keys: ["u", "Ctrl+z"], name: "undo the last change", run: () => work?.undo() },
+      { keys: ["u", "Ctrl+Z"], name: "undo the last change", run: () => work?.undo() },
       { keys: ["Enter"], on: ".pick-sentence, .task-choice, .audit-row, body", name: "done, and on to the next task", run: () => work?.finish() },
       { keys: ["Escape"], name: "back to all tasks", run: () => go(taskLink(list)) }]);
 
