@@ -349,7 +349,7 @@ def test_a_run_asked_each_task_apart_has_points_at_the_budgets_of_its_tasks_only
 
 def test_the_groups_of_a_breakdown_share_out_the_instances(findings: Findings) -> None:
     for task in findings.tasks:
-        for bins in breakdowns_of(findings, task).values():
+        for bins in breakdowns_of(findings)[task.name].values():
             scores = findings.scored.scores["bm25"][task.name]
             means = [recalls["bm25"] for recalls in bins.values()]
             assert sum(one.n for one in means) == len(scores.ids)
@@ -364,7 +364,7 @@ def test_instances_are_grouped_by_how_much_of_the_evidence_the_abstract_has(tmp_
     dataset = made(tmp_path, {name: record(found, kinds) for name, found in sources.items()})
     (tmp_path / "answers.json").write_text("{}")
     found = findings_of([tmp_path / "answers.json"], dataset, [task_named("er_at_1")], rules=Rules(), resampling=QUICK)
-    by_place = breakdowns_of(found, found.tasks[0])["what the abstract covers"]
+    by_place = breakdowns_of(found)["er_at_1"]["what the abstract covers"]
     counts = [(name, next(iter(recalls.values())).n) for name, recalls in by_place.items()]
     assert counts == [
         ("all in the abstract", 2),
@@ -382,8 +382,8 @@ def test_a_group_holds_the_counts_that_its_name_says(n_aspects: int, name: str, 
     dataset = made(tmp_path, {"one": record(sources, ["normal_paragraph"])})
     (tmp_path / "answers.json").write_text("{}")
     page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
-    (row,) = page.section("breakdowns").table("By the number of aspects that count: aspect recall in %")
-    assert (row["group"], row["n"]) == (name, "1")
+    row, *_ = page.section("breakdowns").table("By the number of aspects that count: aspect recall in %")
+    assert list(row) == ["system", f"{name} (1 paper)"]
 
 
 def test_pairs_are_compared_as_compare_does(report: Element, findings: Findings) -> None:
@@ -534,8 +534,8 @@ def test_a_ceiling_that_is_not_proven_everywhere_says_over_how_many_instances(fi
     assert first is not None
     unproven = replace(curves, ceiling=replace(curves.ceiling, points=(replace(first, n=7), second)))
     page = parsed(as_html(curves_section(findings, [unproven], 2)))
-    rows = page.table("All aspects, 10 instances: aspect recall in %")
-    assert [row["ceiling\u00a0*"] for row in rows] == [f"{percent(first)} (7 of 10 instances)", percent(second)]
+    rows = page.table("All aspects, 10 papers: aspect recall in %")
+    assert [row["ceiling\u00a0*"] for row in rows] == [f"{percent(first)} (7 of 10 papers)", percent(second)]
 
 
 def test_runs_with_wrong_hypotheses_only_are_refused(folder: Path) -> None:
@@ -548,7 +548,7 @@ def test_a_task_that_applies_nowhere_is_left_out_unless_it_is_asked_for(tmp_path
     (tmp_path / "answers.json").write_text(json.dumps({instance_id: [1] for instance_id in dataset.ids}))
     page = report_of([tmp_path / "answers.json"], dataset)
     assert "result_er_at_5" not in page.section("leaderboard").text
-    assert "No instance has Results aspects" in page.section("curves").text
+    assert "No paper has Results aspects" in page.section("curves").text
     with pytest.raises(TaskError, match="applies to none of the instances"):
         report_of([tmp_path / "answers.json"], dataset, "result_er_at_5")
 
@@ -556,9 +556,10 @@ def test_a_task_that_applies_nowhere_is_left_out_unless_it_is_asked_for(tmp_path
 def test_one_instance_makes_a_report_without_intervals_in_its_groups(tmp_path: Path) -> None:
     dataset = made(tmp_path, {"only": record({"x": [0], "y": [1]}, ["abstract", "normal_paragraph"])})
     (tmp_path / "answers.json").write_text('{"only": [0]}')
-    page = report_of([tmp_path / "answers.json"], dataset)
+    page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
     rows = page.section("breakdowns").table("By the length of the paper: aspect recall in %")
-    assert [(row["group"], row["n"], row["answers.json"]) for row in rows] == [("1-99 sentences", "1", "50.0")]
+    (of_run,) = [row for row in rows if row["system"] == "answers.json"]
+    assert of_run == {"system": "answers.json", "1-99 sentences (1 paper)": "50.0"}
 
 
 def test_one_paper_has_no_interval_anywhere(tmp_path: Path) -> None:

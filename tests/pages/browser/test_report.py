@@ -2,6 +2,7 @@
 
 import json
 import re
+from colorsys import rgb_to_hls
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits, screen
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
+from evidencebench.execution.execute import execute
 from evidencebench.pages.report.page import report_page
 from evidencebench.scoring.resampling import Resampling
 
@@ -144,6 +146,89 @@ def test_print_has_the_chosen_task_and_says_which(page: Page, report: Path) -> N
     assert shown_tasks(page) == {"result_er_at_5"}
     expect(page.locator("#leaderboard").get_by_text("Results aspects, 5 sentences")).to_be_visible()
     expect(page.locator("#task-switch")).to_be_hidden()
+
+
+@pytest.fixture(scope="module")
+def report_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a report of seven runs over the sample; one of them was asked each task apart."""
+    folder = tmp_path_factory.mktemp("many")
+    paths = [folder / f"{system}.jsonl" for system in ("bm25", "cues", "tfidf", "longest", "structure", "most_digits")]
+    for path in paths:
+        execute(path.stem, SAMPLE, path)
+    paths.append(folder / "an_answers_file_with_a_name_that_is_long.json")
+    paths[-1].write_text(json.dumps({instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}))
+    tasks = (TASKS["er_at_10"], TASKS["result_er_at_5"])
+    made = report_page(paths, SAMPLE, tasks, resampling=Resampling(n_draws=200))
+    (folder / "report.html").write_text(made, "utf-8")
+    return folder / "report.html"
+
+
+def test_a_system_with_one_point_in_the_recall_curve_is_a_mark_and_no_long_line(
+    page: Page, report_of_many: Path
+) -> None:
+    page.goto(address_of(report_of_many))
+    chart = page.locator("#curves .chart").first
+    curve = chart.locator("g", has=page.locator("title", has_text=re.compile("^cues$"))).first
+    box = curve.locator(".chart-marker").bounding_box()
+    assert box is not None
+    assert box["width"] >= 8
+    assert curve.locator("polyline").count() == 0
+    spans = chart.evaluate(
+        """(one) => [...one.querySelectorAll(".chart-lead")].map((line) =>
+             line.getBBox().width / one.viewBox.baseVal.width)"""
+    )
+    assert spans  # of the curves that reach the right edge
+    assert max(spans) < 0.15
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, report_of_many: Path, width: int) -> None:
+    page = new_page(width, 844)
+    page.goto(address_of(report_of_many))
+    page.locator(".scatter-mark").first.wait_for()
+    page.evaluate(OPEN_ALL)
+    charts = [
+        chart for chart in page.locator("#results figure .chart, #results .panels .chart").all() if chart.is_visible()
+    ]
+    assert len(charts) >= 6
+    for chart in charts:
+        box = chart.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        size = chart.evaluate(
+            """(one) => {
+                 const zoom = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
+                 const sizes = [...one.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize));
+                 return zoom * Math.min(...sizes);
+               }"""
+        )
+        assert size >= 9.5
+        assert chart.evaluate(
+            """(one) => [...one.querySelectorAll("text")].every((text) => {
+                 const [inner, outer] = [text.getBoundingClientRect(), one.getBoundingClientRect()];
+                 return inner.left >= outer.left - 1 && inner.right <= outer.right + 1;
+               })"""
+        )
+
+
+def hue_of(colour: str) -> float:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return 360 * rgb_to_hls(red, green, blue)[0]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_no_series_has_the_colour_of_links_or_of_a_or_b(new_page: NewPage, report: Path, *, dark: bool) -> None:
+    page = new_page(dark=dark)
+    page.goto(address_of(report))
+    colour = "(name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim()"
+    series = [page.evaluate(colour, f"--series-{number}") for number in range(8)]
+    assert len(set(series)) == 8
+    for name in ("--accent", "--system-a", "--system-b"):
+        other = page.evaluate(colour, name)
+        for one in series[:7]:  # the eighth is grey
+            assert one != other
+            if name != "--system-b":  # its orange is told from red and brown by its lightness and by its square
+                assert abs((hue_of(one) - hue_of(other) + 180) % 360 - 180) > 18, (name, one)
 
 
 def test_long_names_leave_room_for_the_numbers_on_a_small_screen(new_page: NewPage, tmp_path: Path) -> None:

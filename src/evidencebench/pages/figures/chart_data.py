@@ -54,6 +54,7 @@ class ChartLine:
     high: Sequence[float] | None = None
     is_control: bool = False  # a control is drawn hollow and grey, with a star behind its name
     series: int | None = None  # number of its mark, dashes and colour; None: its place among the lines
+    is_context: bool = False  # drawn thin and grey behind the others, without a name beside it
 
 
 def bar_of(name: str, estimate: Estimate, **look: Any) -> Bar:

@@ -11,6 +11,9 @@ from evidencebench.pages.markup import Child, Node, node
 WIDTH = 640
 """Width of a chart in units; text of 12 units stays readable where the chart is 500 pixels wide."""
 
+NARROW = 360
+"""Width of a chart that fits on a phone, where its text is readable too, or beside another one on a desk."""
+
 MARGIN = 10
 """Empty space at the edges, in units."""
 
@@ -29,14 +32,14 @@ _LEAST_STEP = 1e-300
 _ROUNDING = 1e-9
 
 
-def chart(title: str, description: str, *body: Child, height: int, key: str | None = None) -> Node:
-    """Return an ``<svg>``, ``height`` units high, with a title drawn above its body.
+def chart(title: str, description: str, *body: Child, height: int, width: int = WIDTH, key: str | None = None) -> Node:
+    """Return an ``<svg>`` of ``width`` and ``height`` units, with a title drawn above its body.
 
     ``description`` has the numbers in words. ``key`` makes its ids unique on a page; None: made from both texts.
     """
     name = title_name(title)
-    heading = text(MARGIN, 20, fit_text(name, WIDTH - 2 * MARGIN, TITLE_SIZE), "chart-title")
-    return _root(name, description, heading, *body, height=height, role="img", key=key)
+    heading = text(MARGIN, 20, fit_text(name, width - 2 * MARGIN, TITLE_SIZE), "chart-title")
+    return _root(name, description, heading, *body, height=height, width=width, role="img", key=key)
 
 
 def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> Node:
@@ -64,12 +67,15 @@ def size_of(picture: Node) -> tuple[int, int]:
     return int(width), int(height)
 
 
-def _root(name: str, description: str, *body: Child, height: int, role: str, key: str | None) -> Node:
-    key = key or hashlib.sha256(f"{name}\n{description}".encode(errors="replace")).hexdigest()[:12]
+def _root(
+    name: str, description: str, *body: Child, height: int, role: str, key: str | None, width: int = WIDTH
+) -> Node:
+    of_width = "" if width == WIDTH else f"\n{width}"
+    key = key or hashlib.sha256(f"{name}\n{description}{of_width}".encode(errors="replace")).hexdigest()[:12]
     attributes = {
         "xmlns": _SVG,
         "class": "chart",
-        "viewBox": f"0 0 {WIDTH} {height}",
+        "viewBox": f"0 0 {width} {height}",
         "role": role,
         "aria-labelledby": f"chart-{key}-title",
         "aria-describedby": f"chart-{key}-desc",

@@ -32,27 +32,36 @@ _TAIL = 36
 _GAP = 4
 
 
-def line_chart(lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, key: str | None = None) -> Node:
+def line_chart(
+    lines: Sequence[ChartLine], *, title: str, x_name: str, y_name: str, width: int = WIDTH, key: str | None = None
+) -> Node:
     """Return a chart of curves on an axis from 0 to 100 %; each curve has its own marks and dashes, and its name.
 
-    ``x_name`` and ``y_name`` say what the axes measure. ``title`` and ``key`` are those of `interval_chart`.
+    ``x_name`` and ``y_name`` say what the axes measure. ``title`` and ``key`` are those of `interval_chart`. ``width``
+    is that of the chart, in units.
     """
-    widest = max((width_of(_name(one)) for one in lines), default=0.0)
-    right = WIDTH - MARGIN - _TAIL - min(_MOST_NAME, widest)
+    widest = max((width_of(_name(one)) for one in lines if not one.is_context), default=0.0)
+    right = width - MARGIN - _TAIL - min(_MOST_NAME, width / 3, widest)
     top = HEAD + 22
-    bottom = top + max(_PLOT, len(lines) * _LABEL)
+    bottom = top + max(_PLOT * min(1, width / 480), sum(not one.is_context for one in lines) * _LABEL)
     places = [x for one in lines for stretch in _stretches(one) for x, _ in stretch]
     across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
     up = Scale(low=0, high=1, start=bottom, end=top)
-    numbered = [(position if one.series is None else one.series, one) for position, one in enumerate(lines)]
+    numbered = [
+        (position if one.series is None else one.series, one)
+        for position, one in enumerate(lines)
+        if not one.is_context
+    ]
     return chart(
         title,
         f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_describe, lines))}",
         *_axes(across, up, x_name, y_name, right),
+        *(_context(one, across, up) for one in lines if one.is_context),
         *(_band(one, series, across, up) for series, one in numbered),
         *(_curve(one, series, across, up) for series, one in numbered),
-        *_labels(numbered, across, up, right),
-        height=bottom + _FOOT,
+        *_labels(numbered, across, up, right, width),
+        height=round(bottom + _FOOT),
+        width=width,
         key=key,
     )
 
@@ -99,9 +108,22 @@ def _curve(one: ChartLine, series: int, across: Scale, up: Scale) -> Node:
             dashes = {"stroke-dasharray": dash} if (dash := dash_of(series)) else {}
             parts.append(node("polyline", {"class": "chart-line", "points": _corners(places), **dashes}))
         every = max(1, -(-len(places) // _MARKERS))
-        parts += [marker(x, y, series, size=3.5) for x, y in [*places[:-1:every], places[-1]]]
+        size = 3.5 if len(places) > 1 else 5
+        parts += [marker(x, y, series, size=size) for x, y in [*places[:-1:every], places[-1]]]
     title = f"{title_name(one.name)}{' (control)' if one.is_control else ''}"
     return node("g", {"class": look_of(series, is_control=one.is_control)}, node("title", None, title), *parts)
+
+
+def _context(one: ChartLine, across: Scale, up: Scale) -> Node:
+    """Return a curve that stands behind the others: thin lines, and a small circle for a point alone."""
+    parts: list[Node] = []
+    for stretch in _stretches(one):
+        places = [(across.at(x), up.at(y)) for x, y in stretch]
+        if len(places) > 1:
+            parts.append(node("polyline", {"class": "chart-line", "points": _corners(places)}))
+        else:
+            parts.append(marker(*places[0], size=2.5))
+    return node("g", {"class": "chart-context"}, node("title", None, title_name(_name(one))), *parts)
 
 
 def _corners(places: Sequence[tuple[float, float]]) -> str:
@@ -124,8 +146,14 @@ def _band(one: ChartLine, series: int, across: Scale, up: Scale) -> Node | None:
     return node("polygon", {"class": f"chart-band {look}", "points": _corners(corners)})
 
 
-def _labels(numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale, right: float) -> Iterator[Node]:
-    """Yield each line's name at the right, with a thin line from the curve's end; names never overlap."""
+def _labels(
+    numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale, right: float, width: int
+) -> Iterator[Node]:
+    """Yield each line's name at the right; names never overlap.
+
+    A thin line leads to it from the curve's end, where the curve goes as far as the axis. The name of any other curve
+    has its mark beside it, as all have.
+    """
     ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for _, one in numbered]
     places = _spread([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
     x = right + _TAIL
@@ -134,9 +162,11 @@ def _labels(numbered: Sequence[tuple[int, ChartLine]], across: Scale, up: Scale,
             "g",
             {"class": look_of(series, is_control=one.is_control)},
             node("title", None, title_name(one.name)),
-            None if end is None else line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead"),
+            line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead")
+            if end and end[0] == across.high
+            else None,
             marker(x - 8, y, series, size=3.5),
-            text(x, y + 4, fit_text(_name(one), WIDTH - MARGIN - x + 1), "chart-name"),
+            text(x, y + 4, fit_text(_name(one), width - MARGIN - x + 1), "chart-name"),
         )
 
 

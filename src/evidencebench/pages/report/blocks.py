@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from evidencebench.data.tasks import Task
+from evidencebench.pages.figures import NARROW, WIDTH, Bar, look_of, marker
 from evidencebench.pages.markup import Child, Node, beginning_of, node
 from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.resampling import Estimate
@@ -75,11 +76,31 @@ def folding_part(summary: str, *children: Child, is_open: bool = False) -> Node:
     return node("details", {"open": ""} if is_open else None, node("summary", None, summary), *children)
 
 
-def figure(chart: Node, table: Table, *, is_open: bool = False) -> Node:
-    """Return a chart above the table of its numbers; the table is folded unless ``is_open``."""
-    label = f"Chart: {chart.findtext('title') or ''}"
+def figure(draw: Callable[[int], Node], table: Table, *, is_open: bool = False) -> Node:
+    """Return a chart above the table of its numbers; the table is folded unless ``is_open``.
+
+    ``draw`` returns the chart in a width in units. The page holds it twice: as wide as a page, and for small screens.
+    """
     numbers = folding_part("The numbers as a table", table_node(table), is_open=is_open)
-    return node("figure", None, _frame(label, chart), numbers)
+    return node("figure", None, *charts(draw), numbers)
+
+
+def charts(draw: Callable[[int], Node]) -> list[Node]:
+    """Return a chart for wide screens and for narrow ones; the style shows one of them."""
+    return [node("div", {"class": look}, draw(width)) for look, width in (("wide", WIDTH), ("narrow", NARROW))]
+
+
+def legend(bars: Sequence[Bar]) -> Node:
+    """Return the marks of systems with their names, for charts that show marks only."""
+    return node("ul", {"class": "legend"}, *map(_legend_entry, bars))
+
+
+def _legend_entry(bar: Bar) -> Node:
+    series = bar.series or 0
+    look = f"{look_of(series, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
+    mark = node("g", {"class": look}, node("title", None, beginning_of(bar.name)), marker(7, 7, series))
+    picture = node("svg", {"class": "chart", "viewBox": "0 0 14 14", "aria-hidden": "true"}, mark)
+    return node("li", None, picture, node("bdi", FOREIGN, f"{beginning_of(bar.name)}{bar.suffix}"))
 
 
 def table_node(table: Table, *, most: int = 300) -> Node:

@@ -1,5 +1,6 @@
 """Aspect recall instance by instance, and by properties of the instances, such as the length of the paper."""
 
+import re
 from bisect import bisect
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -9,21 +10,24 @@ import numpy as np
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures import BarGroup, grouped_chart
+from evidencebench.pages.figures import BarGroup, panel_chart
 from evidencebench.pages.markup import Node, node
-from evidencebench.pages.report.blocks import figure, note, section
+from evidencebench.pages.report.blocks import by_task, folding_part, legend, note, section, table_node
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.task_title import task_title
 from evidencebench.query import Kind
+from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.place_breakdown import N_AT_AN_END, SHARES, covered_at_ends, share_group
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.score_texts import percent
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Table
+from evidencebench.wording import counted
 
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
-_AT_ENDS = (*(f"{share} of the aspects" for share in SHARES), "no aspect can be covered")
-_PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", "no aspect can be covered")
+_NOTHING = "no aspect can be covered"
+_AT_ENDS = (*(f"{share} of the aspects" for share in SHARES), _NOTHING)
+_PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", _NOTHING)
+_WORDS_OF_BINS = re.compile(" (aspects|sentences|in the abstract|of the aspects)")
 
 
 def scatter_section(*, has_papers: bool) -> Node:
@@ -46,37 +50,53 @@ Bins = Mapping[str, Mapping[str, Estimate]]
 """Name of a bin of instances -> system -> mean aspect recall in the bin; bins without instances are left out."""
 
 
-def breakdowns_of(findings: Findings, task: Task) -> dict[str, Bins]:
-    """Return the bins of each property of the instances, with the recall of every system of the task's leaderboard."""
-    columns = findings.columns(task)
-    first = next(iter(columns.values()))
-    recalls = np.column_stack([scores.recalls for scores in columns.values()])
+def breakdowns_of(findings: Findings) -> dict[str, dict[str, Bins]]:
+    """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard.
+
+    Tasks over the same aspects have the same bins, so they share the resampling.
+    """
+    found: dict[str, dict[str, Bins]] = {}
+    for scope in dict.fromkeys(task.scope for task in findings.tasks):
+        tasks = [task for task in findings.tasks if task.scope == scope]
+        found |= _breakdowns(findings, tasks)
+    return {task.name: found[task.name] for task in findings.tasks}
+
+
+def _breakdowns(findings: Findings, tasks: Sequence[Task]) -> dict[str, dict[str, Bins]]:
+    """Return the breakdowns of tasks over the same aspects."""
+    columns = {task.name: findings.columns(task) for task in tasks}
+    keys = [(task, system) for task, scores in columns.items() for system in scores]
+    recalls = np.column_stack([columns[task][system].recalls for task, system in keys])
+    first = columns[keys[0][0]][keys[0][1]]
     # One instance after the other, since all of them may need more memory than there is.
-    places = [_places(findings.dataset[instance_id], task) for instance_id in first.ids]
-    by_aspects, by_length, by_abstract, by_ends = (list(one) for one in zip(*places, strict=True))
-
-    def bins(names: Sequence[str], places: Sequence[int]) -> Bins:
-        found = {}
+    places = np.array([_places(findings.dataset[instance_id], tasks[0]) for instance_id in first.ids])
+    found: dict[str, dict[str, Bins]] = {task.name: {} for task in tasks}
+    for place_of, (title, names) in zip(places.T, _PROPERTIES.items(), strict=True):
+        bins: dict[str, dict[str, dict[str, Estimate]]] = {task.name: {} for task in tasks}
         for place, name in enumerate(names):
-            inside = np.array(places) == place
-            if inside.any():
-                clusters = [first.clusters[one] for one in np.flatnonzero(inside)]
-                means = bootstrap_columns(recalls[inside], clusters, findings.resampling)
-                found[name] = dict(zip(columns, means, strict=True))
-        return found
-
-    return {
-        "the number of aspects that count": bins(_names(_ASPECT_BINS, "aspects"), by_aspects),
-        "the length of the paper": bins(_names(_LENGTH_BINS, "sentences"), by_length),
-        "what the abstract covers": bins(_PLACES, by_abstract),
-        f"what the first and last {N_AT_AN_END} sentences cover": bins(_AT_ENDS, by_ends),
-    }
+            inside = np.flatnonzero(place_of == place)
+            if inside.size:
+                means = bootstrap_columns(recalls[inside], [first.clusters[one] for one in inside], findings.resampling)
+                for (task, system), mean in zip(keys, means, strict=True):
+                    bins[task].setdefault(name, {})[system] = mean
+        for task_name, of_task in bins.items():
+            found[task_name][title] = of_task
+    return found
 
 
 def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
     """Return the bins' names: ``1-4 aspects``, ``5-8 aspects``, ``9 aspects or more``."""
     spans = (f"{first}-{after - 1} {unit}" for first, after in pairwise((1, *starts)))
     return (*spans, f"{starts[-1]} {unit} or more")
+
+
+_PROPERTIES = {
+    "the number of aspects that count": _names(_ASPECT_BINS, "aspects"),
+    "the length of the paper": _names(_LENGTH_BINS, "sentences"),
+    "what the abstract covers": _PLACES,
+    f"what the first and last {N_AT_AN_END} sentences cover": _AT_ENDS,
+}
+"""Each property of an instance, with the names of its bins; `_places` has an instance's bin in each."""
 
 
 def _places(instance: Instance, task: Task) -> tuple[int, int, int, int]:
@@ -102,32 +122,65 @@ def _at_ends(instance: Instance, task: Task) -> int:
 
 
 def breakdowns_section(findings: Findings) -> Node:
-    """Return the section with a grouped chart and its table for each property, on the first task."""
-    task = findings.tasks[0]
+    """Return the section with a small chart for each property, and folded tables of all systems, for each task."""
+    found = breakdowns_of(findings)
     return section(
         "breakdowns",
-        "Recall by kind of instance",
+        "Recall by kind of paper",
         note(
-            f"{task_title(task)} ({task.name}). Intervals resample papers within the group; a group of one paper "
-            "has none. Groups differ in how hard they are, so compare systems within a group, not groups. All, some or "
-            "none in the abstract: its sentences cover all, some or none of the aspects that any sentence covers. "
-            "'score --places' tells whether the length of the papers explains what their ends seem to do."
+            "Intervals resample papers within the group. Groups differ in how hard they are: compare systems within a "
+            "group, not groups. All, some or none in the abstract: its sentences cover all, some or none of the "
+            "aspects that any sentence covers. 'score --places' tells whether the length of papers explains what "
+            "their ends seem to do."
         ),
-        *(_figure(findings, task, *one) for one in breakdowns_of(findings, task).items()),
+        *by_task(findings.tasks, lambda task: _block(findings, task, found[task.name])),
     )
 
 
-def _figure(findings: Findings, task: Task, property_name: str, bins: Bins) -> Node:
-    title = f"By {property_name}"
-    groups: list[BarGroup] = []
-    rows: list[list[Cell]] = []
-    for name, recalls in bins.items():
-        first = next(iter(recalls.values()))
-        bars = [
-            findings.bar(row, mean) for row, mean in zip(findings.standings[task.name], recalls.values(), strict=True)
-        ]
-        groups.append(BarGroup(name=f"{name} (n = {first.n})", bars=bars))
-        rows.append([name, first.n, first.n_clusters, *(percent(mean, alone="") for mean in recalls.values())])
-    columns = ["group", "n", "papers", *findings.columns(task)]
-    table = Table(title=f"{title}: aspect recall in %", columns=columns, rows=rows)
-    return figure(grouped_chart(groups, title=title), table)
+def _block(findings: Findings, task: Task, found: Mapping[str, Bins]) -> list[Node]:
+    rows = findings.foremost(task)
+    panels = (_panel(findings, rows, *one) for one in found.items())
+    tables = (table_node(_table(*one)) for one in found.items())
+    return [
+        legend([findings.bar(row) for row in rows]),
+        node("div", {"class": "panels"}, *panels),
+        folding_part("All systems, with intervals, as tables", *tables),
+    ]
+
+
+def _panel(findings: Findings, rows: Sequence[Standing], property_name: str, bins: Bins) -> Node:
+    drawn = {name: recalls for name, recalls in bins.items() if name != _NOTHING}
+    groups = [
+        BarGroup(name=_short(name), bars=[findings.bar(row, recalls[findings.name_of(row)]) for row in rows])
+        for name, recalls in drawn.items()
+    ]
+    counts = [f"n = {next(iter(recalls.values())).n:,}" for recalls in drawn.values()]
+    return panel_chart(groups, title=f"By {property_name}", counts=counts)
+
+
+def _short(name: str) -> str:
+    """Return the name of a bin where there is little room.
+
+    >>> _short("1-99 sentences"), _short("300 sentences or more"), _short("60 to 80 % of the aspects")
+    ('1-99', '300+', '60-80 %')
+    """
+    name = _WORDS_OF_BINS.sub("", name)
+    for words, sign in {" or more": "+", " to ": "-", "over ": "> ", "under ": "< "}.items():
+        name = name.replace(words, sign)
+    return name
+
+
+def _table(property_name: str, bins: Bins) -> Table:
+    """Return a table with a row for each system and a column for each group."""
+    means = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
+    heads = [f"{name} ({counted(mean.n, 'paper')}{_texts(mean)})" for name, mean in means.items()]
+    systems = next(iter(bins.values()))
+    return Table(
+        title=f"By {property_name}: aspect recall in %",
+        columns=["system", *heads],
+        rows=[[system, *(percent(recalls[system], alone="") for recalls in bins.values())] for system in systems],
+    )
+
+
+def _texts(mean: Estimate) -> str:
+    return "" if mean.n == mean.n_clusters else f", {counted(mean.n_clusters, 'text')}"

@@ -11,8 +11,8 @@ from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.figures import ChartLine, line_chart
-from evidencebench.pages.markup import Node, beginning_of
-from evidencebench.pages.report.blocks import code, figure, note, section
+from evidencebench.pages.markup import Node, beginning_of, node
+from evidencebench.pages.report.blocks import code, folding_part, note, section, table_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
 from evidencebench.scoring.controls import CONTROLS
@@ -24,6 +24,9 @@ from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules, check_answer
 from evidencebench.tables import Table
 from evidencebench.wording import counted
+
+# Of a chart, in units: two stand beside one another on a desk, and one fits on a phone.
+_WIDTH = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,24 +150,26 @@ def _task(scope: AspectScope, budget: int) -> Task:
 
 
 def curves_section(findings: Findings, found: Sequence[Curves], largest: int) -> Node:
-    """Return the section with a chart and a table for each scope that has aspects."""
+    """Return the section with a chart for each scope that has aspects, and folded tables of all systems."""
     asked_per_task = list(dict.fromkeys(label for curves in found for label in curves.asked_per_task))
+    drawn = [curves for curves in found if curves.curves]
     return section(
         "curves",
         "Recall by budget",
         note(
-            f"Mean aspect recall when 1 to {largest} sentences count. The ceiling is the most that so many sentences "
-            "can cover, proven for each instance; no system can be above it. Where it could not be proven for all, it "
-            "is the mean over those where it was, and the table says over how many."
+            f"Mean aspect recall when 1 to {largest} sentences count. Named are the best runs, the best control and "
+            "the ceiling, the most that so many sentences can cover; the other systems are the thin lines behind."
         ),
-        *(_figure(findings, curves) for curves in found if curves.curves),
+        node("div", {"class": "panels"}, *(_chart(findings, curves) for curves in drawn)),
+        folding_part("All systems, with intervals, as tables", *(table_node(_table(curves)) for curves in drawn))
+        if drawn
+        else note("There is no curve to draw."),
         None
         if any(curves.scope == "results" for curves in found)
-        else note("No instance has Results aspects, so there is no curve for them."),
-        None if any(curves.curves for curves in found) else note("There is no curve to draw."),
+        else note("No paper has Results aspects, so there is no curve for them."),
         note(
-            "Asked each task apart, with its budget in the question, and so without answers at other budgets than ",
-            f"those of its tasks: {', '.join(map(beginning_of, asked_per_task))}. Other budgets can be asked, as in ",
+            "Asked each task apart, with its budget in the question, and so with a mark at the budgets of its tasks "
+            f"only: {', '.join(map(beginning_of, asked_per_task))}. Other budgets can be asked, as in ",
             code("evidencebench run ... --task er_at_5 --task er_at_15"),
             ".",
         )
@@ -173,27 +178,43 @@ def curves_section(findings: Findings, found: Sequence[Curves], largest: int) ->
     )
 
 
-def _figure(findings: Findings, curves: Curves) -> Node:
-    shown = (*curves.curves, curves.ceiling)
+def _chart(findings: Findings, curves: Curves) -> Node:
+    tasks = [task for task in findings.tasks if task.scope == curves.scope] or findings.tasks
+    named = {(row.system, row.is_control) for row in findings.foremost(tasks[0])}
     lines = [
-        _line(curve, findings.series_of(curve.system, is_control=curve.is_control))
+        _line(
+            curve,
+            findings.series_of(curve.system, is_control=curve.is_control),
+            is_context=(curve.system, curve.is_control) not in named,
+        )
         for curve in curves.curves
         if any(curve.points)
     ]
     if any(curves.ceiling.points):  # with the mark and colour of the oracle, whose curve is the same
         lines.append(_line(curves.ceiling, findings.series_of("oracle", is_control=True)))
-    scope = "All aspects" if curves.scope == "all" else "Results aspects"
-    title = f"{scope}, {counted(curves.n, 'instance')}"
-    chart = line_chart(lines, title=title, x_name="sentences that count", y_name="aspect recall, %")
+    title = f"{_scope(curves)}, {counted(curves.n, 'paper')}"
+    return line_chart(lines, title=title, x_name="sentences that count", y_name="aspect recall, %", width=_WIDTH)
+
+
+def _table(curves: Curves) -> Table:
+    shown = (*curves.curves, curves.ceiling)
     columns = ["sentences", *(f"{curve.system}\u00a0*" if curve.is_control else curve.system for curve in shown)]
     by_budget = zip(*(curve.points for curve in shown), strict=True)
     rows = [[str(k), *(_cell(point, curves.n) for point in points)] for k, points in enumerate(by_budget, 1)]
-    return figure(chart, Table(title=f"{title}: aspect recall in %", columns=columns, rows=rows))
+    return Table(
+        title=f"{_scope(curves)}, {counted(curves.n, 'paper')}: aspect recall in %", columns=columns, rows=rows
+    )
 
 
-def _line(curve: Curve, series: int) -> ChartLine:
+def _scope(curves: Curves) -> str:
+    return "All aspects" if curves.scope == "all" else "Results aspects"
+
+
+def _line(curve: Curve, series: int, *, is_context: bool = False) -> ChartLine:
     points = [(k, float("nan") if point is None else point.mean) for k, point in enumerate(curve.points, 1)]
-    return ChartLine(name=curve.system, points=points, is_control=curve.is_control, series=series)
+    return ChartLine(
+        name=curve.system, points=points, is_control=curve.is_control, series=series, is_context=is_context
+    )
 
 
 def _cell(point: Estimate | None, n: int) -> str:
@@ -201,4 +222,4 @@ def _cell(point: Estimate | None, n: int) -> str:
     if point is None:
         return ""
     mean = percent(point, alone="")
-    return mean if point.n == n else f"{mean} ({point.n:,} of {counted(n, 'instance')})"
+    return mean if point.n == n else f"{mean} ({point.n:,} of {counted(n, 'paper')})"

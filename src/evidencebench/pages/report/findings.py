@@ -16,6 +16,8 @@ from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.task_scores import TaskScores
 
+_MOST_FOREMOST = 4
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
@@ -105,6 +107,17 @@ class Findings:
         runs = [row for row in self.standings[task.name] if not row.is_control]
         labels = list(self.scored.runs)
         return tuple(labels.index(row.system) for row in sorted(runs, key=lambda row: row.rank is None))
+
+    def foremost(self, task: Task) -> tuple[Standing, ...]:
+        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle.
+
+        The control is the best of those that read no labels.
+        """
+        rows, controls = self.standings[task.name], self.label_free_controls(task)
+        runs = [row for row in rows if row.rank and not row.is_control and self.name_of(row) not in controls]
+        best = [row for row in rows if self.name_of(row) in controls[:1]]
+        oracle = [row for row in rows if row.is_control and row.system == "oracle"]
+        return (*runs[:_MOST_FOREMOST], *best, *oracle)
 
     def label_free_controls(self, task: Task) -> tuple[str, ...]:
         """Return the names of the controls on a task that read no labels, the best first.

@@ -139,8 +139,12 @@ def _results_figure(findings: Findings, results: Sequence[ControlResult]) -> Nod
         columns=[*columns, "stranger, %", "n"],
         rows=list(map(_row, results)),
     )
-    chart = difference_chart(bars, title=f"{task}: own − changed", sides=("changed query", "own query"))
-    return figure(chart, table, is_open=True)
+    sides = ("changed query", "own query")
+
+    def draw(width: int) -> Node:
+        return difference_chart(bars, title=f"{task}: own − changed", sides=sides, width=width)
+
+    return figure(draw, table, is_open=True)
 
 
 def _p_words(one: ControlResult) -> str:

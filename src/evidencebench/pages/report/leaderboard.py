@@ -75,7 +75,7 @@ def _board(findings: Findings, task: Task) -> Node:
     return node(
         "div",
         {"class": "board"},
-        figure(interval_chart(bars, title=task.name), table, is_open=True),
+        figure(lambda width: interval_chart(bars, title=task.name, width=width), table, is_open=True),
         note(reason) if reason else None,
     )
 
