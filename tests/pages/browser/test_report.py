@@ -198,8 +198,8 @@ def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, rep
         size = chart.evaluate(
             """(one) => {
                  const zoom = one.getBoundingClientRect().width / one.viewBox.baseVal.width;
-                 const sizes = [...one.querySelectorAll("text")].map((text) => parseFloat(getComputedStyle(text).fontSize));
-                 return zoom * Math.min(...sizes);
+                 const texts = [...one.querySelectorAll("text")];
+                 return zoom * Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize)));
                }"""
         )
         assert size >= 9.5
