@@ -145,11 +145,11 @@ def test_what_is_not_there_is_said_in_its_section(
 def test_the_opening_names_the_leader_its_ranks_and_the_best_control(report: Element, findings: Findings) -> None:
     task = findings.tasks[0]
     leader = next(row for row in findings.standings[task.name] if not row.is_control)
-    (said,) = report.section("summary").all("p", **{"class": "finding"})
-    assert said.text.startswith(f"All aspects, fewest sentences ({task.name}): ")
-    assert f"the best of 2 runs, {leader.system}, covers {percent(leader.recall)} % of the aspects" in said.text
-    assert findings.label_free_controls(task)[0] in said.text
-    assert re.search(r"It is ((not )?significantly (above|below)|level with) the best control", said.text)
+    said = verdict_of(report)
+    assert said.startswith("Both runs are level at the top: ")
+    assert f"{leader.system} {percent(leader.recall)} %" in said
+    assert findings.label_free_controls(task)[0] in said
+    assert re.search(r" is ((not )?significantly (above|below)|level with) the best that reads no labels", said)
 
 
 def test_a_leader_far_above_the_controls_is_said_to_be_significantly_above(tmp_path: Path) -> None:
@@ -159,10 +159,11 @@ def test_a_leader_far_above_the_controls_is_said_to_be_significantly_above(tmp_p
     (tmp_path / "best.json").write_text(json.dumps(best))
     page = report_of([tmp_path / "best.json"], SAMPLE, "er_at_25")
     said = page.section("summary").text
-    assert "It is significantly above the best control" in said
-    assert "It can claim rank 1 of 4, controls included: no system is significantly better, and 3" in said
-    assert "best.json@sha256:" in said
-    assert "(the file does not say what made it)" in said
+    assert "best.json is significantly above the best that reads no labels" in said
+    assert said.count("@") == 0
+    files = page.section("signatures").text
+    assert "best.json@sha256:" in files
+    assert "(the file does not say what made it)" in files
 
 
 def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_are(tmp_path: Path) -> None:
@@ -175,11 +176,11 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
     verdicts = set()
     for tasks in (["er_at_25"], ["er_at_25", *(f"er_at_{k}" for k in range(1, 25))]):
         found = findings_of(answers, SAMPLE, list(map(task_named, tasks)), rules=Rules(), resampling=QUICK)
-        (said,) = report_of(answers, SAMPLE, *tasks).section("summary").all("p", **{"class": "finding"})
-        verdicts.add(said.text)
+        said = verdict_of(report_of(answers, SAMPLE, *tasks))
+        verdicts.add(said)
         leader, *others = (row for row in found.standings["er_at_25"] if row.rank is not None)
         control = next(row for row in others if row.is_control)
-        assert p_text(found.boards["er_at_25"].pair(leader, control).adjusted, "p") in said.text
+        assert p_text(found.boards["er_at_25"].pair(leader, control).adjusted, "p") in said
         for row in others:
             assert found.boards["er_at_25"].pair(leader, row).is_significant == (leader.rank == (1, 1))
     assert len(verdicts) == 1
@@ -188,24 +189,43 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ({"a": [0], "b": [0]}, "all runs are level: a.json, b.json. a.json covers 0.0 [0.0, 0.0] %"),
-        ({"a": [0], "b": [0], "c": []}, "all runs are level: "),
-        ({"a": [1], "b": [0]}, "the best of 2 runs, a.json, covers 50.0 [50.0, 50.0] %"),
-        ({"a": [1], "b": [1], "c": [0]}, "the best of 3 runs are level: a.json, b.json. a.json covers"),
-        ({"a": [1]}, "a.json covers 50.0 [50.0, 50.0] %"),
+        ({"a": [0], "b": [0]}, "Both runs are level at the top: a.json 0.0 [0.0, 0.0] %, b.json 0.0"),
+        ({"a": [1], "b": [1], "c": [0]}, "2 of 3 runs are level at the top: a.json 50.0 [50.0, 50.0] %, b.json 50.0"),
+        ({"a": [1], "b": [0], "c": []}, "a.json is the best of 3 runs: it covers 50.0 [50.0, 50.0] % of the aspects"),
+        ({"a": [1], "b": [0], "c": [0]}, "Beatenb.json, c.json: significantly below a.json."),
+        ({"a": [1]}, "a.json covers 50.0 [50.0, 50.0] % of the aspects on average."),
+        ({"a": [1], "b": []}, "Answers12 of 24 answers are empty (b.json 12). Each scores 0."),
+        ({"a": [1], "b": [0]}, "AnswersNone of 24 answers failed, is empty or is missing."),
+        ({str(n): [1] for n in range(7)}, "3.json 50.0 [50.0, 50.0] %, 4.json 50.0 [50.0, 50.0] %, and 2 more of"),
     ],
 )
-def test_the_opening_says_best_of_the_runs_and_names_those_that_are_level(
+def test_the_opening_says_which_runs_are_level_and_which_are_beaten(
     answers: dict[str, list[int]], said: str, tmp_path: Path
 ) -> None:
-    kinds = ["normal_paragraph"] * 3
-    dataset = made(tmp_path, {name: record({"x": [1], "y": [2]}, kinds) for name in ("one", "two")})
+    kinds, ids = ["normal_paragraph"] * 3, [f"i{number}" for number in range(12)]
+    dataset = made(tmp_path, {name: record({"x": [1], "y": [2]}, kinds) for name in ids})
     for name, sentences in answers.items():
-        (tmp_path / f"{name}.json").write_text(json.dumps({"one": sentences, "two": sentences}))
-    page = report_of([tmp_path / f"{name}.json" for name in answers], dataset, "er_at_1")
-    (finding,) = page.section("summary").all("p", **{"class": "finding"})
-    assert said in finding.text
-    assert "most" not in finding.text
+        (tmp_path / f"{name}.json").write_text(json.dumps(dict.fromkeys(ids, sentences)))
+    assert said in verdict_of(report_of([tmp_path / f"{name}.json" for name in answers], dataset, "er_at_1"))
+
+
+def test_the_plot_of_a_task_has_every_system_and_joins_those_that_cannot_be_told_apart(
+    report: Element, findings: Findings
+) -> None:
+    blocks = report.section("summary").all("div", **{"data-task": findings.tasks[1].name})
+    board = findings.boards[findings.tasks[1].name]
+    (plot,) = blocks[0].all("table")
+    rows = plot.all("tr")[1:]
+    names = [row.all("th")[0].text for row in rows]
+    assert names == [findings.name_of(row) for row in board.standings if row.system != "oracle"]
+    letters = {
+        name: set("".join(cell.text for cell in row.all("td")[3:])) for name, row in zip(names, rows, strict=True)
+    }
+    for pair in board.pairs:
+        first, second = (letters[findings.name_of(one)] for one in (pair.first, pair.second))
+        assert bool(first & second) != pair.is_significant
+    ceiling = next(row for row in board.standings if row.system == "oracle")
+    assert f"the ceiling, {100 * ceiling.recall.mean:.1f} %" in blocks[0].text
 
 
 def test_equal_is_level_and_where_nothing_can_be_significant_the_page_says_so(tmp_path: Path) -> None:
@@ -213,13 +233,12 @@ def test_equal_is_level_and_where_nothing_can_be_significant_the_page_says_so(tm
     (tmp_path / "answers.json").write_text(json.dumps({"one": [0], "two": [0]}))
     page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
     summary = page.section("summary").text
-    assert "It is level with the best control that reads no labels, lead\u00a0*: +0.0 [+0.0, +0.0] points" in summary
+    assert "is level with the best that reads no labels, lead\u00a0*: +0.0 [+0.0, +0.0] points, no test." in summary
     assert "With 2 papers and 6 pairs no difference can be significant here" in summary
-    assert "With 2 papers and 6 pairs no difference can be significant here" in page.section("leaderboard").text
 
 
 def test_where_something_can_be_significant_nothing_is_said_of_it(report: Element) -> None:
-    assert "can be significant" not in report.section("summary").text
+    assert "can be significant" not in verdict_of(report)
 
 
 def test_the_leaderboard_shows_the_standings(report: Element, findings: Findings) -> None:
@@ -440,7 +459,7 @@ def test_a_run_with_wrong_hypotheses_stands_beside_its_own_and_on_no_leaderboard
         found = compare(own, wrong, resampling=QUICK)
         assert (row["system"], row["task"], row["overlap, %"]) == ("bm25", task.name, percent(found.overlap))
         assert (row["own"], row["changed"]) == (f"{100 * found.first.mean:.1f}", f"{100 * found.second.mean:.1f}")
-    for section in ("leaderboard", "curves", "breakdowns", "pairs", "signatures"):
+    for section in ("summary", "leaderboard", "curves", "breakdowns", "pairs"):
         assert "wrong" not in report.section(section).text
     assert "evidencebench run tfidf:stopwords=true" in report.section("hypotheses").text
 
@@ -698,7 +717,7 @@ def test_a_run_that_lacks_answers_is_said_and_drawn_to_be_unfinished(folder: Pat
         if "chart-unfinished" in one.attributes.get("class", "")
     }
     assert told == {"person(name=Ada)"}
-    assert "person(name=Ada): person(name=Ada) (unfinished: 3 of 10 answered)" in page.section("summary").text
+    assert "person(name=Ada): person(name=Ada) (unfinished: 3 of 10 answered)" in page.section("signatures").text
     assert [row["unfinished"] for row in page.data("overview")["systems"][:2]] == ["3 of 10", ""]
     names = [row["system"] for row in page.section("leaderboard").table("er_at_10")]
     assert "person(name=Ada) (3 of 10 answered)" in names
@@ -738,7 +757,7 @@ def test_the_papers_are_in_the_page_as_the_viewer_has_them(report: Element, fold
 def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
     page = report_of([folder / "bm25.jsonl"], SAMPLE, limit=4)
     assert page.data("overview")["n_instances"] == len(page.data("rows")) == 4
-    assert "the first 4 of 10 instances" in page.section("summary").text
+    assert "the first 4 of 10 instances" in page.section("signatures").text
     assert {row["instances"] for row in page.section("leaderboard").table("er_at_10")} == {"4"}
 
 
@@ -810,6 +829,11 @@ def test_a_name_of_a_million_characters_does_not_fill_the_page(folder: Path, tmp
     # In full only where the system is described, and in the viewer's records.
     assert len(page) < 12_000_000
     assert page.count("x" * 1_000_000) < 10
+
+
+def verdict_of(page: Element) -> str:
+    """Return the words of the verdict on the first task."""
+    return page.section("summary").all("div", **{"class": "finding"})[0].text
 
 
 def skeleton_with(word: str, folder: Path) -> object:

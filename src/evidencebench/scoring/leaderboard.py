@@ -179,6 +179,34 @@ class Board:
         found = [pair for pair in self.pairs if not pair.is_significant and row in (pair.first, pair.second)]
         return tuple(pair.second if pair.first is row else pair.first for pair in found)
 
+    def level_groups(self) -> tuple[tuple[Standing, ...], ...]:
+        """Return groups of systems: two ranked systems are in one group exactly where they cannot be told apart.
+
+        A system may be in several groups, or in none. Being level is not handed on: of three systems the first may be
+        level with the second, the second with the third, and the first above the third. So a group holds systems of
+        which each is level with each other one, and all level pairs are in one (a compact letter display [1]_).
+
+        References
+        ----------
+        .. [1] Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons", Journal of
+           Computational and Graphical Statistics 13 (2004).
+        """
+        ranked = self.ranked
+        place = {id(row): number for number, row in enumerate(ranked)}
+        level = {
+            frozenset((place[id(pair.first)], place[id(pair.second)])) for pair in self.pairs if not pair.is_significant
+        }
+        groups: list[list[int]] = []
+        left = sorted(level, key=lambda pair: (min(pair), -max(pair)))
+        while left:
+            group = sorted(left[0])
+            for one in range(len(ranked)):
+                if one not in group and all(frozenset((one, other)) in level for other in group):
+                    group.append(one)
+            groups.append(sorted(group))
+            left = [pair for pair in left if not pair <= set(group)]
+        return tuple(tuple(ranked[one] for one in group) for group in sorted(groups))
+
 
 def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
     """Return the leaderboard of a task."""

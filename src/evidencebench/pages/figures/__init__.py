@@ -1,7 +1,7 @@
 """Charts of scores: as SVG, as PNG, and as text in a terminal. Their input is numbers and names only.
 
 Read `chart_data` (the records that charts draw), `lettering` and `drawing` (text, lines and marks of every chart),
-`interval_charts`, `lines` and `panels` (the charts), `files` (SVG and PNG) and `terminal`.
+`interval_charts`, `row_plots`, `lines` and `panels` (the charts), `files` (SVG and PNG) and `terminal`.
 """
 
 from evidencebench.pages.figures.chart_data import Bar as Bar
@@ -25,4 +25,7 @@ from evidencebench.pages.figures.interval_charts import interval_chart as interv
 from evidencebench.pages.figures.interval_charts import reach_of as reach_of
 from evidencebench.pages.figures.lines import line_chart as line_chart
 from evidencebench.pages.figures.panels import panel_chart as panel_chart
+from evidencebench.pages.figures.row_plots import RowAxis as RowAxis
+from evidencebench.pages.figures.row_plots import row_axis as row_axis
+from evidencebench.pages.figures.row_plots import row_mark as row_mark
 from evidencebench.pages.figures.terminal import terminal_bars as terminal_bars

@@ -123,10 +123,10 @@ def table_node(table: Table, *, most: int = 300) -> Node:
     caption = node("caption", None, table.title) if table.title else None
     body = node("tbody", None, *map(line, table.rows))
     label = beginning_of(table.title or f"Table: {', '.join(table.columns)}")
-    return _frame(label, node("table", None, caption, node("thead", None, node("tr", None, *head)), body))
+    return framed(label, node("table", None, caption, node("thead", None, node("tr", None, *head)), body))
 
 
-def _frame(label: str, inner: Node) -> Node:
+def framed(label: str, inner: Node) -> Node:
     """Return an element in a frame, which scrolls (by keyboard too) where the element is wider than the page."""
     return node("div", {"class": "frame", "tabindex": 0, "role": "group", "aria-label": label}, inner)
 

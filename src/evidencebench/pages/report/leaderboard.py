@@ -1,11 +1,9 @@
 """The leaderboard of each task, with intervals and the range of ranks of every system."""
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures import interval_chart
-from evidencebench.pages.markup import Node, node
-from evidencebench.pages.report.blocks import by_task, figure, note, section, table_node
+from evidencebench.pages.markup import Node
+from evidencebench.pages.report.blocks import by_task, note, section, table_node
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.opening import why_not_significant
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.resampling import Estimate
@@ -14,7 +12,7 @@ from evidencebench.tables import Cell, Table
 
 
 def leaderboard_section(findings: Findings) -> Node:
-    """Return the section with a table of all tasks, then a chart and a table for each task."""
+    """Return the section with a table of all tasks, then a table for each task."""
     is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
     return section(
         "leaderboard",
@@ -23,8 +21,7 @@ def leaderboard_section(findings: Findings) -> Node:
             "Aspect recall in %: of the aspects that count, those that the selected sentences state, averaged over "
             "instances; in square brackets its interval. A system ranks above another only where their difference is "
             "significant, so it has a range of ranks, in parentheses in the table of all tasks. * A control, computed "
-            "here; oracle knows the labels: it is the ceiling and has no rank. A system has one mark and colour in "
-            "every chart of recall here.",
+            "here; oracle knows the labels: it is the ceiling and has no rank.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
         table_node(_overview(findings)) if len(findings.tasks) > 1 else None,
@@ -60,23 +57,16 @@ def _mean_and_ranks(row: Standing) -> str:
 
 
 def _board(findings: Findings, task: Task) -> Node:
-    rows = findings.standings[task.name]
-    bars = [findings.bar(row, note=f"rank {row.rank_text}" if row.rank else "ceiling") for row in rows]
     columns = [column for column in COLUMNS if column.page_heading]
-    table = Table(
-        title=task.name,
-        columns=["system", *(column.page_heading for column in columns)],
-        rows=[
-            [f"{_name(findings, row)}{_unfinished(row)}", *(_cell(column.cell(row)) for column in columns)]
-            for row in rows
-        ],
-    )
-    reason = why_not_significant(findings, task)
-    return node(
-        "div",
-        {"class": "board"},
-        figure(lambda width: interval_chart(bars, title=task.name, width=width), table, is_open=True),
-        note(reason) if reason else None,
+    return table_node(
+        Table(
+            title=task.name,
+            columns=["system", *(column.page_heading for column in columns)],
+            rows=[
+                [f"{_name(findings, row)}{_unfinished(row)}", *(_cell(column.cell(row)) for column in columns)]
+                for row in findings.standings[task.name]
+            ],
+        )
     )
 
 

@@ -1,6 +1,8 @@
 """The sections on method: the signatures of the scores, how they were computed, and the command that repeats it."""
 
-from evidencebench.pages.markup import Node, node
+from collections.abc import Mapping
+
+from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import (
     code,
     folding_part,
@@ -12,6 +14,7 @@ from evidencebench.pages.report.blocks import (
     table_node,
 )
 from evidencebench.pages.report.findings import Findings
+from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.score_texts import score_text
 from evidencebench.scoring.selection import RULE_TEXTS
@@ -22,8 +25,42 @@ from evidencebench.wording import counted
 _FILE_NAMES = "Files that were given by their full paths are shown by their names."
 
 
+def _facts(findings: Findings) -> Node:
+    dataset, n = findings.dataset, findings.n_instances
+    part = "" if n == len(dataset) else f"the first {n:,} of "
+    papers = counted(findings.n_papers, "paper or review", "papers or reviews")
+    changed = {label: run for label, (run, _) in findings.changed.items()}
+    facts: dict[str, tuple[Child, ...]] = {
+        "Data": (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256)),
+        "Instances": (f"{part}{counted(len(dataset), 'instance')} from {papers}",),
+        "Runs": (_runs(findings.scored.runs, findings.unfinished),),
+        **({"Runs asked changed queries": (_runs(changed, {}),)} if changed else {}),
+        "Made by": (f"evidencebench {__version__}",),
+    }
+    terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
+    return node("dl", {"class": "facts"}, *terms)
+
+
+def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
+    no_header = " (the file does not say what made it)"
+    return list_node(
+        *(
+            node(
+                "span",
+                None,
+                isolated_name(label),
+                ": ",
+                code(run.signature),
+                "" if run.header else no_header,
+                f" (unfinished: {unfinished[label]} answered)" if label in unfinished else "",
+            )
+            for label, run in runs.items()
+        )
+    )
+
+
 def signatures_section(findings: Findings) -> Node:
-    """Return the section with the signature of every score of a run."""
+    """Return the section with the data, the runs, and the signature of every score of a run."""
     rows = [
         [row.system, task.name, score_text(row.recall), row.signature]
         for task in findings.tasks
@@ -34,6 +71,7 @@ def signatures_section(findings: Findings) -> Node:
     return section(
         "signatures",
         "Signatures",
+        _facts(findings),
         note(
             "A signature names the measure, the task, the data, the system with its options and the digest of own code "
             "(or the file of answers), how many instances count, how answers were read and intervals drawn, and the "

@@ -1,26 +1,27 @@
-"""The head of the report: the data, the runs, and the main finding in words."""
+"""The head of the report: for each task the verdict in words, and its forest plot."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Child, Node, node
-from evidencebench.pages.report.blocks import code, isolated_name, list_node, note, paragraph, points_text
+from evidencebench.pages.report.blocks import by_task, code, isolated_name, note, paragraph, points_text
 from evidencebench.pages.report.findings import Findings
+from evidencebench.pages.report.forest import forest
 from evidencebench.pages.task_title import task_title
-from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.cautions import cautions_of
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.score_texts import p_text, percent
 from evidencebench.scoring.significance import ALPHA, MAX_ENUMERATED_CLUSTERS
-from evidencebench.version import __version__
 from evidencebench.wording import counted
 
 # Differences of recalls are shown in steps of 0.1 points.
 _SHOWN_STEP = 0.001
+_MOST_NAMED = 5
 
 
 def opening(title: str, findings: Findings) -> Node:
-    """Return the head of the report: its title, the data, the runs, and the main finding in words."""
+    """Return the head of the report: its title, its cautions, and for each task the verdict and the forest plot."""
+    task = findings.tasks[0]
     return node(
         "section",
         {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
@@ -29,84 +30,78 @@ def opening(title: str, findings: Findings) -> Node:
             note(node("strong", None, "Caution: "), isolated_name(one.label), f": {one.text}.")
             for one in cautions_of(findings.scored)
         ),
-        paragraph(*_main_finding(findings), look="finding"),
-        _facts(findings),
+        None if len(findings.tasks) > 1 else note(f"{task_title(task)} ", code(task.name)),
+        *by_task(findings.tasks, lambda task: [*_verdict(findings, task), *forest(findings, task)]),
     )
 
 
-def _facts(findings: Findings) -> Node:
-    dataset, n = findings.dataset, findings.n_instances
-    part = "" if n == len(dataset) else f"the first {n:,} of "
-    papers = counted(findings.n_papers, "paper or review", "papers or reviews")
-    changed = {label: run for label, (run, _) in findings.changed.items()}
-    facts: dict[str, tuple[Child, ...]] = {
-        "Data": (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256)),
-        "Instances": (f"{part}{counted(len(dataset), 'instance')} from {papers}",),
-        "Runs": (_runs(findings.scored.runs, findings.unfinished),),
-        **({"Runs asked changed queries": (_runs(changed, {}),)} if changed else {}),
-        "Made by": (f"evidencebench {__version__}",),
-    }
-    terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
-    return node("dl", {"class": "facts"}, *terms)
-
-
-def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
-    no_header = " (the file does not say what made it)"
-    return list_node(
-        *(
-            node(
-                "span",
-                None,
-                isolated_name(label),
-                ": ",
-                code(run.signature),
-                "" if run.header else no_header,
-                f" (unfinished: {unfinished[label]} answered)" if label in unfinished else "",
-            )
-            for label, run in runs.items()
-        )
-    )
-
-
-def _main_finding(findings: Findings) -> list[Child]:
-    task = findings.tasks[0]
+def _verdict(findings: Findings, task: Task) -> list[Node]:
+    """Return the main finding on a task in words: what is level at the top, what is beaten, and what failed."""
     controls = findings.label_free_controls(task)
-    ranked = [row for row in findings.standings[task.name] if row.rank is not None]
+    ranked = findings.boards[task.name].ranked
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
     if not runs:
-        return [f"On {task.name}, no run here competes: every one is a control or knows the labels."]
-    said: list[Child] = [f"{task_title(task)} (", isolated_name(task.name), "): ", *_leaders(runs)]
-    said += [" ", _ranks_text(runs[0], len(ranked))]
+        return [
+            paragraph(
+                f"On {task.name}, no run here competes: every one is a control or knows the labels.", look="finding"
+            )
+        ]
+    board, leader = findings.boards[task.name], runs[0]
+    level = [row for row in board.level_with(leader) if row in runs]
+    beaten = [row for row in runs[1:] if row not in level]
+    facts: dict[str, list[Child]] = {}
+    if beaten:
+        facts["Beaten"] = [*_names(findings, beaten), f": significantly below {findings.name_of(leader)}."]
     if controls:
-        said += _comparison_with_control(findings, runs[0], controls[0])
+        facts["Controls"] = _against_controls(findings, task, leader, controls)
     else:
-        said.append(" No control that reads no labels stands beside it on this task.")
-    reason = why_not_significant(findings, task)
-    return [*said, f" {reason}"] if reason else said
+        facts["Controls"] = ["No control that reads no labels stands beside the runs on this task."]
+    facts["Answers"] = _answers(findings, runs)
+    if reason := why_not_significant(findings, task):
+        facts["Certainty"] = [reason]
+    terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
+    return [node("div", {"class": "finding"}, paragraph(*_top(findings, runs, level)), node("dl", None, *terms))]
 
 
-def _leaders(runs: Sequence[Standing]) -> list[Child]:
-    """Return the words that name the best run, or the runs level with it, and its mean recall."""
-    leader, n_runs = runs[0], len(runs)
-    mean = f"{100 * leader.recall.mean:.1f} % (one paper: no interval)"
-    covers = f" covers {f'{percent(leader.recall)} %' if leader.recall.interval else mean} of the aspects on average."
-    if n_runs == 1:
-        return [isolated_name(leader.system), covers]
-    level = [row for row in runs if is_level(row.recall.mean - leader.recall.mean)]
-    if len(level) == 1:
-        return [f"the best of {n_runs} runs, ", isolated_name(leader.system), ",", covers]
-    names: list[Child] = []
-    for row in level:
-        names += [", " if names else "", isolated_name(row.system)]
-    whose = "all runs are level: " if len(level) == n_runs else f"the best of {n_runs} runs are level: "
-    return [whose, *names, ". ", isolated_name(leader.system), covers]
+def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:
+    """Return the words that name the best run, or the runs that cannot be told from it, with their mean recalls."""
+    leader = runs[0]
+    if not level:
+        whose = f" is the best of {len(runs)} runs" if len(runs) > 1 else ""
+        covers = f"{':' if whose else ''} {'it ' if whose else ''}covers {_mean(leader)} of the aspects on average"
+        than = ", significantly more than each other run." if whose else "."
+        return [node("strong", None, isolated_name(findings.name_of(leader)), whose), f"{covers}{than}"]
+    n_level = len(level) + 1  # the best one is level with itself
+    everyone = "Both runs" if n_level == 2 else f"All {n_level} runs"  # noqa: PLR2004 - both
+    whose = everyone if n_level == len(runs) else f"{n_level} of {len(runs)} runs"
+    said: list[Child] = [node("strong", None, f"{whose} are level at the top"), ": "]
+    for place, row in enumerate((leader, *level)[:_MOST_NAMED]):
+        said += [", " if place else "", isolated_name(findings.name_of(row)), f" {_mean(row)}"]
+    more = f", and {n_level - _MOST_NAMED} more" if n_level > _MOST_NAMED else ""
+    return [
+        *said,
+        f"{more} of the aspects on average. No difference to ",
+        isolated_name(findings.name_of(leader)),
+        " among them is significant.",
+    ]
 
 
-def _comparison_with_control(findings: Findings, leader: Standing, control: str) -> list[Child]:
+def _mean(row: Standing) -> str:
+    return (
+        f"{percent(row.recall)} %" if row.recall.interval else f"{100 * row.recall.mean:.1f} % (one paper: no interval)"
+    )
+
+
+def _names(findings: Findings, rows: Sequence[Standing]) -> list[Child]:
+    return [
+        part for place, row in enumerate(rows) for part in (", " if place else "", isolated_name(findings.name_of(row)))
+    ]
+
+
+def _against_controls(findings: Findings, task: Task, leader: Standing, controls: Sequence[str]) -> list[Child]:
     """Return the words that compare the best run with the best control, by the test that ranks the two."""
-    task = findings.tasks[0]
     board = findings.boards[task.name]
-    row = next(row for row in board.standings if findings.name_of(row) == control)
+    row = next(row for row in board.ranked if findings.name_of(row) == controls[0])
     pair = board.pair(leader, row)
     difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
     how = "above" if difference.mean > 0 else "below"
@@ -114,15 +109,31 @@ def _comparison_with_control(findings: Findings, leader: Standing, control: str)
         how = "level with" if is_level(difference.mean) else f"not significantly {how}"
     else:
         how = f"significantly {how}"
-    tests = "this one test" if board.n_tests == 1 else f"the {board.n_tests} tests"
-    test = f"{p_text(pair.adjusted, 'p')} (sign flips, Holm over {tests} of this task's leaderboard)."
     return [
-        " It is ",
+        isolated_name(findings.name_of(leader)),
+        " is ",
         node("strong", None, how),
-        " the best control that reads no labels, ",
-        isolated_name(control),
-        f": {points_text(difference)} points, {test}",
+        " the best that reads no labels, ",
+        isolated_name(controls[0]),
+        f": {points_text(difference)} points, {p_text(pair.adjusted, 'p')}.",
     ]
+
+
+def _answers(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
+    """Return the words that say how many answers of the runs failed, are empty or are missing, and whose."""
+    n_all = sum(row.n for row in runs)
+    said: list[Child] = []
+    for name, told in (("failed", "failed"), ("empty", "are empty"), ("missing", "are missing")):
+        counts = [(row, getattr(row, name)) for row in runs if getattr(row, name)]
+        if not counts:
+            continue
+        said.append(f"{'; ' if said else ''}{sum(n for _, n in counts):,} of {counted(n_all, 'answer')} {told} (")
+        for place, (row, n) in enumerate(counts):
+            said += [", " if place else "", isolated_name(findings.name_of(row)), f" {n:,}"]
+        said.append(")")
+    return (
+        [*said, ". Each scores 0."] if said else [f"None of {counted(n_all, 'answer')} failed, is empty or is missing."]
+    )
 
 
 def is_level(difference: float) -> bool:
@@ -144,16 +155,3 @@ def why_not_significant(findings: Findings, task: Task) -> str:
         return "The systems differ on too few papers for any difference to be significant here."
     of = f"{counted(n_papers, 'paper')} and {counted(n_pairs, 'pair')}"
     return f"With {of} no difference can be significant here, however large."
-
-
-def _ranks_text(row: Standing, n_ranked: int) -> str:
-    """Return a sentence with the range of a system's ranks, and how many systems are better and worse."""
-    assert row.rank is not None
-    best, worst = row.rank
-    claimed = f"rank {best}" if best == worst else f"ranks {best} to {worst}"
-    others = f"{_systems(best - 1)} significantly better, and {_systems(n_ranked - worst)} significantly worse"
-    return f"It can claim {claimed} of {n_ranked}, controls included: {others}."
-
-
-def _systems(n: int) -> str:
-    return "no system is" if n == 0 else "1 system is" if n == 1 else f"{n} systems are"

@@ -40,7 +40,7 @@ TASK_SCRIPTS = (
     *("dom", "storage", "theme", "route", "graded", "marks", "keyboard", "server", "autosave"),
     *("people_server", "pick_view", "sign_in", "task_answers", "task_sorts", "task_work", "task_pages", "task_app"),
 )
-REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report")
+REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report", "verdict")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
 TASK_STYLES = (*APP_STYLES, "tasks")
 FIND_STYLES = ("tokens", "viewer", "find_page")

@@ -1,0 +1,147 @@
+"""The statistics of a report in a real Chromium: the verdict, its plot, the pairs, and what a hypothesis changes."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browsing import NewPage, address_of, assert_accessible, assert_fits
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.tasks import task_named
+from evidencebench.pages.report.page import report_page
+from evidencebench.scoring.resampling import Resampling
+
+N_PAPERS, N_ASPECTS = 24, 8
+FLIPS = 999
+Covered = Callable[[int], int]
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    """Give 24 papers of 30 sentences, of which eight in the middle each state an aspect of their own."""
+    path = tmp_path_factory.mktemp("data") / "data.json"
+    path.write_text(json.dumps({id_of(number): paper(number) for number in range(N_PAPERS)}))
+    return open_dataset(path)
+
+
+def paper(number: int) -> dict[str, object]:
+    aspects = {f"{id_of(number)}_aspect_{place}": [10 + place] for place in range(N_ASPECTS)}
+    return {
+        "hypothesis": f"Hypothesis {number}.",
+        "paper_as_candidate_pool": [f"Sentence {place} of {number}." for place in range(30)],
+        "aspect_list_ids": list(aspects),
+        "results_aspect_list_ids": list(aspects)[:2],
+        "aspect2sentence_indices": aspects,
+        "sentence_index2aspects": {},
+        "sentence_types_in_candidate_pool": ["normal_paragraph"] * 30,
+        "paper_id": f"paper {number}",
+    }
+
+
+def id_of(number: int) -> str:
+    return f"i{number:02}"
+
+
+def answers_with(covered: Covered, first_idle: int = 20) -> list[list[int]]:
+    """Return an answer for each paper, of eight sentences, of which so many state an aspect."""
+    return [[*range(10, 10 + covered(n)), *range(first_idle, first_idle + N_ASPECTS - covered(n))] for n in range(N_PAPERS)]
+
+
+def write_run(
+    path: Path, dataset: Dataset, name: str, answers: Sequence[Sequence[int]], *, wrong: bool = False, n_failed: int = 0
+) -> Path:
+    """Write a run of a system of this name; ``wrong``: that was asked other papers' hypotheses."""
+    header = {
+        "evidencebench_run": 1,
+        "system": {"name": name, "options": {}},
+        "data": {"name": dataset.name, "path": "data.json", "sha256": dataset.sha256, "n": len(dataset)},
+        "tasks": ["er_at_8", "er_at_4"],
+        **({"hypothesis": "wrong"} if wrong else {}),
+    }
+    lines = [{"id": id_of(n), "sentences": list(one)} for n, one in enumerate(answers)]
+    for n in range(n_failed):
+        lines[n] = {"id": id_of(n), "error": "TimeoutError: no reply"}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
+    return path
+
+
+# Level with "first" are "first" and "second"; "third" and "fourth" are far below.
+COVERED: Mapping[str, Covered] = {
+    "third": lambda n: 3 + n % 2,
+    "second": lambda n: 6 - n % 2,
+    "first": lambda n: 6 - n % 3 % 2,
+    "fourth": lambda _: 2,
+}
+
+
+@pytest.fixture(scope="module")
+def report(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a report of four runs, of which two are level at the top and one failed on three papers."""
+    folder = tmp_path_factory.mktemp("report")
+    runs = [
+        write_run(folder / f"{name}.jsonl", dataset, name, answers_with(covered), n_failed=3 * (name == "fourth"))
+        for name, covered in COVERED.items()
+    ]
+    tasks = [task_named("er_at_8"), task_named("er_at_4")]
+    path = folder / "report.html"
+    path.write_text(report_page(runs, dataset, tasks, resampling=Resampling(n_draws=FLIPS)), "utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(page: Page, report: Path) -> Page:
+    """Open the report and wait until it is drawn."""
+    page.goto(address_of(report))
+    page.locator(".scatter-mark").first.wait_for()
+    return page
+
+
+def test_the_opening_says_which_systems_are_level_which_are_beaten_and_how_many_answers_failed(opened: Page) -> None:
+    verdict = opened.locator("#summary .finding").first
+    expect(verdict).to_contain_text("2 of 4 runs are level at the top: first 70.8")
+    expect(verdict.locator("dd").first).to_have_text("third, fourth: significantly below first.")
+    expect(verdict).to_contain_text("3 of 96 answers failed (fourth 3). Each scores 0.")
+
+
+def test_a_p_at_the_resolution_of_the_test_is_at_most(opened: Page) -> None:
+    # No drawn flip is as extreme, so p is at most 1/1000 times Holm's factor.
+    said = opened.locator("#summary .finding").first.text_content() or ""
+    (bound,) = re.findall(r"p ≤ (0\.\d{4})", said)
+    assert float(bound) * (1 + FLIPS) == pytest.approx(round(float(bound) * (1 + FLIPS)))
+
+
+def test_the_verdict_and_its_plot_are_on_the_first_screen(opened: Page) -> None:
+    plot = opened.locator("#summary .forest").first
+    for row in plot.locator("tr").all():
+        box = row.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 900
+    assert plot.locator("tbody tr").count() == len(COVERED) + 3  # and the controls, but not the ceiling
+    frame = opened.locator("#results").bounding_box()
+    box = plot.bounding_box()
+    assert frame is not None
+    assert box is not None
+    assert box["width"] > 0.9 * frame["width"]
+
+
+def test_systems_that_cannot_be_told_apart_share_a_bar_and_others_do_not(opened: Page) -> None:
+    letters = {
+        row.locator("th").text_content(): set("".join(row.locator(".level-in").all_text_contents()))
+        for row in opened.locator("#summary [data-task=er_at_8] .forest tbody tr").all()
+    }
+    assert letters["first"] & letters["second"]
+    assert not letters["first"] & letters["third"]
+    assert not letters["third"] & letters["fourth"]
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_verdict_fits_and_axe_finds_nothing(new_page: NewPage, report: Path, width: int) -> None:
+    for dark in (False, True):
+        page = new_page(width, dark=dark)
+        page.goto(address_of(report))
+        page.locator(".scatter-mark").first.wait_for()
+        assert_fits(page)
+        assert_accessible(page)
