@@ -47,7 +47,9 @@ def id_of(number: int) -> str:
 
 def answers_with(covered: Covered, first_idle: int = 20) -> list[list[int]]:
     """Return an answer for each paper, of eight sentences, of which so many state an aspect."""
-    return [[*range(10, 10 + covered(n)), *range(first_idle, first_idle + N_ASPECTS - covered(n))] for n in range(N_PAPERS)]
+    return [
+        [*range(10, 10 + covered(n)), *range(first_idle, first_idle + N_ASPECTS - covered(n))] for n in range(N_PAPERS)
+    ]
 
 
 def write_run(
