@@ -1,5 +1,6 @@
 """Parts of messages and of `repr` texts: counts, lists cut short, and "did you mean" suggestions."""
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -54,3 +55,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+# Of a file's full path all but the name: the value of an option, which may hold spaces; or a word of a text.
+_FOLDERS = re.compile(
+    r"""(?<==)/(?:[^/,()\[\]|=]+/)+|(?<![\w./:~-])(?:file:/)?/(?:[^\s/'"(),=\[\]|;<>]+/)+"""
+    r"""|(?<!\w)[A-Za-z]:\\(?:[^\s\\'"(),=\[\]|;<>]+\\)+"""
+)
+
+
+def without_folders(text: str) -> str:
+    """Return a text in which files that are named by their full paths are named by their names alone.
+
+    >>> without_folders("selector(model=/home/ada/my models/a.json,k=3)")
+    'selector(model=a.json,k=3)'
+    >>> without_folders("no such file: '/home/ada/a.json'; see https://example.org/a/b and runs/a.jsonl")
+    "no such file: 'a.json'; see https://example.org/a/b and runs/a.jsonl"
+    """
+    return _FOLDERS.sub("", text)

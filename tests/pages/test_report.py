@@ -125,7 +125,7 @@ def test_the_same_runs_give_the_same_bytes(folder: Path) -> None:
     [
         (["bm25.jsonl"], [], {"costs": "No run here asked a language model"}),
         (["answers.json"], [], {"hypotheses": "the file does not say what made it", "curves": "1 to 5 sentences"}),
-        (["run.trec", "answers.json"], [], {"failures": "No answer that is graded here failed"}),
+        (["run.trec", "answers.json"], [], {"failures": "None failed, is empty, names"}),
         (["oracle.jsonl"], [], {"summary": "no run here competes"}),
         (["lead.jsonl"], [], {"summary": "no run here competes"}),
         (["bm25.jsonl", "cues.jsonl"], [], {"curves": "Asked each task apart", "hypotheses": "not measured for any"}),
@@ -618,8 +618,8 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     page = report_of([tmp_path / "run.jsonl"], SAMPLE, "er_at_10")
     failures = page.section("failures")
-    (counts,) = failures.table("Answers by task")
-    assert (counts["failed"], counts["empty"], counts["missing"]) == ("3", "1", str(len(SAMPLE) - 4))
+    (counts,) = failures.table("Answers on er_at_10")
+    assert counts == {"run": "run.jsonl", "failed": "3", "empty": "1", "missing": str(len(SAMPLE) - 4)}
     assert [(row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind")] == [
         ("TimeoutError", "2", "TimeoutError: no reply within 60 s"),
         ("refused", "1", "refused: I cannot"),
@@ -632,6 +632,27 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     assert (cost["requests"], cost["prompt tokens"]) == ("4", "70")
     assert cost["cost"] == "unknown: 1 reply of unknown price"
     assert "$0.00" not in page.section("costs").text
+
+
+def test_tables_of_zeros_are_one_sentence_and_runs_without_any_failure_are_only_counted(
+    report: Element, folder: Path, tmp_path: Path
+) -> None:
+    failures = report.section("failures")
+    assert not failures.all("table")
+    assert failures.text.count("None failed, is empty, names a sentence twice") == 1
+    (tmp_path / "gaps.json").write_text(json.dumps({SAMPLE.ids[0]: [3, 3], SAMPLE.ids[1]: []}))
+    page = report_of([folder / "bm25.jsonl", tmp_path / "gaps.json"], SAMPLE, "er_at_10", "er_at_5")
+    for task in ("er_at_10", "er_at_5"):
+        (counts,) = page.section("failures").table(f"Answers on {task} (1 more had none of this)")
+        assert counts == {"run": "gaps.json", "empty": "1", "missing": str(len(SAMPLE) - 2), "repeated": "1"}
+
+
+def test_errors_lead_to_the_paper_of_the_first_where_the_page_holds_it(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text(json.dumps({"id": SAMPLE.ids[3], "error": "TimeoutError: late"}) + "\n")
+    for papers, links in ((True, [f"#/papers/{SAMPLE.ids[3]}"]), (False, [])):
+        failures = report_of([tmp_path / "run.jsonl"], SAMPLE, papers=papers).section("failures")
+        assert [link.attributes["href"] for link in failures.all("a")] == links
+        assert failures.table("Errors by kind")[0]["first at"] == SAMPLE.ids[3]
 
 
 def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path: Path) -> None:
@@ -787,6 +808,22 @@ def test_a_page_holds_no_absolute_path(folder: Path, tmp_path: Path) -> None:
     for papers in (False, True):
         page = report_page(paths, SAMPLE, resampling=QUICK, papers=papers, largest=1)
         assert not [found for found in ("/tmp", "/home", str(SAMPLE.path.parent)) if found in page]  # noqa: S108
+
+
+def test_no_folder_of_this_machine_stands_anywhere_in_a_page(tmp_path: Path) -> None:
+    error = "FileNotFoundError: no such file: '/home/ada/secret lab/model.json'"
+    for name in ("a", "b"):
+        options = {"model": f"/home/ada/secret/{name}.json"}
+        head = header_of("selector", options, tasks=["er_at_10"])
+        lines = [head, {"id": SAMPLE.ids[0], "error": error}, {"id": SAMPLE.ids[1], "sentences": [1]}]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for papers in (True, False):
+        page = report_page(paths, SAMPLE, resampling=QUICK, papers=papers, command="evidencebench report /home/ada/x")
+        assert "/home/" not in page
+        assert str(tmp_path) not in page
+        assert "selector(model=a.json)" in page
+        assert "no such file: " in page
 
 
 def test_a_run_that_only_says_that_it_is_a_control_does_not_replace_it(folder: Path, tmp_path: Path) -> None:

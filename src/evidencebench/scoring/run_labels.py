@@ -8,12 +8,13 @@ from evidencebench.errors import RunMismatchError
 from evidencebench.runs.header import option_text
 from evidencebench.runs.people.people_folder import SYSTEM_NAME as PERSON
 from evidencebench.runs.run_file import RunFile
+from evidencebench.wording import without_folders
 
 
 def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
     """Return label -> run: the system, with the options that differ where needed, or else the file's path.
 
-    The label of a person's run always holds the name.
+    The label of a person's run always holds the name. A file in an option is shown by its name.
     """
     labels = [_system_label(run) for run in runs]
     # A nested system by its name only, as long as that tells the runs apart.
@@ -39,11 +40,11 @@ def _system_label(run: RunFile) -> str:
 
 
 def _path_labels(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
-    """Return a function that names a run by its path: where all are absolute, from the folder that holds all."""
-    if not runs or not all(run.path.is_absolute() for run in runs):
+    """Return a function that names a run by its path: where one is absolute, from the folder that holds all."""
+    if not any(run.path.is_absolute() for run in runs):
         return lambda run: str(run.path)
-    folder = os.path.commonpath([run.path.parent for run in runs])
-    return lambda run: str(run.path.relative_to(folder))
+    folder = os.path.commonpath([run.path.absolute().parent for run in runs])
+    return lambda run: str(run.path.absolute().relative_to(folder))
 
 
 def _label_with_options(runs: Sequence[RunFile], *, with_inner_options: bool) -> Callable[[RunFile], str]:
@@ -57,6 +58,6 @@ def _label_with_options(runs: Sequence[RunFile], *, with_inner_options: bool) ->
         others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
         differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))
         texts = {key: option_text(options[key], with_inner_options=with_inner_options) for key in differing}
-        return f"{_system_label(run)}({','.join(f'{key}={text}' for key, text in texts.items())})"
+        return without_folders(f"{_system_label(run)}({','.join(f'{key}={text}' for key, text in texts.items())})")
 
     return label

@@ -421,6 +421,41 @@ def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp
     expect(page.locator("#s-0")).to_contain_text("<img src=x")
 
 
+@pytest.fixture
+def report_with_errors(tmp_path: Path) -> Path:
+    """Give a report of a run whose model and whose error name files by their full paths."""
+    header = {
+        "evidencebench_run": 1,
+        "system": {"name": "selector", "options": {"model": "/home/ada/lab/model.json"}},
+        "data": {"name": "data", "path": "data", "sha256": SAMPLE.sha256, "n": len(SAMPLE)},
+        "tasks": ["er_at_10"],
+    }
+    failure = {"id": SAMPLE.ids[3], "error": "FileNotFoundError: no such file: '/home/ada/lab/words.txt'"}
+    lines = [header, failure, {"id": SAMPLE.ids[0], "sentences": [3]}]
+    (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    made = report_page([tmp_path / "run.jsonl"], SAMPLE, TASKS["er_at_10"], resampling=Resampling(n_draws=50))
+    (tmp_path / "report.html").write_text(made, encoding="utf-8")
+    return tmp_path / "report.html"
+
+
+def test_the_paper_of_an_error_is_a_link_that_opens_it(page: Page, report_with_errors: Path) -> None:
+    page.goto(address_of(report_with_errors, "#failures?a=lead"))
+    page.locator("#failures").get_by_role("link", name=SAMPLE.ids[3], exact=True).click()
+    expect(page.locator("#s-0")).to_be_attached()
+    assert page.url.endswith(f"#/papers/{SAMPLE.ids[3]}?a=lead")
+
+
+def test_files_are_shown_by_their_names_on_every_part_of_the_page(page: Page, report_with_errors: Path) -> None:
+    page.goto(address_of(report_with_errors))
+    page.evaluate(OPEN_ALL)
+    expect(page.locator("#signatures")).to_contain_text("selector(model=model.json)")
+    assert "/home/" not in page.evaluate("document.documentElement.outerHTML")
+    page.goto(address_of(report_with_errors, f"#/papers/{SAMPLE.ids[3]}"))
+    page.locator("#s-0").wait_for()
+    expect(page.locator("#viewer")).to_contain_text("words.txt")
+    assert "/home/" not in page.evaluate("document.documentElement.outerHTML")
+
+
 def test_a_report_without_papers_has_no_link_to_them_and_no_error(page: Page, sample_runs: tuple[Path, ...]) -> None:
     made = report_page(sample_runs, SAMPLE, resampling=Resampling(n_draws=50), papers=False)
     path = sample_runs[0].parent / "bare_report.html"

@@ -1,7 +1,7 @@
 """The elements of the report's sections: paragraphs, tables that scroll inside their frame, and folded parts."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import NARROW, WIDTH, Bar, look_of, marker
@@ -10,6 +10,7 @@ from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.score_texts import signed
 from evidencebench.tables import Cell, Table
+from evidencebench.wording import without_folders
 
 FOREIGN = {"class": "foreign", "dir": "auto"}
 """Attributes of an element that shows text from a file; the browser takes the text's direction from the text."""
@@ -40,8 +41,8 @@ def isolated_name(text: str) -> Node:
 
 
 def code(text: str) -> Node:
-    """Return an element for a command or a signature; it may be long."""
-    return node("code", FOREIGN, text)
+    """Return an element for a command or a signature; it may be long. Files in it are shown by their names."""
+    return node("code", FOREIGN, without_folders(text))
 
 
 def task_switch(tasks: Sequence[Task]) -> Node | None:
@@ -103,8 +104,11 @@ def _legend_entry(bar: Bar) -> Node:
     return node("li", None, picture, node("bdi", FOREIGN, f"{beginning_of(bar.name)}{bar.suffix}"))
 
 
-def table_node(table: Table, *, most: int = 300) -> Node:
-    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut."""
+def table_node(table: Table, *, most: int = 300, links: Mapping[str, Callable[[str], str]] | None = None) -> Node:
+    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut.
+
+    ``links``: of a column, what returns the address of a cell. Files are shown by their names.
+    """
     columns = list(zip(*table.rows, strict=True)) or [("",)] * len(table.columns)
     numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
     number = {"class": "number"}
@@ -116,7 +120,11 @@ def table_node(table: Table, *, most: int = 300) -> Node:
     def line(row: Sequence[Cell]) -> Node:
         texts = [_cell_text(cell, most) for cell in row]
         looks = [number if right else _text_attributes(text) for text, right in zip(texts, numeric, strict=True)]
-        first, *cells = zip(texts, looks, strict=True)
+        linked = [
+            node("a", {"href": (links or {})[name](str(cell))}, text) if name in (links or {}) else text
+            for name, cell, text in zip(table.columns, row, texts, strict=True)
+        ]
+        first, *cells = zip(linked, looks, strict=True)
         name = node("th", {"scope": "row", **first[1]}, first[0])
         return node("tr", None, name, *(node("td", look, text) for text, look in cells))
 
@@ -136,7 +144,7 @@ def _cell_text(cell: Cell, most: int) -> str:
         return ""
     if isinstance(cell, float):
         return f"{cell:.1f}"
-    return beginning_of(cell, most) if isinstance(cell, str) else f"{cell:,}"
+    return beginning_of(without_folders(cell), most) if isinstance(cell, str) else f"{cell:,}"
 
 
 def _text_attributes(text: str) -> dict[str, str]:

@@ -2,17 +2,19 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from urllib.parse import quote
 
 from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import note, section, table_node
+from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.score_texts import notes_line
+from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
@@ -100,58 +102,92 @@ _COUNTED = {
     "duplicates": "repeated",
     "over_length": "over budget",
     "out_of_range": "no such sentence",
-    "not_applicable": "left out",
 }
+_ALL_WELL = (
+    "Every paper has an answer of every run. None failed, is empty, names a sentence twice or one that does not exist, "
+    "or has more sentences than count."
+)
 
 
-def failures_section(findings: Findings) -> Node:
-    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
+def failures_section(findings: Findings, *, has_papers: bool) -> Node:
+    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class.
+
+    ``has_papers`` says whether the page holds the papers, to which the errors lead.
+    """
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*found) for label, found in graded.items()}
     errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]
     scores = {**findings.scored.scores, **{label: found for label, (_, found) in findings.changed.items()}}
+    tables = {task.name: _counts(task.name, scores) for task in findings.tasks}
     return section(
         "failures",
         "Answers that failed",
         note(
             "A failed, an empty and a missing answer each score 0 and are counted apart. Repeated: sentences named "
             "again, which are removed. Over budget: sets with more sentences than count. No such sentence: dropped, "
-            "where that is allowed. Left out: instances to which the task does not apply. Errors and replies are of "
-            "the answers that are graded here; a run may hold more (see Cost)."
-        ),
-        _table(
-            "Answers by task",
-            ["run", "task", *_COUNTED.values()],
-            [
-                [label, task.name, *(getattr(found[task.name].counts, count) for count in _COUNTED)]
-                for label, found in scores.items()
-                for task in findings.tasks
-            ],
-        ),
+            "where that is allowed."
+        )
+        if any(tables.values())
+        else note(_ALL_WELL),
+        *(by_task(findings.tasks, lambda task: [tables[task.name] or note(_ALL_WELL)]) if any(tables.values()) else ()),
+        *_left_out(findings),
         _table(
             "Errors by kind",
             ["run", "error", "count", "first at", "which says"],
             [[label, kind.name, kind.count, kind.instance_id, kind.example] for label, kind in errors],
-            otherwise="No answer that is graded here failed.",
+            links={"first at": link_to_paper} if has_papers else None,
         ),
-        _replies(
-            "Replies of language models by class",
-            _REPLY,
-            notes,
-            otherwise="No run notes replies of a language model.",
-        ),
+        _replies("Replies of language models by class", _REPLY, notes),
         _replies("Replies by the branch of the grammar that read them", _READ_BY, notes),
     )
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, otherwise: str = "") -> Node | None:
-    """Return a table; one without rows is replaced by the text ``otherwise``, or by None where that is empty."""
-    if rows:
-        return table_node(Table(title=title, columns=columns, rows=rows))
-    return note(otherwise) if otherwise else None
+def link_to_paper(instance_id: str) -> str:
+    """Return the address of a paper in the page.
+
+    >>> link_to_paper("a b/c")
+    '#/papers/a%20b%2Fc'
+    """
+    return f"#/papers/{quote(instance_id, safe='', errors='replace')}"
 
 
-def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]], *, otherwise: str = "") -> Node | None:
+def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node | None:
+    """Return the table of the runs with answers that lack something, of what they lack; None where there are none."""
+    counts = {label: [getattr(found[task].counts, name) for name in _COUNTED] for label, found in scores.items()}
+    rows = {label: found for label, found in counts.items() if any(found)}
+    kept = [place for place in range(len(_COUNTED)) if any(found[place] for found in rows.values())]
+    heads = list(_COUNTED.values())
+    cells = [[label, *(found[place] for place in kept)] for label, found in rows.items()]
+    n_well = len(scores) - len(rows)
+    title = f"Answers on {task}{f' ({n_well} more had none of this)' if n_well else ''}"
+    return _table(title, ["run", *(heads[place] for place in kept)], cells)
+
+
+def _left_out(findings: Findings) -> list[Node]:
+    """Return a sentence for each number of papers to which tasks do not apply."""
+    first = next(iter(findings.scored.scores.values()))
+    tasks: dict[int, list[str]] = {}
+    for task in findings.tasks:
+        if n_left_out := first[task.name].counts.not_applicable:
+            tasks.setdefault(n_left_out, []).append(task.name)
+    return [
+        note(f"{counted(n, 'paper')} without an aspect that counts: left out of {', '.join(names)}.")
+        for n, names in tasks.items()
+    ]
+
+
+def _table(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    *,
+    links: Mapping[str, Callable[[str], str]] | None = None,
+) -> Node | None:
+    """Return a table; None where it has no rows."""
+    return table_node(Table(title=title, columns=columns, rows=rows), links=links) if rows else None
+
+
+def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
     """Return the table of each run's replies, in all and by class; ``prefix`` begins the names of their notes."""
     replies = {
         label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
@@ -163,7 +199,7 @@ def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]], *,
         for label, found in replies.items()
         if found
     ]
-    return _table(title, ["run", "replies", *classes], rows, otherwise=otherwise)
+    return _table(title, ["run", "replies", *classes], rows)
 
 
 def costs_section(findings: Findings) -> Node:
@@ -181,8 +217,7 @@ def costs_section(findings: Findings) -> Node:
         "costs",
         "Cost",
         note(
-            "Counted over all answers that a run holds, those of other tasks and instances too: "
-            "the tables say how many they are, and how many of them are graded here."
+            "Counted over all answers that a run holds: the tables say how many they are, and how many are graded here."
         )
         if notes
         else None,
@@ -197,8 +232,8 @@ def costs_section(findings: Findings) -> Node:
                 ]
                 for label in asked
             ],
-            otherwise="No run here asked a language model, so none has a cost.",
-        ),
+        )
+        or note("No run here asked a language model, so none has a cost."),
         note(
             "A reply that was stored before counts what it cost then. "
             "What a provider did not price is never counted as $0."
@@ -210,12 +245,15 @@ def costs_section(findings: Findings) -> Node:
             ["person", *columns, "median seconds", "seconds in all"],
             [[*named[label], float(median(one)), sum(one)] for label in notes if (one := _seconds(runs[label]))],
         ),
-        _table(
-            "All that the runs note",
-            ["run", *columns, "notes"],
-            [[*named[label], notes_line(found)] for label, found in notes.items()],
-        ),
+        folding_part("All that the runs note", table_node(_all_notes(columns, named, notes))) if notes else None,
     )
+
+
+def _all_notes(
+    columns: Sequence[str], named: Mapping[str, tuple[Cell, ...]], notes: Mapping[str, Mapping[str, int]]
+) -> Table:
+    rows = [[*named[label], notes_line(found)] for label, found in notes.items()]
+    return Table(title="All that the runs note", columns=["run", *columns, "notes"], rows=rows)
 
 
 def _seconds(run: RunFile) -> list[int]:

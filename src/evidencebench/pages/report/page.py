@@ -91,7 +91,7 @@ def report_page(
         breakdowns_section(findings),
         pairs_section(findings),
         hypotheses_section(findings, shown_data),
-        failures_section(findings),
+        failures_section(findings, has_papers=has_papers),
         costs_section(findings),
         papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, shown_data)),
         signatures_section(findings),

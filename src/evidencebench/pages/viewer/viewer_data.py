@@ -39,6 +39,7 @@ from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.score_runs import common_tasks, open_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.version import __version__
+from evidencebench.wording import without_folders
 
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
 
@@ -250,7 +251,7 @@ def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> Shown
     knows, is_changed = knows_labels(run), run.header is not None and run.header.control is not None
     record = SystemRecord(
         label=label,
-        signature=run.signature,
+        signature=without_folders(run.signature),
         knows_labels=knows,
         unfinished=unfinished,
         is_counted=not knows and not is_changed,
@@ -277,11 +278,11 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
     try:
         checked = case.check(answer, rules)
     except AnswerError as error:
-        return GradedAnswer(status="invalid", error=beginning_of(str(error), _MOST_ERROR_CHARACTERS))
+        return GradedAnswer(status="invalid", error=beginning_of(without_folders(str(error)), _MOST_ERROR_CHARACTERS))
     if checked.is_missing:
         return GradedAnswer(status="missing")
     if checked.error is not None:
-        return GradedAnswer(status="failed", error=beginning_of(checked.error, _MOST_ERROR_CHARACTERS))
+        return GradedAnswer(status="failed", error=beginning_of(without_folders(checked.error), _MOST_ERROR_CHARACTERS))
     selection = checked.selection(case.budget)
     return GradedAnswer(
         status="answered" if selection.size else "empty",
