@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from command_line import FORMATS, SAMPLE, Command
+from unlabelled import unlabelled_dataset
 
 TRAINED = """
 from evidencebench import Ranking, Traits, load_sample
@@ -17,6 +18,8 @@ class Trained:
         return Ranking(sentences=(0, 1))
 """
 SCORING = ("score seen.jsonl", "leaderboard seen.jsonl", "compare seen.jsonl lead.jsonl", "report seen.jsonl -o x.html")
+
+TASKS_WITH_A_NUMBER = (("er", 10), ("result_er", 5), ("result_er", 10))
 
 
 @pytest.fixture
@@ -202,3 +205,24 @@ def test_recall_by_where_the_evidence_lies_is_a_table_and_json(command: Command)
     places = command(f"{call} --json").json["er_at_10"]["places"]
     assert [group["share"] for group in places["groups"]] == ["over 80 %", "60 to 80 %", "40 to 60 %"]
     assert "--kinds and --places have no CSV form" in command(f"{call} --format csv").err
+
+
+@pytest.mark.parametrize("call", ["score cues.jsonl", "leaderboard cues.jsonl", "compare cues.jsonl lead.jsonl"])
+@pytest.mark.parametrize("task", ["", " --task er_at_10"])
+def test_papers_without_labels_are_not_scored_and_the_error_names_what_shows_them(
+    call: str, task: str, command: Command
+) -> None:
+    dataset = unlabelled_dataset(Path())
+    for system in ("cues", "lead"):
+        ran = command(f"run {system} --data own.json -o {system}.jsonl")
+        assert ran.out.splitlines()[-1] == f"next: evidencebench view {system}.jsonl --data own.json"
+    answers = [json.loads(line) for line in Path("cues.jsonl").read_text().splitlines()[1:]]
+    asked = {(answer["id"], answer["task"]) for answer in answers}
+    assert asked == {(one, f"{name}_at_{k}") for one in dataset.ids for name, k in TASKS_WITH_A_NUMBER}
+    found = command(f"{call} --data own.json{task}")
+    assert found.code == 2
+    named = "er_at_10" if task else "er_at_optimal"
+    assert (
+        f"own.json: task '{named}' applies to none of the 10 instances: expected labels to score against, got papers "
+        "without any; 'evidencebench view' and 'evidencebench report' show what the runs chose"
+    ) in found.err

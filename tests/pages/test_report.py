@@ -568,7 +568,7 @@ def test_a_task_that_applies_nowhere_is_left_out_unless_it_is_asked_for(tmp_path
     page = report_of([tmp_path / "answers.json"], dataset)
     assert "result_er_at_5" not in page.section("leaderboard").text
     assert "No paper has Results aspects" in page.section("curves").text
-    with pytest.raises(TaskError, match="applies to none of the instances"):
+    with pytest.raises(TaskError, match="none of the 10 instances: expected aspects labelled Results"):
         report_of([tmp_path / "answers.json"], dataset, "result_er_at_5")
 
 

@@ -21,6 +21,7 @@ from evidencebench.execution.execute import RunReport, execute, rehearse
 from evidencebench.execution.making import asks_model
 from evidencebench.execution.query_controls import QueryControl
 from evidencebench.models.llm.totals import RunningTotals
+from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
@@ -125,7 +126,7 @@ def command(
         asked = {"asked": totals.fields()} if totals is not None else {}
         print_json({"run": str(output), **asdict(report), **asked})
     else:
-        _print(output, data, report, totals)
+        _print(output, data, report, totals, is_labelled=has_labels(dataset))
     ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
 
 
@@ -143,7 +144,7 @@ def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool) -> str:
 _COSTS = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}
 
 
-def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None) -> None:
+def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None, *, is_labelled: bool) -> None:
     resumed = f", {report.n_resumed} of them already there" if report.n_resumed else ""
     n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
     click.echo(f"{output}: {n_instances}{resumed}; {n_failed} failed")
@@ -162,4 +163,5 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
     if notes := {name: count for name, count in report.notes.items() if name not in _COSTS}:
         line = textwrap.fill(notes_line(notes), WIDTH, initial_indent="  ", subsequent_indent="  ")
         click.echo(line, err=True)
-    click.echo(f"next: {shlex.join(['evidencebench', 'score', str(output), '--data', data])}")
+    doing = "score" if is_labelled else "view"
+    click.echo(f"next: {shlex.join(['evidencebench', doing, str(output), '--data', data])}")

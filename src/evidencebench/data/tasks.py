@@ -42,6 +42,10 @@ class Task:
         """Say whether the instance has any aspect that counts."""
         return bool(labels.that_count(self.scope))
 
+    def can_be_asked(self, labels: Labels) -> bool:
+        """Say whether a system can be asked: the task applies, or there are no labels and it does without them."""
+        return self.applies_to(labels) or (not labels.aspects and self.budget != "optimal")
+
     def brief(self, instance: Instance) -> Brief:
         """Return the brief for a system. It reveals at most one thing of the labels: how many sentences count."""
         return Brief(budget=self.budget_for(instance), scope=self.scope, task=self.name)
@@ -52,13 +56,13 @@ class Task:
         Raises
         ------
         TaskError
-            If no aspect of the instance counts.
+            If no aspect of the instance counts, unless the instance has no labels and the budget is fixed.
         FormatError
             If the stored optimum is negative.
         UndefinedScoreError
             If the budget is ``"optimal"``, the data holds no optimum, and the minimum cover cannot be proven.
         """
-        if not self.applies_to(instance.labels):
+        if not self.can_be_asked(instance.labels):
             raise TaskError(f"{instance.id}: task '{self.name}' does not apply: the instance has no such aspect")
         if self.budget != "optimal":
             return self.budget

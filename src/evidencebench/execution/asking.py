@@ -171,10 +171,10 @@ def asker(
 
 
 def _names_to_ask(todo: Todo, instance: Instance) -> list[str | None]:
-    """Return the names of the tasks of a todo that apply to its instance; only None where one answer serves all."""
+    """Return the names of the tasks of a todo that its instance can be asked; only None where one answer serves all."""
     if todo.tasks is None:
         return [None]
-    return [name for name in todo.tasks if task_named(name).applies_to(instance.labels)]
+    return [name for name in todo.tasks if task_named(name).can_be_asked(instance.labels)]
 
 
 def lost_outcome(todo: Todo, dataset: Dataset, error: WorkerError) -> InstanceOutcome:

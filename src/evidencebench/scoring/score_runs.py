@@ -103,7 +103,7 @@ def score_runs(
     applicable = tuple(task for task in asked if next(iter(found.values()))[task.name].ids)
     for task in asked:
         if task not in applicable and (task in tasks or not applicable):
-            raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
+            raise TaskError(_why_nothing_counts(dataset, task, n_instances))
     return ScoredRuns(
         dataset=dataset,
         rules=rules,
@@ -118,6 +118,23 @@ def score_runs(
             }
             for name, control in controls.items()
         },
+    )
+
+
+def has_labels(dataset: Dataset, n_instances: int | None = None) -> bool:
+    """Say whether any of the first instances (None: of all) has an aspect."""
+    return any(instance.labels.aspects for instance in dataset.instances(n_instances))
+
+
+def _why_nothing_counts(dataset: Dataset, task: Task, n_instances: int) -> str:
+    applies = f"{dataset.path}: task '{task.name}' applies to none of the {counted(n_instances, 'instance')}"
+    if has_labels(dataset, n_instances):
+        return (
+            f"{applies}: expected aspects labelled Results, got none; choose a task over all aspects, such as er_at_10"
+        )
+    return (
+        f"{applies}: expected labels to score against, got papers without any; "
+        "'evidencebench view' and 'evidencebench report' show what the runs chose"
     )
 
 

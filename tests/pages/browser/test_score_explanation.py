@@ -212,5 +212,7 @@ def test_what_is_shown_as_covered_adds_up_to_the_score(
             )
             judged = [answer[task] for answer in record.answers]
             n_drawn += sum(one is not None and one.n_drawn > 0 for one in judged)
-            assert sums == pytest.approx([one.recall * terms.n_aspects if one and terms else 0 for one in judged])
+            assert sums == pytest.approx(
+                [(one.recall or 0) * terms.n_aspects if one and terms else 0 for one in judged]
+            )
     assert n_drawn > 10

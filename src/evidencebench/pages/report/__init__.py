@@ -2,5 +2,6 @@
 
 Read `findings` (the runs, scored and ranked once), then the sections, each in a file: `opening`, `forest`,
 `leaderboard`, `curves`, `breakdowns`, `pairs`, `hypotheses`, `failures`, `method`. `blocks` has the elements of
-all sections, `papers` the papers; `page` puts them together.
+all sections, `papers` the papers; `page` puts them together. `unlabelled` is the report where there is
+nothing to score.
 """

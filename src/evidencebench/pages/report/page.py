@@ -1,6 +1,7 @@
 """The report as one HTML file: the results, then the papers. It loads nothing from elsewhere."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from shlex import join
@@ -21,6 +22,7 @@ from evidencebench.pages.report.method import method_section, papers_section, si
 from evidencebench.pages.report.opening import opening
 from evidencebench.pages.report.pairs import pairs_section
 from evidencebench.pages.report.papers import papers_of, viewer_of
+from evidencebench.pages.report.unlabelled import labels_of_runs, unlabelled_papers, unlabelled_results
 from evidencebench.pages.viewer.page_parts import (
     REPORT_SCRIPTS,
     REPORT_STYLES,
@@ -29,9 +31,11 @@ from evidencebench.pages.viewer.page_parts import (
     security_policy,
     style,
 )
-from evidencebench.pages.viewer.viewer_data import ViewerData
+from evidencebench.pages.viewer.page_records import GradedInstance, ListRow
+from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.scoring.cautions import Caution, cautions_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
+from evidencebench.scoring.score_runs import has_labels
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted
@@ -67,11 +71,20 @@ def report_page(
     ``on_caution`` is called with each caution at the page's head. ``on_progress`` is called with (instances done,
     instances in all, what is done with them). The other arguments are those of `findings_of`.
     """
-    rules, data = rules or Rules(), dataset_from(dataset)
+    rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
+    n_instances = min(limit or len(data), len(data))
+    if n_instances and paths and not has_labels(data, n_instances):
+        viewed = viewer_data_of(paths, data, tasks, rules=rules)
+        viewed = replace(viewed, title=title or _title(data.name, labels_of_runs(viewed)))
+        has_papers = n_instances <= MOST_PAPERS if papers is None else papers
+        page = unlabelled_results(viewed, n_instances, has_papers=has_papers)
+        return "".join(
+            _parts(page, viewed, n_instances, unlabelled_papers(viewed, n_instances) if has_papers else None)
+        )
     findings = findings_of(
-        paths_from(paths),
+        paths,
         data,
-        tasks_from(tasks),
+        tasks,
         rules=rules,
         resampling=resampling,
         limit=limit,
@@ -102,7 +115,8 @@ def report_page(
     results = node(
         "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections
     )
-    return "".join(_parts(title, results, findings, viewer_of(findings, title) if has_papers else None))
+    viewed = viewer_of(findings, title)
+    return "".join(_parts(results, viewed, findings.n_instances, papers_of(findings, viewed) if has_papers else None))
 
 
 def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], None] | None:
@@ -149,20 +163,22 @@ def shareable(path: str) -> str:
     return Path(path).name if Path(path).is_absolute() else path
 
 
-def _parts(title: str, results: Node, findings: Findings, viewed: ViewerData | None) -> Iterator[str]:
-    """Yield the page from its first line to its last."""
+def _parts(
+    results: Node, viewed: ViewerData, n_instances: int, papers: Iterable[tuple[ListRow, GradedInstance]] | None
+) -> Iterator[str]:
+    """Yield the page from its first line to its last; it holds ``papers`` unless they are None."""
     script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
-    papers = node("a", {"href": "#/papers", "data-place": "papers"}, "Papers") if viewed else None
+    title = escape(replace_forbidden(viewed.title))
+    yield f"<title>{title}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
+    papers_link = None if papers is None else node("a", {"href": "#/papers", "data-place": "papers"}, "Papers")
     results_link = node("a", {"href": "#", "data-place": "results"}, "Results")
-    links = node("nav", {"aria-label": "Report"}, results_link, papers)
+    links = node("nav", {"aria-label": "Report"}, results_link, papers_link)
     yield as_html(node("header", {"class": "page-head"}, links))
     yield as_html(results)
-    if viewed is not None:
+    if papers is not None:
         yield '\n<main id="viewer" hidden></main>\n'
-        overview = msgspec.structs.replace(viewed.overview(), n_instances=findings.n_instances)
-        yield from data_elements(overview, papers_of(findings, viewed))
+        yield from data_elements(msgspec.structs.replace(viewed.overview(), n_instances=n_instances), papers)
     yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"

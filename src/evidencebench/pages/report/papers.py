@@ -7,8 +7,14 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, ListRow, TaskTerms
-from evidencebench.pages.viewer.viewer_data import ShownSystem, ViewerData, record_of, shown_systems
-from evidencebench.scoring.evaluate import case_of
+from evidencebench.pages.viewer.viewer_data import (
+    ShownSystem,
+    ViewerData,
+    record_of,
+    shown_case,
+    shown_systems,
+    terms_of,
+)
 from evidencebench.scoring.task_scores import TaskScores
 
 
@@ -50,12 +56,12 @@ def _scores_of(findings: Findings, shown: ShownSystem, task: Task) -> TaskScores
 def _answer(
     shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, place: int | None
 ) -> GradedAnswer | None:
-    """Return an answer as it was scored; why one has no sentence, the scores do not say, so it is read again."""
-    if scores is None or place is None:
+    """Return an answer as it was scored; where it has no sentence or no score, it is read again."""
+    if scores is None or (place is None and instance.labels.aspects):
         return None
+    if place is None or not scores.selections[place].size:
+        return shown.answer(shown_case(instance, task), task)
     selection = scores.selections[place]
-    if not selection.size:
-        return shown.answer(case_of(instance, task), task)
     return GradedAnswer(
         status="answered",
         certain=selection.certain,
@@ -67,7 +73,8 @@ def _answer(
 
 def _terms(scores: TaskScores, instance: Instance, task: Task, place: int | None) -> TaskTerms | None:
     if place is None:
-        return None
+        case = None if instance.labels.aspects else shown_case(instance, task)
+        return None if case is None else terms_of(case)
     ceiling = float(scores.scores["ceiling"][place])
     return TaskTerms(
         budget=task.budget_for(instance),

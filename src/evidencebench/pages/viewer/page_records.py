@@ -113,7 +113,10 @@ class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """A task on one instance: the budget (None: any number), how many aspects count, and the ceiling of recall."""
+    """A task on one instance: the budget (None: any number), how many aspects count, and the ceiling of recall.
+
+    No aspect counts only where the instance has no labels.
+    """
 
     budget: int | None
     n_aspects: int
@@ -128,7 +131,7 @@ class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     certain: tuple[int, ...] = ()  # sentences that count, in the answer's order
     tied: tuple[int, ...] = ()  # ``n_drawn`` of these count too; every choice of so many is equally likely
     n_drawn: int = 0
-    recall: float = 0.0  # the mean of aspect recall over all these choices
+    recall: float | None = 0.0  # the mean of aspect recall over all these choices; None where there are no labels
 
 
 class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):

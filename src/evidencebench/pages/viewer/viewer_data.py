@@ -13,7 +13,7 @@ import msgspec
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.branch_and_bound import bits
-from evidencebench.data.optimum.cover import Coverage, coverage_from
+from evidencebench.data.optimum.cover import Coverage, coverage_from, coverage_of
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import AnswerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
@@ -68,6 +68,8 @@ class ShownSystem:
     def answer(self, case: Case | None, task: Task) -> GradedAnswer | None:
         """Return its graded answer; None where the task does not apply or the system cannot answer it."""
         if case is None or (case.budget is None and not self.selects):
+            return None
+        if self.record.knows_labels and not case.instance.labels.aspects:
             return None
         return graded_answer(case, self.source(case.instance, task), self.rules)
 
@@ -144,12 +146,12 @@ class ViewerData:
         return record_of(
             position,
             instance,
-            terms=tuple(None if case is None else _terms(case) for _, case in cases),
+            terms=tuple(None if case is None else terms_of(case) for _, case in cases),
             answers=tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems),
         )
 
     def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
-        return [(task, case_of(instance, task)) for task in self.tasks]
+        return [(task, shown_case(instance, task)) for task in self.tasks]
 
     def _grades(self, coverages: Sequence[Coverage | None], answers: _Answers) -> RowGrades:
         by_task = list(zip(*answers, strict=True)) or [()] * len(coverages)
@@ -211,9 +213,9 @@ def viewer_data_of(
 ) -> ViewerData:
     """Return the data of a viewer that shows run files, with the controls after them.
 
-    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget. ``title`` is the
-    page's title; empty: the data's name. ``rules`` read the answers of runs; controls are read by the default rules.
-    Raises the errors of `score_runs`.
+    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget; where the first
+    instance has no labels, those with a fixed budget come first. ``title`` is the page's title; empty: the data's name.
+    ``rules`` read the answers of runs; controls are read by the default rules. Raises the errors of `score_runs`.
     """
     runs = open_runs(paths, dataset, tasks)
     for run in runs.values():
@@ -223,6 +225,8 @@ def viewer_data_of(
             )
     budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
     asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
+    if not tasks and len(dataset) and not dataset[0].labels.aspects:  # without labels, only fixed budgets are known
+        asked = tuple(sorted(asked, key=lambda task: (task.budget == "optimal", task.scope)))
     systems = shown_systems(runs, dataset, asked, rules or Rules())
     return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems)
 
@@ -273,6 +277,17 @@ def _shown_control(name: str, runs: Iterable[RunFile]) -> ShownSystem:
     return ShownSystem(record=record, source=answers_from(system), rules=Rules(), selects=system.selects)
 
 
+def shown_case(instance: Instance, task: Task) -> Case | None:
+    """Return the case of an instance on a task, as `case_of`; one without labels has a case where the budget is fixed.
+
+    No aspect counts in it: answers are shown as far as the budget goes, and have no recall.
+    """
+    if instance.labels.aspects or task.budget == "optimal":
+        return case_of(instance, task)
+    coverage = coverage_of(instance.labels, task.scope)
+    return Case(instance=instance, coverage=coverage, budget=task.budget, ceiling=float("nan"))
+
+
 def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
     """Return the sentences of an answer that count, with its recall; the grade is the same as by `evaluate`."""
     try:
@@ -289,10 +304,11 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
         certain=selection.certain,
         tied=selection.tied,
         n_drawn=selection.n_drawn,
-        recall=aspect_recall(selection, case.coverage),
+        recall=aspect_recall(selection, case.coverage) if case.coverage.n_aspects else None,
     )
 
 
-def _terms(case: Case) -> TaskTerms:
+def terms_of(case: Case) -> TaskTerms:
+    """Return the terms of a case."""
     ceiling = None if isnan(case.ceiling) else case.ceiling
     return TaskTerms(budget=case.budget, n_aspects=case.coverage.n_aspects, ceiling=ceiling)

@@ -25,7 +25,7 @@ function scoreExplanation(graded, onChoose) {
 
 function explanationTitle(chosen) {
   if (!chosen.length) return "What is asked";
-  return chosen.some(({ judged }) => judged) ? "Why the score is what it is" : "Why there is no score";
+  return chosen.some(({ judged }) => judged && judged.recall !== null) ? "Why the score is what it is" : "Why there is no score";
 }
 
 // Budget, aspects that count, and ceiling of the task on this paper; they are the same for every system.
@@ -35,8 +35,12 @@ function taskTerms({ task, terms, aspects, counting }) {
       task.scope === "results"
         ? "This task counts Results aspects only, and the paper has none"
         : "The paper has no aspects";
+    if (!aspects.length && task.budget === "optimal") {
+      return ["The paper has no labels, so nobody knows how many sentences suffice. Choose a task with a fixed number to see what the systems selected."];
+    }
     return [`${lack}. It is left out of this task's scores.`];
   }
+  if (!terms.n_aspects) return ["The paper has no labels, so there is nothing to score: this is what the systems selected.", budgetWords(task, terms)];
   return [budgetWords(task, terms), scopeWords(task, aspects.length, counting.length), ceilingWords(terms)];
 }
 
@@ -83,7 +87,7 @@ function sideExplanation(graded, side, onChoose) {
       foreign("span", {}, side.label),
       h("span", { class: "letter" }, ` ${side.letter}`),
     ),
-    side.judged
+    side.judged && side.judged.recall !== null
       ? h("p", { class: "score" }, h("b", {}, percentage(side.judged.recall)), " aspect recall")
       : h("p", { class: "score" }, h("b", {}, "–"), " no score"),
     h("p", { class: "why" }, whyWords(graded, side)),
@@ -103,6 +107,7 @@ const NO_ANSWER = {
 function whyWords(graded, side) {
   const { judged } = side;
   const name = foreign("b", {}, side.label);
+  if (!judged && graded.terms.n_aspects === 0 && side.knows_labels) return [name, " knows the labels, and here are none."];
   if (!judged)
     return [name, " cannot answer this task: it ranks sentences, and without a budget nothing says where to stop."];
   if (judged.status === "empty" && graded.terms.budget === 0) return [name, " could select nothing here."];
@@ -127,6 +132,7 @@ function coverWords(graded, side) {
   const { terms } = graded;
   const { judged } = side;
   const nEvidence = evidenceIn(graded, side);
+  if (judged.recall === null) return "";
   const nCovered = judged.recall * terms.n_aspects;
   const mean = judged.n_drawn ? "On average, " : "";
   if (!nEvidence) return `None of them is evidence, so it covers 0 of the ${aspectsThatCount(terms)}.`;
