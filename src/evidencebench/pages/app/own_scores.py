@@ -24,7 +24,7 @@ class _Graded:
 
 
 class SubmittedPapers:
-    """The papers that anybody has submitted; the systems are graded once on each."""
+    """The papers that anybody has submitted; the systems are graded once on each. All have labels, so recalls."""
 
     def __init__(self, viewed: ViewerData, task: Task) -> None:
         self._viewed, self._task = viewed, task
@@ -39,7 +39,7 @@ class SubmittedPapers:
             return OwnScores()
         graded = [self._graded(one) for one in submissions]
         own = [
-            graded_answer(one.case, found.as_ranking(), Rules()).recall
+            graded_answer(one.case, found.as_ranking(), Rules()).recall or 0.0
             for one, found in zip(graded, submissions.values(), strict=True)
         ]
         recalls = np.column_stack([own, np.array([one.recalls for one in graded])])
@@ -70,7 +70,7 @@ class SubmittedPapers:
             answers = [shown.answer_in_list(case, self._task) for shown in self._viewed.systems]
             self._known[instance_id] = _Graded(
                 case=case,
-                recalls=tuple(one.recall for one in answers if one is not None),
+                recalls=tuple(one.recall or 0.0 for one in answers if one is not None),
                 missing=tuple(one.status == "missing" for one in answers if one is not None),
             )
         return self._known[instance_id]
