@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from itertools import product
@@ -18,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bare_pages import bare_page
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, task_named
@@ -40,6 +38,7 @@ from evidencebench.scoring.evaluate import answers_of, case_of, evaluate
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import OverLength, Rules, Ties
 from evidencebench.system import Ranking
+from hostile_data import hostile_dataset
 from report_pages import lines_of
 from strategies import instances, json_values
 
@@ -252,26 +251,6 @@ def test_a_page_of_hostile_data_holds_the_elements_it_should_and_no_other(tmp_pa
     assert msgspec.json.decode(found.texts["overview"], type=Overview) == viewed.overview()
     for position, (instance, line) in enumerate(zip(dataset, lines_of(found.texts["papers-0"]), strict=True)):
         assert msgspec.json.decode(line, type=GradedInstance) == viewed.record(position, instance)
-
-
-def hostile_dataset(folder: Path) -> Dataset:
-    """Write three instances whose every text tries to end the element that it stands in."""
-    text = "</script><script>alert(1)</script><!--\x00\u2028"
-    hostile = [
-        Instance(
-            query=replace(
-                instance.query,
-                instance_id=f"{text}{number}",
-                paper_id=text,
-                hypothesis=text,
-                sentences=(text,) * len(instance.query.sentences),
-            ),
-            labels=replace(instance.labels, texts=dict.fromkeys(instance.labels.aspects, text), review_id=text),
-        )
-        for number, instance in enumerate(SAMPLE[:3])
-    ]
-    write_dataset(folder / "hostile.json", hostile)
-    return open_dataset(folder / "hostile.json")
 
 
 # Patterns of code that turns text into markup or code, or sets a style by an attribute.

@@ -21,9 +21,18 @@ from evidencebench.pages.app.search_index import Where, hits_in
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.app.serving import Address
 from evidencebench.pages.app.static import answer_failure, answer_refusal, icon_route, page_without_data, static_route
+from evidencebench.pages.markup import encode_json
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
-from evidencebench.pages.viewer.page_parts import APP_SCRIPTS, APP_STYLES, script, style
+from evidencebench.pages.viewer.page_parts import (
+    APP_SCRIPTS,
+    APP_STYLES,
+    REPORT_SCRIPTS,
+    REPORT_STYLES,
+    script,
+    security_policy,
+    style,
+)
 from evidencebench.pages.viewer.page_records import ListRow
 from evidencebench.pages.viewer.viewer_data import ViewerData
 
@@ -53,6 +62,7 @@ def make_app(
             static_route("/static/app.js", script(APP_SCRIPTS), "text/javascript"),
             static_route("/static/app.css", style(APP_STYLES), "text/css"),
             icon_route(),
+            *(() if picking is not None else (static_route("/api/page_parts", _page_parts(), "application/json"),)),
             Route("/api/overview", pages.overview),
             Route("/api/rows", pages.rows),
             Route("/api/instances", pages.instance),
@@ -66,6 +76,13 @@ def make_app(
     )
     app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
     return SecuredApp(app, address, body_seconds=body_seconds)
+
+
+def _page_parts() -> str:
+    """Return what a shared paper has of a report, as JSON: policy, style and script."""
+    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
+    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
+    return encode_json(parts).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

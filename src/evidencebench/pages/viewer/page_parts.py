@@ -17,6 +17,7 @@ SHARED_SCRIPTS = (
     *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
     *("marks", "graded", "definitions", "side_by_side", "score_explanation"),
     *("paper_map", "paper_text", "aspect_panel", "paper_view", "paper_list", "paper_pane", "keyboard", "viewer"),
+    "share_paper",
 )
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "report")
 APP_SCRIPTS = (

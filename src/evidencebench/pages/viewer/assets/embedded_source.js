@@ -119,6 +119,12 @@ class EmbeddedSource {
     return JSON.parse(lines[place % PIECE_SIZE]);
   }
 
+  // What a shared paper has of this page.
+  async pageParts() {
+    const [policy, style, script] = ["meta[http-equiv]", "style", "script:not([type])"].map((part) => document.querySelector(part));
+    return { policy: policy.content, style: style.textContent, script: script.textContent };
+  }
+
   #all() {
     this.#rows ??= JSON.parse(document.getElementById("rows").textContent);
     return this.#rows;
@@ -127,6 +133,8 @@ class EmbeddedSource {
   // The last piece is kept, since the next paper that is asked for is often in it.
   async #piece(number) {
     if (this.#unpacked.number === number) return this.#unpacked.lines;
+    const only = document.getElementById("paper"); // of a page with one paper, which is not compressed
+    if (only) return [only.textContent];
     const element = document.getElementById(`papers-${number}`);
     if (!element) throw new Error("This page lists the paper, but does not hold it.");
     const lines = (await unpacked(element.textContent)).split("\n");

@@ -21,6 +21,8 @@ function startReport() {
   taskSwitch?.querySelector("select").addEventListener("change", (event) => choose({ task: event.target.value }));
   // A link to the section that the address names changes no address.
   for (const [link] of ownLinks) link.addEventListener("click", () => link.hash === location.hash && showSection(readRoute().section));
+  const only = reportParts.papers?.dataset.place;
+  if (only && readRoute().place !== "papers") history.replaceState(null, "", only);
   onRoute((event) => followReport(source, event.oldURL));
   const scatter = document.getElementById("scatter-plot");
   if (source && scatter) showScatter(scatter, source);

@@ -16,6 +16,10 @@ class ServerSource {
     return found;
   }
 
+  async pageParts() {
+    return askServer("/api/page_parts");
+  }
+
   // An id that is too long for an address is replaced by the position, which the list gave.
   async instance(id) {
     const isLong = encodeURIComponent(id).length > LONGEST_ASKED && this.#positions.has(id);

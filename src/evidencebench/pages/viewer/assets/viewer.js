@@ -23,6 +23,7 @@ async function showViewer(root, source) {
 function makeViewer(root, source, overview) {
   const list = listPane();
   const paper = paperPane(overview, { step, foldList: () => foldList() });
+  paper.element.querySelector(".copy").after(shareButton(source, overview, paper.say));
   const listing = listingOf(source, overview, list);
   const keys = listenToKeys(root, viewerCommands({ overview, list, paper, step, foldList }));
   const help = h("button", { type: "button", class: "help", onclick: keys.open }, "Keyboard");
@@ -30,13 +31,14 @@ function makeViewer(root, source, overview) {
   const unknown = h("p", { class: "viewer-status unknown", role: "status" });
   const skip = h("a", { class: "skip-link", href: "#/papers", onclick: skipList }, "Skip the list");
   root.prepend(skip, bar.element, unknown, h("div", { class: "panes" }, list.element, paper.element));
-  foldList(recall(LIST_FOLD) === "yes");
+  foldList(recall(LIST_FOLD) === "yes" || Boolean(root.dataset.place));
   let returning = { id: null, scroll: 0 };
   return { follow };
 
   async function follow() {
     const route = readRoute();
     if (route.place !== "papers") return;
+    if (route.id === null && root.dataset.place) return go(root.dataset.place, { replaces: true }); // the only paper
     const state = chosen(overview, route);
     bar.update(state);
     list.update(route);
