@@ -48,6 +48,7 @@ SECTIONS = {
     "breakdowns",
     "pairs",
     "hypotheses",
+    "picks",
     "failures",
     "costs",
     "papers-here",
@@ -601,6 +602,38 @@ def test_one_paper_has_no_interval_anywhere(tmp_path: Path) -> None:
         if {one["first"], one["second"]} == {"a.json", "b.json"}
     ]
     assert row["difference, points"] == "+50.0 (one paper: no interval)"
+
+
+def test_picks_are_what_the_records_of_the_papers_say(report: Element) -> None:
+    overview = report.data("overview")
+    records = [report.record(position) for position in range(len(SAMPLE))]
+    blocks = {
+        one.attributes["data-task"]: one for one in report.section("picks").all("div") if "data-task" in one.attributes
+    }
+    for place, task in enumerate(overview["tasks"]):
+        said = {row.all("bdi")[0].text: row.all("span")[0].text for row in blocks[task["name"]].all("li")}
+        for system, one in enumerate(overview["systems"]):
+            counts = dict.fromkeys(("new", "redundant", "headings", "no evidence"), 0)
+            for record in records:
+                answer = record["answers"][system][place]
+                if answer is None:
+                    continue
+                counting = [a for a in record["aspects"] if task["scope"] == "all" or a["is_result"]]
+                covered: set[str] = set()
+                for index in answer["certain"]:
+                    stated = {aspect["id"] for aspect in counting if index in aspect["sentences"]}
+                    is_heading = record["paper"]["kinds"][index] == "h"
+                    kind = "redundant" if stated else "headings" if is_heading else "no evidence"
+                    counts["new" if stated - covered else kind] += 1
+                    covered |= stated
+            name = f"{one['label']}\u00a0*" if one["is_control"] else one["label"]
+            if name in said:
+                found = {
+                    kind.replace("heading", "headings").replace("ss", "s"): int(n.replace(",", ""))
+                    for n, kind in re.findall(r"([\d,]+) (new|redundant|headings?|no evidence)", said[name])
+                }
+                assert found == {kind: n for kind, n in counts.items() if n}, (task, name)
+                assert said[name].startswith(f"{sum(counts.values())} pick")
 
 
 def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None:

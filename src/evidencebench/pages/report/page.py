@@ -22,6 +22,7 @@ from evidencebench.pages.report.method import method_section, papers_section, si
 from evidencebench.pages.report.opening import opening
 from evidencebench.pages.report.pairs import pairs_section
 from evidencebench.pages.report.papers import papers_of, viewer_of
+from evidencebench.pages.report.picks import picks_section
 from evidencebench.pages.report.unlabelled import labels_of_runs, unlabelled_papers, unlabelled_results
 from evidencebench.pages.viewer.page_parts import (
     REPORT_SCRIPTS,
@@ -99,16 +100,17 @@ def report_page(
     shown_data = shareable(shown_data or str(data.path))
     sections = [
         leaderboard_section(findings),
-        curves_section(findings, curves_of(findings, largest, _progress_of("recall by budget", on_progress)), largest),
-        scatter_section(has_papers=has_papers),
-        breakdowns_section(findings),
         pairs_section(findings),
+        scatter_section(has_papers=has_papers),
         hypotheses_section(findings, shown_data),
+        picks_section(findings),
+        curves_section(findings, curves_of(findings, largest, _progress_of("recall by budget", on_progress)), largest),
+        breakdowns_section(findings),
         failures_section(findings, has_papers=has_papers),
         costs_section(findings),
         papers_section(findings, has_papers=has_papers, view_command=_view_command(findings, shown_data)),
-        signatures_section(findings),
         method_section(findings, command),
+        signatures_section(findings),
     ]
     links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2"))) for one in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
