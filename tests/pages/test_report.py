@@ -628,10 +628,8 @@ def test_picks_are_what_the_records_of_the_papers_say(report: Element) -> None:
                     covered |= stated
             name = f"{one['label']}\u00a0*" if one["is_control"] else one["label"]
             if name in said:
-                found = {
-                    kind.replace("heading", "headings").replace("ss", "s"): int(n.replace(",", ""))
-                    for n, kind in re.findall(r"([\d,]+) (new|redundant|headings?|no evidence)", said[name])
-                }
+                numbers = re.findall(r"([\d,]+) (new|redundant|heading|no evidence)", said[name])
+                found = {kind.replace("heading", "headings"): int(n.replace(",", "")) for n, kind in numbers}
                 assert found == {kind: n for kind, n in counts.items() if n}, (task, name)
                 assert said[name].startswith(f"{sum(counts.values())} pick")
 

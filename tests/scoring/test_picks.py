@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.optimum.cover import coverage_from
-from evidencebench.scoring.picks import Picks, picks_of
+from evidencebench.scoring.picks import PickCounts, picks_of
 from evidencebench.scoring.selection import Selection
 
 SENTENCES = st.permutations(range(8)).flatmap(lambda order: st.integers(0, 8).map(lambda n: tuple(order[:n])))
@@ -47,5 +47,5 @@ def test_a_sentence_that_chance_draws_counts_as_often_as_it_is_drawn(
 
 
 def test_no_answer_has_no_picks() -> None:
-    assert picks_of([]) == Picks()
-    assert Picks().total == 0
+    assert picks_of([]) == PickCounts()
+    assert PickCounts().total == 0

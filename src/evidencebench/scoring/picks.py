@@ -13,7 +13,7 @@ from evidencebench.scoring.selection import Selection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Picks:
+class PickCounts:
     """How many selected sentences are of each sort, in expectation where chance draws among sentences.
 
     Attributes
@@ -39,7 +39,7 @@ class Picks:
         return self.new + self.redundant + self.heading + self.no_evidence
 
 
-def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> Picks:
+def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> PickCounts:
     """Return the picks of several answers together, each given with what its paper's sentences cover and its headings.
 
     Sentences that are certain are taken in the order of the answer. One that chance draws is compared with the certain
@@ -51,7 +51,7 @@ def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> Pic
 
     >>> coverage = Coverage(n_aspects=2, masks={2: 0b01, 4: 0b11})
     >>> picks_of([(Selection(certain=(2, 0), tied=(4, 5), n_drawn=1), coverage, frozenset({0}))])
-    Picks(new=1.5, redundant=0.0, heading=1.0, no_evidence=0.5)
+    PickCounts(new=1.5, redundant=0.0, heading=1.0, no_evidence=0.5)
     """
     counts = [0.0] * 4
     for selection, coverage, headings in cases:
@@ -65,11 +65,11 @@ def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> Pic
             for index in selection.tied:
                 counts[_sort_of(masks.get(index, 0), covered, is_heading=index in headings)] += share
     new, redundant, heading, no_evidence = counts
-    return Picks(new=new, redundant=redundant, heading=heading, no_evidence=no_evidence)
+    return PickCounts(new=new, redundant=redundant, heading=heading, no_evidence=no_evidence)
 
 
 def _sort_of(mask: int, covered: int, *, is_heading: bool) -> int:
-    """Return the position of a sentence's sort among the fields of `Picks`."""
+    """Return the position of a sentence's sort among the fields of `PickCounts`."""
     if mask:
         return 0 if mask & ~covered else 1
     return 2 if is_heading else 3

@@ -7,10 +7,10 @@ from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import FOREIGN, by_task, note, section
 from evidencebench.pages.report.findings import Findings
-from evidencebench.scoring.picks import Picks, coverages_of, picks_of
+from evidencebench.scoring.picks import PickCounts, coverages_of, picks_of
 from evidencebench.scoring.task_scores import TaskScores
 
-# Field of `Picks` -> its words for one sentence and for several.
+# Field of `PickCounts` -> its words for one sentence and for several.
 _SORTS = {
     "new": ("new", "new"),
     "redundant": ("redundant", "redundant"),
@@ -60,11 +60,11 @@ def _bars(findings: Findings, task: Task, covered: Covered) -> Node:
     return node("ul", {"class": "picks"}, *rows)
 
 
-def _picks(scores: TaskScores, covered: Covered) -> Picks:
+def _picks(scores: TaskScores, covered: Covered) -> PickCounts:
     return picks_of((one, *covered[name]) for name, one in zip(scores.ids, scores.selections, strict=True))
 
 
-def _bar(picks: Picks, most: float) -> Node:
+def _bar(picks: PickCounts, most: float) -> Node:
     """Return a bar as long as the number of picks, of ``most`` at its full length."""
     parts, start = [], 0.0
     for sort in _SORTS:
@@ -81,12 +81,12 @@ def _swatch(sort: str) -> Node:
     )
 
 
-def _words(picks: Picks) -> str:
+def _words(picks: PickCounts) -> str:
     """Return the counts in words.
 
-    >>> _words(Picks(new=31, redundant=4, heading=20, no_evidence=87))
+    >>> _words(PickCounts(new=31, redundant=4, heading=20, no_evidence=87))
     '142 picks: 31 new, 4 redundant, 20 headings, 87 no evidence'
-    >>> _words(Picks(new=1.5, heading=1))
+    >>> _words(PickCounts(new=1.5, heading=1))
     '2.5 picks: 1.5 new, 1 heading'
     """
     counts = {words: getattr(picks, sort) for sort, words in _SORTS.items()}
