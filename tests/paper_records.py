@@ -31,10 +31,10 @@ TERMS = TaskTerms(budget=2, n_aspects=4, ceiling=0.75)
 """Of `record_of` at two sentences."""
 
 HALF = GradedAnswer(status="answered", certain=(4, 2), recall=0.5)
-"""Covers aspects 1 and 2 of `record_of`."""
+"""Covers aspects 0 and 1 of `record_of`."""
 
 OTHER = GradedAnswer(status="answered", certain=(2, 7), recall=0.75)
-"""Covers aspects 1, 2 and 4 of `record_of`."""
+"""Covers aspects 0, 1 and 3 of `record_of`."""
 
 TEXTS = ("Tea was drunk.", "Tea was hot.", "People woke.", "People stayed awake.")
 
@@ -45,7 +45,9 @@ Object.assign(window, { read, paperView, gradedOf });
 window.show = (state) => {
   const began = performance.now();
   window.reached = [];
-  const view = paperView(read("overview"), read("record"), state, (index) => window.reached.push(index));
+  window.noted = [];
+  const on = { reach: (index) => window.reached.push(index), note: (changes) => window.noted.push(changes) };
+  const view = paperView(read("overview"), read("record"), state, on);
   document.querySelector("main").replaceChildren(view);
   void view.offsetHeight;
   window.took = performance.now() - began;

@@ -6,7 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from msgspec.structs import replace
+from playwright.sync_api import Locator, Page, expect
 
 from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench.data.dataset import Dataset
@@ -51,14 +52,15 @@ def test_evidence_is_told_apart_without_colour_and_aspects_that_do_not_count_are
     record = record_of(HALF, n_results=2, terms=TaskTerms(budget=2, n_aspects=2, ceiling=1.0))
     show_paper(page, tmp_path, overview_of(["bm25"], RESULTS_AT_2), record)
     assert page.locator(".is-evidence").evaluate_all("(all) => all.map((one) => one.id)") == ["s-2", "s-4"]
-    assert page.locator("#s-2 .chip").all_inner_texts() == ["1", "2"]
-    expect(page.locator("#s-2 .stripes i")).to_have_count(2)
+    assert page.locator("#s-2 .chip").all_inner_texts() == ["0", "1"]
+    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence found by A")
     muted = page.locator("#s-5 .chip")
-    expect(muted).to_have_class("chip aspect-2 is-muted")
-    expect(muted).to_have_accessible_name("aspect 3 (does not count in this task)")
-    expect(muted).to_have_attribute("title", "aspect 3 (does not count in this task) (id made_1_aspect_2)")
-    expect(page.locator(".aspect[data-aspect='3']")).to_contain_text("does not count in this task")
-    expect(page.locator(".aspect[data-aspect='1']")).to_contain_text("Results")
+    expect(muted).to_have_class("chip is-muted")
+    expect(muted).to_have_accessible_name("aspect 2 (does not count in this task)")
+    expect(muted).to_have_attribute("title", "aspect 2 (does not count in this task) (id made_1_aspect_2)")
+    expect(_choose(page, 2)).to_contain_text("does not count in this task")
+    expect(page.locator(".aspect[data-aspect='2'] .cell")).to_have_count(0)
+    expect(_choose(page, 0)).to_contain_text("Results")
 
 
 def test_jumps_go_through_evidence_selections_and_misses_and_around(page: Page, tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_jumps_go_through_evidence_selections_and_misses_and_around(page: Page, 
     assert _jumps(page, "selected", [1, 1, -1]) == [2, 4, 2]
     assert _jumps(page, "missed", [1, 1, 1, 1]) == [5, 6, 7, 5]
     assert page.evaluate("reached") == [2, 4, 5, 6, 7, 2, 7, 6, 2, 4, 2, 5, 6, 7, 5]
-    expect(page.locator(".toolbar")).to_contain_text("evidence A missed 3")  # sentences, of two aspects:
+    expect(page.locator(".toolbar")).to_contain_text("A missed 3")  # sentences, of two aspects:
     expect(page.locator(".aspect-filter")).to_contain_text("Missed by A 2")
     expect(page.locator("article [role=status]")).to_have_text("sentence of an aspect missed by A, 1 of 3")
 
@@ -115,46 +117,73 @@ def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: GradedInsta
 
 def test_an_aspect_highlights_its_sentences_in_text_and_map(page: Page, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
-    name = page.locator(".aspect[data-aspect='4'] .aspect-name")
-    name.click()
-    expect(name).to_have_attribute("aria-pressed", "true")
+    details = _choose(page, 3)
+    name = page.locator(".aspect[data-aspect='3'] .aspect-name")
+    expect(name).to_have_attribute("aria-expanded", "true")
+    expect(name).to_be_focused()  # the reader stays in the matrix, and the text goes to
+    expect(page.locator(".is-target")).to_have_id("s-6")
     assert _chosen(page) == ["s-6", "s-7"]
-    expect(page.locator("#s-6")).to_be_focused()
     assert page.locator(".map-upright .map-highlight").get_attribute("d") not in (None, "")
-    page.locator(".aspect[data-aspect='4'] .next").click()
+    details.get_by_role("button", name="Next of 2 sentences").click()
     expect(page.locator("#s-7")).to_be_focused()
-    page.locator(".aspect[data-aspect='4'] .next").click()
+    details.locator(".next").click()
     expect(page.locator("#s-6")).to_be_focused()
     assert _jumps(page, "evidence", [1, 1]) == [7, 6]  # through the sentences of the aspect that is chosen
     name.click()
-    expect(name).to_have_attribute("aria-pressed", "false")
+    expect(name).to_have_attribute("aria-expanded", "false")
+    expect(page.locator(".aspect-details:visible")).to_have_count(0)
     assert _chosen(page) == []
 
 
 def test_a_number_in_the_text_chooses_its_aspect(page: Page, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
-    page.locator("#s-4").get_by_role("button", name="aspect 2: Tea was hot.").click()
-    expect(page.locator(".aspect.is-chosen")).to_have_attribute("data-aspect", "2")
+    number = page.locator("#s-4").get_by_role("button", name="aspect 1: Tea was hot.")
+    plain = number.evaluate("(one) => getComputedStyle(one).backgroundColor")
+    number.click()
+    expect(page.locator(".aspect.is-chosen")).to_have_attribute("data-aspect", "1")
+    expect(number).to_have_attribute("aria-pressed", "true")
+    assert number.evaluate("(one) => getComputedStyle(one).backgroundColor") != plain == "rgba(0, 0, 0, 0)"
     assert _chosen(page) == ["s-2", "s-4"]
     assert _jumps(page, "evidence", [-1]) == [2]  # from where the reader clicked
 
 
-def test_a_sentence_of_several_aspects_takes_the_colour_of_the_chosen_one(page: Page, tmp_path: Path) -> None:
-    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
-    colour = "(row) => getComputedStyle(row).backgroundColor"
-    first, second = (page.locator(f"#s-{index} .body").evaluate(colour) for index in (2, 4))
-    page.locator(".aspect[data-aspect='2'] .aspect-name").click()
-    assert page.locator("#s-2 .body").evaluate(colour) == second != first
-    assert page.locator("#s-5 .body").evaluate(colour) == "rgba(0, 0, 0, 0)"
+def test_the_colour_of_a_sentence_says_who_found_it(page: Page, tmp_path: Path) -> None:
+    sources = ((1,), (2,), (3,), (4, 5), (7,))
+    answers = [GradedAnswer(status="answered", certain=picks) for picks in ((1, 2, 4, 0), (1, 3, 0))]
+    record = record_of(*answers, sources=sources, terms=TERMS)
+    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record, State(b=1))
+    said = {
+        index: page.locator(f"#s-{index} .edge").get_attribute("aria-label")
+        for index in range(8)
+        if page.locator(f"#s-{index} .edge").count()
+    }
+    assert said == {
+        1: "evidence found by both",
+        2: "evidence found by only A",
+        3: "evidence found by only B",
+        4: "evidence found by only A",
+        5: "evidence, but found in another sentence",
+        7: "evidence missed by both",
+    }
+    grounds = [
+        page.locator(f"#s-{index} .body").evaluate("(one) => getComputedStyle(one).backgroundColor")
+        for index in range(8)
+    ]
+    assert grounds[0] == grounds[5] == grounds[6] == "rgba(0, 0, 0, 0)"  # selected, but no evidence: only its marks
+    assert len({grounds[index] for index in (1, 2, 3, 7)}) == 4
+    assert grounds[2] == grounds[4]
+    colours = page.locator(".map-upright .map-evidence").evaluate_all("(all) => all.map((one) => one.classList[1])")
+    assert sorted(colours) == ["fate-a", "fate-b", "fate-both", "fate-missed", "fate-plain"]
+    assert page.locator(".legend").inner_text().split() == ["both", "only", "A", "only", "B", "missed", "elsewhere"]
 
 
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_keyboard_gets_past_the_text(new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int) -> None:
     page = new_page(width, 800)
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
-    page.get_by_text("What do these words and marks mean?").focus()
+    page.locator(".strip .marks").last.focus()
     page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="To the aspects")).to_be_focused()
+    expect(page.get_by_role("button", name="Aspects", exact=True)).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".aspects")).to_be_focused()
     expect(page.locator(".aspects h2")).to_be_in_viewport()
@@ -169,7 +198,8 @@ def test_print_is_light_and_shows_the_paper_without_its_tools(
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    expect(page.locator(".bars")).to_be_hidden()
+    expect(page.locator(".stepper").first).to_be_hidden()
+    expect(page.locator(".legend")).to_be_visible()
     styles = page.locator("#s-3, .aspects").evaluate_all(
         "(all) => all.map((one) => [getComputedStyle(one).contentVisibility, getComputedStyle(one).maxHeight])"
     )
@@ -207,47 +237,154 @@ def _luminance(colour: str) -> float:
 
 def test_the_aspects_can_be_filtered(page: Page, tmp_path: Path) -> None:
     answers = (GradedAnswer(status="answered", certain=(4, 5), recall=0.5), OTHER)
-    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(*answers, terms=TERMS), State(b=1))
+    sources = ((2,), (2, 4), (5,), (6, 7), (3,))
+    record = record_of(*answers, sources=sources, terms=TERMS)
+    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record, State(b=1))
     shown = {}
     for button in page.locator(".aspect-filter button").all():
         button.click()
         expect(button).to_have_attribute("aria-pressed", "true")
-        visible = page.locator(".aspect:visible").evaluate_all("(all) => all.map((one) => Number(one.dataset.aspect))")
-        shown[button.text_content()] = visible
+        shown[button.text_content()] = _rows(page)
     assert shown == {
-        "All 4": [1, 2, 3, 4],
-        "Missed by A 2": [1, 4],
-        "Missed by B 1": [3],
-        "Only A 1": [3],
-        "Only B 2": [1, 4],
+        "All 5": [4, 0, 2, 3, 1],
+        "Missed by all 1": [4],
+        "Missed by A 3": [4, 0, 3],
+        "Missed by B 2": [4, 2],
+        "Only A 1": [2],
+        "Only B 2": [0, 3],
     }
+    assert [changes["aspects"] for changes in page.evaluate("noted")] == [
+        *(None, "missed-by-all", "missed-by-a", "missed-by-b", "only-a", "only-b"),
+    ]
 
 
-def test_an_aspect_says_where_it_is_stated_and_who_covers_it(page: Page, tmp_path: Path) -> None:
+def test_the_matrix_says_who_found_what_and_its_heads_sort(page: Page, tmp_path: Path) -> None:
+    drawn = GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
+    late = GradedAnswer(status="answered", certain=(7,))
+    record = record_of(HALF, drawn, late, None, terms=TERMS, texts=TEXTS)
+    show_paper(page, tmp_path, overview_of(["bm25", "llm", "late", "silent"]), record, State(a=2, b=1))
+    heads = page.locator(".matrix thead th")
+    assert [name.replace("\n", "") for name in heads.all_inner_texts()] == ["Aspect", "late", "llm", "bm25"]
+    cells = {
+        row: page.locator(f".aspect[data-aspect='{row}'] .cell").evaluate_all(
+            "(all) => all.map((one) => one.ariaLabel)"
+        )
+        for row in range(4)
+    }
+    chance = "found with a chance of 66.7 %"
+    assert cells == {
+        0: ["missed", chance, "found"],
+        1: ["missed", chance, "found"],
+        2: ["missed", chance, "missed"],
+        3: ["found", "missed", "missed"],
+    }
+    looks = page.locator(".aspect[data-aspect='0'] .cell").evaluate_all(
+        "(all) => all.map((one) => { const s = getComputedStyle(one); return s.backgroundColor + s.backgroundImage; })"
+    )
+    assert len(set(looks)) == 3
+    assert _rows(page) == [2, 3, 0, 1]  # those that most systems missed come first
+    for head, rows in ((1, [3, 0, 1, 2]), (1, [0, 1, 2, 3]), (3, [0, 1, 2, 3]), (3, [2, 3, 0, 1])):
+        heads.nth(head).get_by_role("button").press("Enter")
+        assert _rows(page) == rows
+    expect(heads.nth(3)).to_have_attribute("aria-sort", "ascending")
+    heads.first.get_by_role("button").click()
+    assert _rows(page) == [2, 3, 0, 1]
+    heads.first.get_by_role("button").click()
+    assert _rows(page) == [0, 1, 2, 3]
+
+
+def test_a_matrix_of_many_systems_scrolls_in_its_frame_and_keeps_the_names(new_page: NewPage, tmp_path: Path) -> None:
+    for width in (360, 1280):
+        page = new_page(width, 800)
+        labels = [f"system number {n}" for n in range(25)]
+        show_paper(page, tmp_path, overview_of(labels), record_of(*[HALF] * 25, terms=TERMS, texts=TEXTS), State(a=20))
+        assert_fits(page)
+        expect(page.locator(".matrix thead th").nth(1)).to_have_class("of-a")
+        frame = page.locator(".matrix-frame")
+        frame.evaluate("(one) => { one.scrollLeft = 10_000; }")
+        name, box = page.locator(".aspect-name").first.bounding_box(), frame.bounding_box()
+        assert name is not None
+        assert box is not None
+        assert frame.evaluate("(one) => one.scrollLeft") > 100
+        assert abs(name["x"] - box["x"]) < 4
+        assert_accessible(page)
+
+
+def test_an_aspect_is_found_by_the_systems_that_could_miss_it_each_counted_once(page: Page, tmp_path: Path) -> None:
     drawn = GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
     oracle = GradedAnswer(status="answered", certain=(2, 6), recall=0.75)
-    record = record_of(HALF, drawn, None, oracle, terms=TERMS)
-    show_paper(page, tmp_path, overview_of(["bm25", "llm", "silent", "oracle"]), record, State(b=1))
-    first, third = (page.locator(f".aspect[data-aspect='{number}']") for number in (1, 3))
-    expect(page.locator(".aspects")).to_contain_text("This data set has no texts of its aspects")
-    expect(first).to_contain_text("Aspect 1“Sentence number 2.”")
-    assert first.locator(".verdicts li").all_inner_texts() == [
-        "✓\ncovered by bm25",
-        "≈\ncovered with a chance of 66.7 % by llm",
+    overview = overview_of(["bm25", "llm", "silent", "lead", "lead", "oracle"])
+    systems = [*overview.systems[:4], replace(overview.systems[4], is_control=True), overview.systems[5]]
+    overview = replace(overview, systems=tuple(systems))
+    record = record_of(HALF, drawn, None, OTHER, OTHER, oracle, terms=TERMS)
+    show_paper(page, tmp_path, overview, record, State(b=1))
+    expect(page.locator(".aspects")).to_contain_text("The data has no texts of aspects: a sentence is quoted.")
+    details = _choose(page, 0)
+    expect(details).to_contain_text("“Sentence number 2.”")
+    expect(details.locator(".found-by")).to_have_text(
+        "Found by 3 of 3 systems: bm25, llm (chance of 66.7 %), lead. Not counted, since it knows the labels: oracle."
+    )
+    expect(details.get_by_role("link", name="#2")).to_have_attribute("title", "Sentence number 2.")
+    expect(details.locator(".aspect-id")).to_have_text("made_1_aspect_0")
+    expect(_choose(page, 2).locator(".found-by")).to_contain_text("Found by 1 of 3 systems: llm")
+
+
+def test_the_strip_stays_and_says_what_each_of_two_systems_alone_finds(
+    new_page: NewPage, sample: GradedInstance, tmp_path: Path
+) -> None:
+    for width in (1280, 390):
+        page = new_page(width, 844)
+        show_paper(page, tmp_path, overview_of(["bm25", "oracle"]), sample, State(b=1))
+        whole, cut = page.locator(".hypothesis"), page.locator(".strip-hypothesis")
+        expect(whole).to_be_in_viewport()
+        page.evaluate("view.show(50)")
+        _assert_below_the_bar(page, 50)
+        strip, line = page.locator(".strip").bounding_box(), cut.bounding_box()
+        assert strip is not None
+        assert line is not None
+        assert line["y"] == 0
+        assert strip["y"] + strip["height"] < 80  # two lines
+        assert cut.evaluate("(one) => one.contains(document.elementFromPoint(30, 10))")
+        expect(cut).to_have_attribute("title", sample.paper.hypothesis)
+        cut.press("Enter")
+        height = cut.locator("span").bounding_box()
+        assert height is not None
+        assert (height["height"] > 32) == (width == 390)
+        expect(page.locator(".strip .score").last).to_have_text("100.0\u00a0%")
+        only = page.locator(".strip-side").last.locator(".chip")
+        assert only.count() > 0
+        only.first.press("Enter")
+        expect(page.locator(".aspect.is-chosen")).to_have_attribute("data-aspect", only.first.inner_text())
+
+
+def test_what_a_system_chose_is_listed_in_its_order_with_what_each_sentence_adds(page: Page, tmp_path: Path) -> None:
+    sentences = ("Methods", "Tea keeps us up.", "Teas were keeping awake.", "No.", "It was hot.", "f", "g", "h")
+    answer = GradedAnswer(status="answered", certain=(2, 4, 0, 3), tied=(5, 6), n_drawn=1, recall=0.5)
+    record = record_of(answer, sentences=sentences, kinds="hbbbbbbb", terms=TERMS, texts=TEXTS)
+    show_paper(page, tmp_path, overview_of(["llm"]), record)
+    picked = page.locator(".picked")
+    picked.locator("summary").click()
+    items = [" ".join(text.split()) for text in picked.locator("li").all_inner_texts()]
+    assert items == [
+        "#2 Teas were keeping awake. new evidence 0 1",
+        "#4 It was hot. adds nothing chosen before for 1",
+        "#0 Methods heading",
+        "#3 No. no evidence",
+        "#5 f new evidence (counts with a chance of 50.0 %) 2",
+        "#6 g new evidence (counts with a chance of 50.0 %) 3",
     ]
-    expect(third.locator(".verdicts li").first).to_have_text("✗missed by bm25")
-    expect(first.get_by_role("link", name="#2")).to_have_attribute("title", "Sentence number 2.")
-    first.get_by_text("covered by 3 of 3 systems").click()
-    names = first.locator("details li").all_inner_texts()
-    assert names == ["bm25", "llm (chance of 66.7 %)", "oracle (control)"]
-    expect(first.locator(".aspect-id")).to_have_text("made_1_aspect_0")
+    assert picked.locator("u").all_inner_texts() == ["keeping", "awake"]
+    expect(picked).to_contain_text("llm, in its order: 3 new evidence, 1 adds nothing, 1 no evidence, 1 heading.")
+    expect(picked).to_contain_text("Chance draws 1 of the last 2 sentences.")
+    picked.locator("li").nth(4).get_by_role("button", name="aspect 2").click()
+    expect(page.locator("#s-5")).to_be_focused()
 
 
 def test_only_what_is_marked_leaves_gaps_that_open(page: Page, tmp_path: Path) -> None:
     sentences = tuple(f"Sentence {index}." for index in range(20))
     record = record_of(HALF, sentences=sentences, kinds="h" + "b" * 9 + "h" + "b" * 9, sources=((4,),), terms=TERMS)
     show_paper(page, tmp_path, overview_of(["bm25"]), record)
-    only = page.get_by_role("button", name="Only marked sentences")
+    only = page.get_by_role("button", name="Only marked")
     only.click()
     visible = page.locator(".sentence:visible, .gap").evaluate_all("(all) => all.map((one) => one.id || one.innerText)")
     assert visible == ["s-0", "… 1 sentence", "s-2", "… 1 sentence", "s-4", "… 15 sentences"]
@@ -265,7 +402,7 @@ def test_marks_of_a_system_can_be_hidden(page: Page, tmp_path: Path) -> None:
     page.evaluate("view.toggle('b')")
     expect(page.locator("#s-2 .mark-b")).to_be_hidden()
     expect(page.locator("#s-2 .mark-a")).to_be_visible()
-    button = page.locator(".toolbar").get_by_role("button", name="tfidf")
+    button = page.locator(".strip").get_by_role("button", name="tfidf")
     expect(button).to_have_attribute("aria-pressed", "false")
     button.click()
     expect(page.locator("#s-2 .mark-b")).to_be_visible()
@@ -314,6 +451,9 @@ def test_hostile_texts_are_shown_as_text_and_nothing_runs(page: Page, tmp_path: 
     shown = page.locator(".sentence .text").evaluate_all("(all) => all.map((one) => one.textContent)")
     assert shown == [sentence.replace("\x00", "\ufffd") for sentence in HOSTILE]
     assert page.locator(".hypothesis").text_content() == HOSTILE[0]
+    page.locator("summary").evaluate_all("(all) => all.forEach((one) => one.click())")
+    for aspect in range(4):
+        _choose(page, aspect)
     expect(page.locator(".side .error")).to_have_text(HOSTILE[1])
     expect(page.locator("main img, main script, main b[onmouseover]")).to_have_count(0)
     assert page.locator(".foreign:not([dir=auto])").count() == 0
@@ -414,6 +554,21 @@ def _marks(page: Page, index: int) -> list[str]:
     return found
 
 
+def _choose(page: Page, aspect: int) -> Locator:
+    """Choose an aspect in the matrix, and return what opens below it."""
+    page.locator(f".aspect[data-aspect='{aspect}'] .aspect-name").click()
+    details = page.locator(f".aspect[data-aspect='{aspect}'] + .aspect-details")
+    expect(details).to_be_visible()
+    return details
+
+
+def _rows(page: Page) -> list[int]:
+    found: list[int] = page.locator(".aspect:visible").evaluate_all(
+        "(all) => all.map((one) => Number(one.dataset.aspect))"
+    )
+    return found
+
+
 def _chosen(page: Page) -> list[str]:
     found: list[str] = page.locator(".sentence.is-chosen").evaluate_all("(all) => all.map((one) => one.id)")
     return found
@@ -424,15 +579,16 @@ def _jumps(page: Page, kind: str, steps: list[int]) -> list[int | None]:
 
 
 def _assert_below_the_bar(page: Page, index: int) -> None:
-    """Fail unless the sentence has the focus and comes to rest on the screen, below the bar that stays."""
+    """Fail unless the sentence has the focus and comes to rest between the strip and the bar that stay."""
     expect(page.locator(f"#s-{index}")).to_be_focused()
     page.wait_for_function(
         "() => { const y = window.lastY; window.lastY = scrollY; return y === scrollY; }", polling=150
     )
-    bar, row = page.locator(".bars").bounding_box(), page.locator(f"#s-{index}").bounding_box()
+    strip, bar = page.locator(".strip").bounding_box(), page.locator(".bars").bounding_box()
+    row = page.locator(f"#s-{index}").bounding_box()
+    assert strip is not None
     assert bar is not None
     assert row is not None
-    height = page.evaluate("innerHeight")
-    place = f"sentence {index}: {row['y']:.0f} of {height}, bar to {bar['y'] + bar['height']:.0f}"
-    assert bar["y"] + bar["height"] <= row["y"] + 1, place
-    assert row["y"] + row["height"] <= height, place
+    place = f"sentence {index}: {row['y']:.0f}, strip to {strip['y'] + strip['height']:.0f}, bar from {bar['y']:.0f}"
+    assert strip["y"] + strip["height"] <= row["y"] + 1, place
+    assert row["y"] + row["height"] <= bar["y"] + 1, place

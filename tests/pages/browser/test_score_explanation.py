@@ -16,7 +16,6 @@ from paper_records import (
     OTHER,
     RESULTS_AT_2,
     TERMS,
-    TEXTS,
     UNLIMITED,
     State,
     overview_of,
@@ -112,7 +111,7 @@ from paper_records import (
         pytest.param(
             AT_2,
             record_of(HALF, sources=((2,), (4,), (), ()), terms=TERMS),
-            "2 aspects have no sentence in the paper and cannot be covered, but they count: 3 4",
+            "2 aspects have no sentence in the paper and cannot be covered, but they count: 2 3",
             id="uncoverable aspects",
         ),
         pytest.param(
@@ -141,42 +140,22 @@ def test_the_account_says_why_the_score_is_what_it_is(
     page: Page, tmp_path: Path, task: TaskRecord, record: GradedInstance, said: str
 ) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"], task), record)
+    _unfold(page)
     expect(page.locator(".explanation")).to_contain_text(said, use_inner_text=True)
 
 
-def test_the_account_names_what_was_missed_and_a_click_goes_there(page: Page, tmp_path: Path) -> None:
-    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
-    missed = page.locator(".missed dt:has-text('Missed') + dd .chip")
-    assert missed.all_inner_texts() == ["3", "4"]
-    missed.last.click()
-    expect(page.locator("#s-6")).to_be_focused()
-    expect(page.get_by_role("button", name="People stayed awake.", exact=False).last).to_have_attribute(
-        "aria-pressed", "true"
-    )
-
-
-def test_two_systems_stand_side_by_side(page: Page, tmp_path: Path) -> None:
+def test_the_account_says_what_two_systems_chose_in_common(page: Page, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record_of(HALF, OTHER, terms=TERMS), State(b=1))
-    comparison = page.locator(".comparison")
-    expect(comparison).to_contain_text("Both selected 1 sentence in common. bm25 covers nothing that tfidf misses.")
-    expect(comparison).to_contain_text("Only tfidf covers 4")
-    comparison.locator("summary").click()
-    rows = [row.inner_text().replace("\u00a0", " ").split("\t") for row in comparison.locator("tr").all()]
-    assert {name: cells for name, *cells in rows} == {
-        "": ["bm25", "tfidf"],
-        "Sentences selected": ["2", "2"],
-        "Evidence among them": ["2", "2"],
-        "Aspects covered": ["2 of 4", "3 of 4"],
-        "Aspect recall": ["50.0 %", "75.0 %"],
-        "Ceiling (highest possible)": ["75.0 %", "75.0 %"],
-    }
+    expect(page.locator(".in-common")).to_be_hidden()  # folded at first
+    _unfold(page)
+    expect(page.locator(".in-common")).to_have_text("Both selected 1 sentence in common.")
 
 
 def test_a_task_that_does_not_apply_is_not_shown_as_a_score_of_nothing(page: Page, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25", "llm"], RESULTS_AT_2), record_of(None, None), State(b=1))
     expect(page.get_by_role("heading", name="Why there is no score")).to_be_visible()
     expect(page.locator(".toolbar")).to_contain_text("A is not scored here")
-    expect(page.locator(".toolbar")).not_to_contain_text("selected")
+    expect(page.locator(".toolbar")).not_to_contain_text("A chose")
     assert "names" not in (page.locator(".map-upright svg").get_attribute("aria-label") or "")
     page.evaluate("view.jump('missed', 1)")
     expect(page.locator("article [role=status]")).to_have_text("A is not scored here.")
@@ -185,9 +164,10 @@ def test_a_task_that_does_not_apply_is_not_shown_as_a_score_of_nothing(page: Pag
 def test_two_systems_are_not_set_side_by_side_where_one_cannot_answer(page: Page, tmp_path: Path) -> None:
     terms = TaskTerms(budget=None, n_aspects=4, ceiling=1.0)
     show_paper(page, tmp_path, overview_of(["bm25", "llm"], UNLIMITED), record_of(None, HALF, terms=terms), State(b=1))
+    _unfold(page)
     expect(page.locator(".explanation")).to_contain_text("bm25 cannot answer this task")
     expect(page.locator(".explanation")).to_contain_text("llm selected 2 sentences.")
-    expect(page.locator(".comparison")).to_have_count(0)
+    expect(page.locator(".in-common")).to_have_count(0)
 
 
 def test_what_is_shown_as_covered_adds_up_to_the_score(
@@ -216,3 +196,7 @@ def test_what_is_shown_as_covered_adds_up_to_the_score(
                 [(one.recall or 0) * terms.n_aspects if one and terms else 0 for one in judged]
             )
     assert n_drawn > 10
+
+
+def _unfold(page: Page) -> None:
+    page.locator(".explanation summary").click()

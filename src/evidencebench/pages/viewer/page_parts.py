@@ -15,9 +15,9 @@ from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Ove
 # In the order in which they are joined; a file may use the names that earlier files define.
 SHARED_SCRIPTS = (
     *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
-    *("marks", "graded", "definitions", "side_by_side", "score_explanation"),
-    *("paper_map", "paper_text", "aspect_panel", "paper_view", "paper_list", "paper_pane", "keyboard", "viewer"),
-    "share_paper",
+    *("marks", "graded", "definitions", "score_explanation"),
+    *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view"),
+    *("paper_list", "paper_pane", "keyboard", "viewer", "share_paper"),
 )
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "report")
 APP_SCRIPTS = (

@@ -5,10 +5,10 @@ const DEFINITIONS = [
     "Hypothesis",
     "the statement on top. Somebody who checks it wants the sentences of the paper that speak for or against it.",
   ],
-  ["Aspect", "one thing the paper has to say about the hypothesis. Each has a colour and a number here, from 1 on; pointing at the number tells its id in the data, which counts from 0."],
+  ["Aspect", "one thing the paper has to say about the hypothesis. Each has a number, counted from 0 as in the data; it is coloured while it is chosen."],
   [
     "Evidence",
-    "a sentence that states an aspect which counts. It has a bar at its left, and its aspects' numbers behind it.",
+    "a sentence that states an aspect which counts. It has an edge at its left, and its aspects' numbers behind it. Its colour says who found it: both systems, only A or only B. It is missed where it states an aspect that neither covers; without colour, what it says is found in another sentence.",
   ],
   [
     "Covered",
@@ -23,29 +23,18 @@ const DEFINITIONS = [
 ];
 
 function definitions({ chosen }) {
-  const drawn = chosen.some((side) => side.judged?.n_drawn);
   return h(
     "details",
-    { class: "definitions" },
-    h("summary", {}, "What do these words and marks mean?"),
+    { class: "definitions", "data-fold": "words" },
+    h("summary", {}, h("h2", {}, "Words", wide(" and marks"))),
     h(
       "dl",
       {},
       DEFINITIONS.map(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)]),
     ),
-    chosen.length
-      ? h(
-          "p",
-          { class: "legend" },
-          chosen.map((side) => [mark(side), " selected by ", foreign("span", {}, side.label), "   "]),
-        )
-      : null,
-    drawn
-      ? h(
-          "p",
-          {},
-          "A hollow mark: named, but chance decides whether it counts, since more were named than the budget allows.",
-        )
+    chosen.map((side) => h("p", {}, mark(side), " selected by ", foreign("span", {}, side.label))),
+    chosen.some((side) => side.judged?.n_drawn)
+      ? h("p", {}, "A hollow mark: named, but chance decides whether it counts, since more were named than the budget allows.")
       : null,
   );
 }

@@ -39,6 +39,11 @@ function foreign(tag, attributes, text) {
   return h(tag, { dir: "auto", ...attributes, class: `foreign ${attributes.class ?? ""}`.trim() }, text);
 }
 
+// Words that a screen reader reads, and a small screen has no room for.
+function wide(text) {
+  return h("span", { class: "wide" }, text);
+}
+
 function percent(value) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
 }

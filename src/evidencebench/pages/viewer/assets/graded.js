@@ -6,7 +6,7 @@ function gradedOf(overview, record, state) {
   const n = record.paper.sentences.length;
   const aspects = record.aspects.map((aspect, position) => ({
     ...aspect,
-    number: position + 1,
+    number: position, // from 0, as in the data
     counts: task.scope === "all" || aspect.is_result,
     sentences: aspect.sentences.filter((index) => index < n),
   }));
@@ -15,12 +15,13 @@ function gradedOf(overview, record, state) {
   const names = systemNames(overview);
   const sides = overview.systems.map((system, position) =>
     gradedSide(
-      { ...system, label: names[position] },
+      { ...system, name: system.label, label: names[position] },
       position,
       record.answers[position]?.[state.task] ?? null,
       aspects,
     ),
   );
+  const chosen = [withLetter(sides[state.a], "A"), withLetter(sides[state.b], "B")].filter(Boolean);
   return {
     task,
     terms: record.terms[state.task] ?? null,
@@ -30,9 +31,36 @@ function gradedOf(overview, record, state) {
     counting: aspects.filter((aspect) => aspect.counts),
     stated,
     sides,
-    chosen: [withLetter(sides[state.a], "A"), withLetter(sides[state.b], "B")].filter(Boolean),
+    chosen,
+    // Those that an aspect can be missed by: neither told the labels, nor a control that is there as a run too.
+    competing: sides.filter((side) => side.judged && !side.knows_labels && !isRunToo(side, overview.systems)),
     isEvidence: (index) => stated[index].some((aspect) => aspect.counts),
+    fateOf: stated.map((aspects, index) => fateOf(index, aspects.filter((aspect) => aspect.counts), chosen)),
   };
+}
+
+function isRunToo(side, systems) {
+  return side.is_control && systems.some((other) => !other.is_control && (other.label === side.name || other.signature === side.signature));
+}
+
+// What became of a sentence that states these aspects: its class, which is also its colour in text and map.
+function fateOf(index, aspects, chosen) {
+  if (!aspects.length) return null;
+  const judged = chosen.filter((side) => side.judged);
+  const finders = judged.filter((side) => side.selects(index));
+  if (finders.length === 2) return "both";
+  if (finders.length) return finders[0].letter.toLowerCase();
+  return judged.length && aspects.some((aspect) => judged.every((side) => !side.covers(aspect))) ? "missed" : "plain";
+}
+
+// The aspects that one of two systems covers and the other misses.
+function onlyOf(graded, side, other) {
+  return graded.counting.filter((aspect) => side.covers(aspect) > 0 && other.covers(aspect) === 0);
+}
+
+// The number of selected sentences that are evidence; the expected number where chance decides which count.
+function evidenceIn({ isEvidence }, side) {
+  return side.selected.reduce((sum, index) => sum + (isEvidence(index) ? side.selects(index) : 0), 0);
 }
 
 function withLetter(side, letter) {

@@ -1,12 +1,5 @@
 // Makes the parts of all papers' pages: an aspect's number, a system's mark, and the sentences as rows.
 
-const N_COLOURS = 8;
-const MOST_STRIPES = 4;
-
-function aspectClass(aspect) {
-  return `aspect-${(aspect.number - 1) % N_COLOURS}${aspect.counts ? "" : " is-muted"}`;
-}
-
 function aspectName(aspect) {
   return aspect.text === null ? `aspect ${aspect.number}` : `aspect ${aspect.number}: ${firstWords(aspect.text, 200)}`;
 }
@@ -14,13 +7,13 @@ function aspectName(aspect) {
 // An aspect's number; it is a button where `onChoose` is given.
 function chip(aspect, onChoose = null) {
   const name = `${aspectName(aspect)}${aspect.counts ? "" : " (does not count in this task)"}`;
-  const attributes = { class: `chip ${aspectClass(aspect)}`, "aria-label": name, title: `${name} (id ${aspect.id})` };
+  const attributes = { class: aspect.counts ? "chip" : "chip is-muted", "aria-label": name, title: `${name} (id ${aspect.id})`, "data-aspect": aspect.number };
   if (!onChoose) return h("span", { ...attributes, role: "img" }, aspect.number);
-  return h(
-    "button",
-    { ...attributes, type: "button", "data-aspect": aspect.number, onclick: () => onChoose(aspect) },
-    aspect.number,
-  );
+  return h("button", { ...attributes, type: "button", "aria-pressed": "false", onclick: () => onChoose(aspect) }, aspect.number);
+}
+
+function chips(aspects, onChoose) {
+  return aspects.map((aspect) => [chip(aspect, onChoose), " "]);
 }
 
 // The mark of a system: a disc for A, a square for B; hollow where chance decides whether the sentence counts.
@@ -34,12 +27,6 @@ function mark(side, share = 1) {
 // The same mark without words, for places where the text beside it says what it means.
 function plainMark(side) {
   return h("span", { class: `mark mark-${side.letter.toLowerCase()}`, "aria-hidden": "true" });
-}
-
-// Up to four bars of colour at the edge of a sentence.
-function stripes(aspects) {
-  const bars = aspects.slice(0, MOST_STRIPES).map((aspect) => h("i", { class: aspectClass(aspect) }));
-  return h("span", { class: "stripes", "aria-hidden": "true" }, bars);
 }
 
 /* The paper in reading order, its abstract set apart. `decorate(index, kind)` returns what is put around a sentence:

@@ -108,6 +108,7 @@ function listPane() {
 
   function mark(id) {
     for (const link of links()) {
+      link.href = linkTo(link.dataset.id); // with what a paper has noted in the address
       if (link.dataset.id !== id) link.removeAttribute("aria-current");
       else {
         link.setAttribute("aria-current", "page");

@@ -49,7 +49,6 @@ function mapDrawing(graded, upright, onPick) {
     showView: (first, last) => view.setAttribute("d", block(first, 0, MAP_WIDTH, last - first + 1)),
     showAspect(aspect) {
       const [start, size] = LANES.text;
-      highlight.setAttribute("class", `map-highlight ${aspect ? aspectClass(aspect) : ""}`);
       highlight.setAttribute(
         "d",
         (aspect?.sentences ?? []).map((index) => block(index, start - 3, size + 6, 1)).join(""),
@@ -84,19 +83,14 @@ function textPaths({ paper }, block) {
     .filter(Boolean);
 }
 
-// Evidence in the colours of its aspects, at most four. Each colour is one path, since long papers draw faster so.
-function evidencePaths({ stated }, block) {
+// Evidence in the four colours of the text. Each colour is one path, since long papers draw faster so.
+function evidencePaths({ fateOf }, block) {
   const [start, size] = LANES.text;
   const paths = new Map();
-  stated.forEach((aspects, index) => {
-    const shown = [...aspects].sort((one, other) => other.counts - one.counts).slice(0, MOST_STRIPES);
-    shown.forEach((aspect, part) => {
-      const name = aspectClass(aspect);
-      const width = size / shown.length;
-      paths.set(name, (paths.get(name) ?? "") + block(index, start + part * width, width, 1));
-    });
+  fateOf.forEach((fate, index) => {
+    if (fate) paths.set(fate, (paths.get(fate) ?? "") + block(index, start, size, 1));
   });
-  return [...paths].map(([name, path]) => svg("path", { class: `map-evidence ${name}`, d: path }));
+  return [...paths].map(([fate, path]) => svg("path", { class: `map-evidence fate-${fate}`, d: path }));
 }
 
 function lanePaths(side, block) {

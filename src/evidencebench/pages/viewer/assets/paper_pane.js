@@ -4,14 +4,14 @@ function paperPane(overview, { step, foldList }) {
   const number = h("span", { class: "paper-place" });
   const status = h("p", { class: "viewer-status", role: "status" });
   const body = h("div", { class: "paper-holder" });
-  const back = h("a", { class: "button back", href: "#/papers" }, "Back to the list");
-  const previous = h("button", { type: "button", onclick: () => step(-1) }, "Previous");
-  const next = h("button", { type: "button", onclick: () => step(1) }, "Next");
-  const copy = h("button", { type: "button", class: "copy", onclick: copyLink }, "Copy link");
+  const back = h("a", { class: "button back", href: "#/papers" }, "Back", wide("\u00a0to the list"));
+  const previous = h("button", { type: "button", onclick: () => step(-1) }, "‹", wide("\u00a0Previous"));
+  const next = h("button", { type: "button", onclick: () => step(1) }, wide("Next\u00a0"), "›");
+  const copy = h("button", { type: "button", class: "copy", onclick: copyLink }, "Copy", wide("\u00a0link"));
   const fold = h("button", { type: "button", class: "fold", onclick: foldList });
   const bar = h("nav", { class: "paper-bar", "aria-label": "Papers of the list" }, back, fold, copy, h("span", { class: "turner" }, previous, number, next));
   const element = h("section", { class: "paper-pane", "aria-label": "Paper", hidden: true }, bar, status, body);
-  const held = { id: null, record: null, view: null, key: null, sentence: null };
+  const held = { id: null, record: null, view: null, reading: null, key: null, asked: null, isNoting: false, sentence: null };
   return { element, follow, showPlace, showFold, position, jump, toggle, toggleLess, focus, say };
 
   async function follow(source, route, state) {
@@ -28,7 +28,7 @@ function paperPane(overview, { step, foldList }) {
 
   // Returns false where the reader has gone to another paper meanwhile, or the paper cannot be loaded.
   async function load(source, id) {
-    Object.assign(held, { id, record: null, view: null, key: null });
+    Object.assign(held, { id, reading: held.view?.reading() ?? held.reading, record: null, view: null, key: null });
     say("Loading…");
     try {
       const record = await source.instance(id);
@@ -50,15 +50,17 @@ function paperPane(overview, { step, foldList }) {
   // Makes a new view for another paper, task or system; a link to a sentence of the same view only scrolls there.
   function show(route, state, isNew) {
     const key = JSON.stringify([route.id, state.task, state.a, state.b]);
+    const asked = JSON.stringify(readingOf(route));
     const isPointed = route.sentence !== null && (isNew || route.sentence !== held.sentence);
     held.sentence = route.sentence;
     document.title = `${cleaned(held.record.paper.id).slice(0, 100)} · ${overview.title}`;
-    if (held.key !== key) {
-      const view = paperView(overview, held.record, { ...state, sentence: null }, reach);
+    if (held.key !== key || (held.asked !== asked && !held.isNoting)) {
+      const view = paperView(overview, held.record, { ...state, ...readingOf(route), sentence: null }, { reach, note });
       if (isNew) place(view);
       else exchange(view);
       held.key = key;
     }
+    held.asked = asked;
     if (isNew) focus();
     if (isNew && !isPointed) window.scrollTo(0, 0);
     if (isPointed) pointAt(route.sentence);
@@ -70,9 +72,18 @@ function paperPane(overview, { step, foldList }) {
     noteSentence(held.id, index);
   }
 
+  // Writes the filter, the chosen aspect and "only marked" into the address; links of the list take them along.
+  function note(changes) {
+    held.isNoting = true; // the view has made these changes itself
+    go(linkTo(held.id, held.sentence, changes), { replaces: true });
+    held.isNoting = false;
+  }
+
   function place(view) {
+    const reading = held.view?.reading() ?? held.reading;
     held.view = view;
     body.replaceChildren(view);
+    if (reading) view.resume(reading);
   }
 
   // Shows another system or task; sentence, scroll position and focus stay the same.
@@ -81,9 +92,7 @@ function paperPane(overview, { step, foldList }) {
     const focused = document.activeElement;
     const target = body.querySelector(".is-target")?.id ?? null;
     const anchor = anchorIn(body, target);
-    const reading = held.view.reading();
     place(view);
-    view.resume(reading);
     if (target !== null) view.show(Number(target.slice(2)));
     if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
     const row = anchor && document.getElementById(anchor.id);
@@ -142,6 +151,12 @@ function paperPane(overview, { step, foldList }) {
       say("The browser does not let this page copy; the address bar holds the link.");
     }
   }
+}
+
+// What the address says about reading a paper, beside the task and the systems.
+function readingOf({ query }) {
+  const aspect = query.get("aspect") ?? "";
+  return { filter: query.get("aspects"), marked: query.get("marked") === "1", aspect: /^\d{1,6}$/.test(aspect) ? Number(aspect) : null };
 }
 
 // A sentence on the screen, if possible the link's target, and its distance from the top; null where there is none.

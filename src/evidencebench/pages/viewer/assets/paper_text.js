@@ -15,7 +15,6 @@ function textOf(graded, onChoose) {
 
   function highlight(aspect) {
     element.querySelectorAll(".is-chosen").forEach((row) => row.classList.remove("is-chosen"));
-    element.className = aspect ? `text-rows has-chosen ${aspectClass(aspect)}` : "text-rows";
     for (const index of aspect?.sentences ?? []) rows[index].classList.add("is-chosen");
   }
 
@@ -40,10 +39,12 @@ function textOf(graded, onChoose) {
 function decoration(graded, onChoose) {
   const [path, rest] = splitOnce(linkTo(graded.paper.id), "?");
   const query = rest === undefined ? "" : `?${rest}`;
+  const words = Object.fromEntries(fatesOf(graded));
   return (index) => {
     const aspects = [...graded.stated[index]].sort(
       (one, other) => other.counts - one.counts || one.number - other.number,
     );
+    const fate = graded.fateOf[index];
     const marks = graded.chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
     const number = h(
       "a",
@@ -51,26 +52,28 @@ function decoration(graded, onChoose) {
       index,
     );
     return {
-      classes: rowClasses(graded, index, aspects),
+      classes: fate ? `is-evidence fate-${fate}` : aspects.length ? "is-aside" : "",
       before: [
         number,
         marks.length ? h("span", { class: "lanes" }, marks) : null,
-        aspects.length ? stripes(aspects) : null,
+        fate ? h("span", { class: "edge", role: "img", "aria-label": words[fate], title: words[fate] }) : null,
       ],
-      after: aspects.length
-        ? h(
-            "span",
-            { class: "chips" },
-            aspects.map((aspect) => [" ", chip(aspect, onChoose)]),
-          )
-        : null,
+      after: aspects.length ? h("span", { class: "chips" }, " ", chips(aspects, onChoose)) : null,
     };
   };
 }
 
-function rowClasses(graded, index, aspects) {
-  if (!aspects.length) return "";
-  return graded.isEvidence(index) ? `is-evidence ${aspectClass(aspects[0])}` : "is-aside";
+// What becomes of evidence, as [class, words, short words]: those that can occur with the systems that are compared.
+function fatesOf({ chosen }) {
+  const judged = chosen.filter((side) => side.judged).map((side) => side.letter);
+  if (!judged.length) return [["plain", "evidence", "evidence"]];
+  const only = judged.length > 1 ? "only " : "";
+  return [
+    ...(only ? [["both", "evidence found by both", "both"]] : []),
+    ...judged.map((letter) => [letter.toLowerCase(), `evidence found by ${only}${letter}`, `${only}${letter}`]),
+    ["missed", `evidence missed by ${only ? "both" : judged[0]}`, "missed"],
+    ["plain", "evidence, but found in another sentence", "elsewhere"],
+  ];
 }
 
 // Which rows are marked: evidence, selected sentences, and the headings above them.
@@ -124,37 +127,19 @@ function gapOf(run) {
   });
 }
 
-/* The bar over the text. Returns {element, showMarks(which, isShown), isLess(), showLess(isOn)}. */
-function toolbar(graded, { jump, toggle, only }) {
-  const marks = new Map(
-    graded.chosen.map((side) => {
-      const which = side.letter.toLowerCase();
-      return [
-        which,
-        h(
-          "button",
-          {
-            type: "button",
-            class: "marks",
-            "aria-pressed": "true",
-            title: `Show the marks of ${side.letter}: ${side.label}`,
-            onclick: () => toggle(which),
-          },
-          plainMark(side),
-          foreign("span", { class: "label" }, shortened(side.label, 24)),
-        ),
-      ];
-    }),
-  );
+/* The bar below the text: steps, "only marked", and what the colours mean. Returns {element, less, isLess(), showLess(isOn)}. */
+function toolbar(graded, { jump, only }) {
   const less = h(
     "button",
     {
       type: "button",
+      class: "less",
       "aria-pressed": "false",
       title: "Only evidence and selections, with the headings over them",
       onclick: () => showLess(!isLess()),
     },
-    "Only marked sentences",
+    wide("Only\u00a0"),
+    "marked",
   );
   const isLess = () => less.getAttribute("aria-pressed") === "true";
   const showLess = (isOn) => {
@@ -162,31 +147,28 @@ function toolbar(graded, { jump, toggle, only }) {
     only(isOn);
   };
   const a = sideA(graded);
-  const kinds = ["evidence", ...(a?.judged ? ["selected", "missed"] : [])];
+  const isLabelled = graded.aspects.length > 0;
+  const kinds = ["evidence", ...(a?.judged ? ["selected", "missed"] : [])].filter((kind) => isLabelled || kind === "selected");
   const element = h(
     "div",
     { class: "toolbar", role: "group", "aria-label": "The text" },
-    h(
-      "div",
-      { class: "tools" },
-      kinds.map((kind) => stepper(graded, kind, jump)),
-      a && !a.judged ? h("span", { class: "unscored" }, "A is not scored here") : null,
-    ),
-    h("div", { class: "tools" }, [...marks.values()], less),
+    kinds.map((kind) => stepper(graded, kind, jump)),
+    a && !a.judged ? h("span", { class: "unscored" }, "A is not scored here") : null,
+    isLabelled && h("p", { class: "legend" }, fatesOf(graded).map(([fate, words, short]) => [h("span", { class: `fate-${fate}`, title: words }, h("i", { class: "edge" }), short), " "])),
+    less,
   );
-  const showMarks = (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown));
-  return { element, showMarks, isLess, showLess };
+  return { element, less, isLess, showLess };
 }
 
-// Kind of step -> [short name, what is added where there is room, full name, end of the short name].
+// Kind of step -> [short name, full name].
 const STEP_NAMES = {
-  evidence: ["evidence", "", "evidence sentence"],
-  selected: ["selected", " by A", "sentence selected by A"],
-  missed: ["evidence", " A", "sentence of an aspect missed by A", " missed"],
+  evidence: ["evidence", "evidence sentence"],
+  selected: ["A chose", "sentence selected by A"],
+  missed: ["A missed", "sentence of an aspect missed by A"],
 };
 
 function stepper(graded, kind, jump) {
-  const [name, whose, full, rest] = STEP_NAMES[kind];
+  const [name, full] = STEP_NAMES[kind];
   const n = targetsOf(graded, kind, null).length;
   const step = (by, sign, word) => {
     const title = `${word} ${full}`;
@@ -196,6 +178,5 @@ function stepper(graded, kind, jump) {
       sign,
     );
   };
-  const label = h("span", {}, name, h("span", { class: "whose" }, whose), rest, " ", h("span", { class: "number" }, n));
-  return h("span", { class: "stepper" }, step(-1, "‹", "previous"), label, step(1, "›", "next"));
+  return h("span", { class: "stepper" }, step(-1, "‹", "previous"), h("span", {}, `${name} `, h("span", { class: "number" }, n)), step(1, "›", "next"));
 }

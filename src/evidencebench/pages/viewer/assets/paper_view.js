@@ -1,13 +1,15 @@
-// Shows one paper: the explanation of each score, the text with its marks, a map of it, and the aspects.
+// Shows one paper: its text with marks first, a strip and folded accounts above it, a map and the aspects beside it.
 
-/* `state` is {task, a, b, sentence, heading}: positions, or null where there is none, and the element of the hypothesis;
-   `onReach(index)` is told each sentence that the reader is led to. The element returned also has
+/* `state` is {task, a, b, sentence, aspect, filter, marked, heading}: positions, or null where there is none; the filter of
+   aspects by its name; whether only marked sentences are shown; and the element of the hypothesis. `on.reach(index)` is told
+   each sentence that the reader is led to, `on.note(changes)` what of the address changes. The element returned also has
    jump("evidence" | "selected" | "missed", step), toggle("a" | "b"), toggleLess(), show(index), and reading() with
    resume(reading) to carry what a reader has set to another view; all of them work once it is on the page. */
-function paperView(overview, record, state, onReach = () => {}) {
+function paperView(overview, record, state, on = {}) {
   const graded = gradedOf(overview, record, state);
   const element = h("article", { class: "paper" });
   const told = h("p", { class: "visually-hidden", role: "status" });
+  const note = (changes) => on.note?.(changes);
   const text = textOf(graded, chooseFromText);
   const map = mapOf(graded, show);
   const title = h(
@@ -15,57 +17,58 @@ function paperView(overview, record, state, onReach = () => {}) {
     { class: "text-title", tabindex: "-1" },
     `The paper (${counted(record.paper.sentences.length, "sentence")})`,
   );
-  const panel = aspectPanel(graded, { choose, next: nextOf });
-  const tools = toolbar(graded, { jump, toggle, only: text.only });
-  const bars = h("div", { class: "bars" }, tools.element, map.lying);
+  const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
+  const tools = toolbar(graded, { jump, only: text.only });
+  const strip = stripOf(graded, { goTo, toggle, toAspects });
   let current = null;
   let pressed = null; // the aspect that is highlighted
 
   element.append(
+    strip.hypothesis,
     paperHead(graded, state.heading ?? "h1"),
     h("button", { type: "button", class: "to-text", onclick: toText }, "To the paper's text"),
-    scoreExplanation(graded, goTo),
+    strip.element,
+    h(
+      "div",
+      { class: "folds" },
+      scoreExplanation(graded, goTo),
+      graded.chosen.map((side) => picksFold(graded, side, goTo)),
+      definitions(graded),
+    ),
     h(
       "div",
       { class: "paper-columns" },
       map.upright,
-      h(
-        "div",
-        { class: "text-column" },
-        h(
-          "div",
-          { class: "text-head" },
-          title,
-          h("button", { type: "button", class: "to-aspects", onclick: toAspects }, "To the aspects"),
-        ),
-        bars,
-        text.element,
-      ),
-      panel.element,
+      h("div", { class: "text-column" }, title, h("div", { class: "bars" }, tools.element, map.lying), text.element),
+      matrix.element,
     ),
     told,
   );
   watchView(text.rows, map.showView);
+  tools.less.addEventListener("click", () => note({ marked: tools.isLess() ? 1 : null }));
   text.element.addEventListener("click", (event) => {
     const row = event.target.closest(".sentence");
     if (row) current = Number(row.dataset.index);
   });
+  matrix.show(state.filter);
+  if (state.marked) tools.showLess(true);
+  if (graded.aspects[state.aspect]) highlight(graded.aspects[state.aspect]);
   if (state.sentence !== null && state.sentence !== undefined)
     requestAnimationFrame(() => element.isConnected && show(state.sentence));
   return Object.assign(element, { jump, toggle, toggleLess, show, reading, resume });
 
   // Goes to a sentence and gives it the focus; it is shown first where it is hidden.
-  function show(index) {
+  function show(index, { keepsFocus = false } = {}) {
     const row = text.rows[index];
     if (!row) return;
     text.reveal(index);
     text.rows[current]?.classList.remove("is-target");
     current = index;
     row.classList.add("is-target");
-    row.focus({ preventScroll: true });
-    element.style.setProperty("--bar", `${bars.offsetHeight}px`); // so that no sentence is scrolled below the bar
-    scrollTo(row);
-    onReach(index);
+    if (!keepsFocus) row.focus({ preventScroll: true });
+    element.style.setProperty("--strip", `${strip.element.offsetHeight}px`); // so that no sentence is scrolled below it
+    scrollTo(row, () => row.classList.contains("is-target"));
+    on.reach?.(index);
   }
 
   function toText() {
@@ -75,8 +78,8 @@ function paperView(overview, record, state, onReach = () => {}) {
 
   // A link that skips the text, which has a link and buttons in every row.
   function toAspects() {
-    panel.element.focus({ preventScroll: true });
-    panel.element.scrollIntoView({ block: "nearest", behavior: "instant" });
+    matrix.element.focus({ preventScroll: true });
+    if (!isBeside()) scrollTo(matrix.element, () => document.activeElement === matrix.element);
   }
 
   function jump(kind, step) {
@@ -87,55 +90,65 @@ function paperView(overview, record, state, onReach = () => {}) {
     }
     const next = nextTarget(targets, current, step);
     show(next);
-    announce(told, `${STEP_NAMES[kind][2]}, ${targets.indexOf(next) + 1} of ${targets.length}`);
+    announce(told, `${STEP_NAMES[kind][1]}, ${targets.indexOf(next) + 1} of ${targets.length}`);
     return next;
   }
 
   function toggle(which) {
     const isHidden = element.classList.toggle(`hides-${which}`);
-    tools.showMarks(which, !isHidden);
+    strip.showMarks(which, !isHidden);
   }
 
   function toggleLess() {
-    tools.showLess(!tools.isLess());
+    tools.less.click();
   }
 
   function reading() {
     const hidden = ["a", "b"].filter((which) => element.classList.contains(`hides-${which}`));
-    return { aspect: pressed?.number ?? null, filter: panel.filter(), isLess: tools.isLess(), hidden };
+    return { hidden, open: [...element.querySelectorAll("[data-fold][open]")].map((fold) => fold.dataset.fold) };
   }
 
-  function resume({ aspect, filter, isLess, hidden }) {
-    if (filter) panel.show(filter);
-    if (isLess) tools.showLess(true);
-    if (aspect !== null) highlight(graded.aspects[aspect - 1]);
+  function resume({ hidden, open }) {
+    for (const fold of element.querySelectorAll("[data-fold]")) if (open.includes(fold.dataset.fold)) fold.open = true;
     hidden.forEach(toggle);
   }
 
   function highlight(aspect) {
     pressed = aspect;
-    panel.showChosen(aspect);
+    matrix.showChosen(aspect);
     map.showAspect(aspect);
     text.highlight(aspect);
+    for (const one of element.querySelectorAll("button.chip"))
+      one.setAttribute("aria-pressed", String(Number(one.dataset.aspect) === aspect?.number));
   }
 
+  function press(aspect) {
+    highlight(pressed === aspect ? null : aspect);
+    note({ aspect: pressed?.number ?? null });
+  }
+
+  // Whether the matrix stands beside the text, and not below it.
+  function isBeside() {
+    return getComputedStyle(matrix.element).position === "sticky";
+  }
+
+  // From the matrix: where it stands beside the text, the text goes to the aspect's first sentence; the focus stays.
   function choose(aspect) {
-    if (pressed?.number === aspect.number) highlight(null);
-    else goTo(aspect);
+    press(aspect);
+    if (pressed && isBeside() && aspect.sentences.length) show(aspect.sentences[0], { keepsFocus: true });
   }
 
   // In the text the reader is at one of its sentences already.
   function chooseFromText(aspect) {
-    highlight(pressed?.number === aspect.number ? null : aspect);
+    press(aspect);
   }
 
   function goTo(aspect) {
-    highlight(aspect);
+    if (pressed !== aspect) press(aspect);
     if (aspect.sentences.length) show(aspect.sentences[0]);
   }
 
   function nextOf(aspect) {
-    highlight(aspect);
     show(nextTarget(aspect.sentences, current, 1));
   }
 }
@@ -146,24 +159,53 @@ const NOTHING = {
   missed: "A missed no aspect that could be covered.",
 };
 
-function paperHead({ paper, reviewId, task }, heading) {
+function paperHead({ paper, reviewId }, heading) {
   const ids = [
-    ["instance", paper.id],
-    ["paper", paper.paper_id],
+    ["paper", paper.id],
+    ["text", paper.paper_id],
     ["review", reviewId],
   ];
   return h(
     "header",
     { class: "paper-head" },
-    h("p", { class: "eyebrow" }, "Hypothesis"),
+    h("p", { class: "eyebrow" }, "Hypothesis", ids.map(([name, id]) => (id === null ? null : [` · ${name} `, foreign("span", {}, id)]))),
     foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis),
-    h(
-      "dl",
-      { class: "ids" },
-      ids.map(([name, id]) => (id === null ? null : h("div", {}, h("dt", {}, name), foreign("dd", {}, id)))),
-      h("div", {}, h("dt", {}, "task"), foreign("dd", {}, task.name)),
-    ),
   );
+}
+
+/* Two lines that stay on top of the text: the hypothesis, cut, and how A and B did. Returns {hypothesis, element,
+   showMarks(which, isShown)}. The first line lies behind the head of the paper until that has gone. */
+function stripOf(graded, { goTo, toggle, toAspects }) {
+  const { paper, chosen } = graded;
+  const hypothesis = h(
+    "button",
+    {
+      type: "button",
+      class: "strip-hypothesis",
+      "aria-expanded": "false",
+      title: paper.hypothesis,
+      onclick: () => hypothesis.setAttribute("aria-expanded", String(hypothesis.getAttribute("aria-expanded") === "false")),
+    },
+    foreign("span", {}, paper.hypothesis),
+  );
+  const isPair = chosen.length === 2 && chosen.every((side) => side.judged);
+  const marks = new Map();
+  const sides = chosen.map((side, place) => {
+    const which = side.letter.toLowerCase();
+    const title = `Show the marks of ${side.letter}: ${side.label}`;
+    const button = h("button", { type: "button", class: "marks", "aria-pressed": "true", title, onclick: () => toggle(which) },
+      plainMark(side), foreign("span", { class: "label" }, shortened(side.label, 24)));
+    marks.set(which, button);
+    const only = isPair ? onlyOf(graded, side, chosen[1 - place]) : [];
+    const { status } = side.judged ?? { status: "no score" };
+    return h("div", { class: "strip-side" }, button,
+      side.judged ? h("b", { class: "score" }, percentage(side.judged.recall)) : null,
+      status === "answered" ? null : h("span", { class: "strip-status" }, status),
+      only.length ? h("span", { class: "strip-only" }, h("span", { class: "strip-word" }, "alone finds "), chips(only, goTo)) : null);
+  });
+  const element = h("div", { class: "strip", role: "group", "aria-label": "How the systems did" }, sides,
+    h("button", { type: "button", class: "to-aspects", onclick: toAspects }, "Aspects"));
+  return { hypothesis, element, showMarks: (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown)) };
 }
 
 function sideA({ chosen }) {
@@ -191,11 +233,11 @@ function nextTarget(targets, current, step) {
 
 const N_SETTLING_FRAMES = 3;
 
-/* Scrolls at once, without animation. Rows that were never on the screen have a guessed height until they are
-   laid out, one frame later; so the row is scrolled to again in the next frames. */
-function scrollTo(row, nFrames = N_SETTLING_FRAMES) {
-  row.scrollIntoView({ block: "start", behavior: "instant" });
-  if (nFrames) requestAnimationFrame(() => document.activeElement === row && scrollTo(row, nFrames - 1));
+/* Scrolls at once, without animation. Rows that were never on the screen have a guessed height until they are laid out, one
+   frame later; so it is scrolled again in the next frames, as long as the reader wants to be there. */
+function scrollTo(element, isWanted, nFrames = N_SETTLING_FRAMES) {
+  element.scrollIntoView({ block: "start", behavior: "instant" });
+  if (nFrames) requestAnimationFrame(() => isWanted() && scrollTo(element, isWanted, nFrames - 1));
 }
 
 // Tells the map which sentences are on the screen.

@@ -30,12 +30,14 @@ function decodePart(part) {
   }
 }
 
-// The address of the list (id null), a paper or a sentence of it. The query stays, with the given changes.
+// The address of the list (id null), a paper or a sentence of it. The query stays, with the given changes; an
+// aspect is of one paper only.
 function linkTo(id, sentence = null, changes = {}) {
+  const route = readRoute();
   const steps = ["#", "papers"];
   if (id !== null) steps.push(encodeURIComponent(id));
   if (id !== null && sentence !== null) steps.push(sentence);
-  return withQuery(steps.join("/"), readRoute().query, changes);
+  return withQuery(steps.join("/"), route.query, id === route.id ? changes : { aspect: null, ...changes });
 }
 
 // The address of a section of the results, or of their beginning (""). What papers share stays, with the given changes.

@@ -1,31 +1,33 @@
 // Explains in sentences how a score comes about.
 
-const MOST_GISTS = 8;
-
-// The explanation of each chosen system's score, side by side where there are two.
+// The explanation of each chosen system's score, side by side where there are two; folded at first.
 function scoreExplanation(graded, onChoose) {
   const { chosen } = graded;
   return h(
-    "section",
-    { class: "explanation", "aria-labelledby": "explanation-title" },
-    h("h2", { id: "explanation-title" }, explanationTitle(chosen)),
+    "details",
+    { class: "explanation", "data-fold": "account", open: !graded.aspects.length },
+    h("summary", {}, h("h2", {}, explanationTitle(chosen))),
     h("p", { class: "terms" }, taskTerms(graded).join(" ")),
     uncoverable(graded, onChoose),
     graded.terms && chosen.length
       ? h(
           "div",
           { class: "sides" },
-          chosen.map((side) => sideExplanation(graded, side, onChoose)),
+          chosen.map((side) => sideExplanation(graded, side)),
         )
       : null,
-    graded.terms && chosen.length === 2 && chosen.every(({ judged }) => judged) ? comparison(graded, onChoose) : null,
-    definitions(graded),
+    graded.terms && chosen.length === 2 && chosen.every(({ judged }) => judged) ? inCommon(chosen) : null,
   );
 }
 
+function inCommon([a, b]) {
+  const nBoth = a.selected.filter((index) => b.selects(index)).length;
+  return h("p", { class: "in-common" }, nBoth ? `Both selected ${counted(nBoth, "sentence")} in common.` : "They selected no sentence in common.");
+}
+
 function explanationTitle(chosen) {
-  if (!chosen.length) return "What is asked";
-  return chosen.some(({ judged }) => judged && judged.recall !== null) ? "Why the score is what it is" : "Why there is no score";
+  if (!chosen.length) return ["What", wide("\u00a0is asked")];
+  return ["Why", wide(chosen.some(({ judged }) => judged && judged.recall !== null) ? "\u00a0the score is what it is" : "\u00a0there is no score")];
 }
 
 // Budget, aspects that count, and ceiling of the task on this paper; they are the same for every system.
@@ -76,7 +78,7 @@ function uncoverable({ terms, counting }, onChoose) {
   return h("p", { class: "uncoverable" }, `${words}, but ${theyCount}: `, chips(withoutSource, onChoose));
 }
 
-function sideExplanation(graded, side, onChoose) {
+function sideExplanation(graded, side) {
   return h(
     "div",
     { class: `side side-${side.letter.toLowerCase()}` },
@@ -92,7 +94,6 @@ function sideExplanation(graded, side, onChoose) {
       : h("p", { class: "score" }, h("b", {}, "–"), " no score"),
     h("p", { class: "why" }, whyWords(graded, side)),
     side.judged?.error ? foreign("p", { class: "error" }, firstWords(side.judged.error, 2000)) : null,
-    side.judged?.status === "answered" ? missedOf(graded, side, onChoose) : null,
     side.knows_labels ? h("p", { class: "aside" }, "It knows the answers: a yardstick, not a competitor.") : null,
   );
 }
@@ -153,40 +154,4 @@ function aspectsThatCount({ n_aspects: n }) {
 function praise({ ceiling, budget }, recall) {
   if (ceiling === null || budget === null || recall < ceiling - 1e-9) return "";
   return ", the most that is possible";
-}
-
-function missedOf(graded, side, onChoose) {
-  const coverable = graded.counting.filter((aspect) => aspect.sentences.length);
-  const missed = coverable.filter((aspect) => side.covers(aspect) === 0);
-  const partly = coverable.filter((aspect) => side.covers(aspect) > 0 && side.covers(aspect) < 1);
-  const covered = coverable.filter((aspect) => side.covers(aspect) === 1);
-  return h(
-    "dl",
-    { class: "missed" },
-    missed.length ? [h("dt", {}, "Missed"), h("dd", {}, gists(graded, missed, onChoose))] : null,
-    partly.length
-      ? [
-          h("dt", {}, "By chance"),
-          h(
-            "dd",
-            {},
-            partly.map((aspect) => [chip(aspect, onChoose), h("small", {}, `${percentage(side.covers(aspect))} `)]),
-          ),
-        ]
-      : null,
-    covered.length ? [h("dt", {}, "Covered"), h("dd", {}, chips(covered, onChoose))] : null,
-  );
-}
-
-// The first aspects with their words, and all further ones as numbers.
-function gists(graded, aspects, onChoose) {
-  const told = aspects.slice(0, MOST_GISTS);
-  return [
-    h("ul", { class: "gists" }, told.map((aspect) => h("li", {}, chip(aspect, onChoose), aspectGist(graded, aspect)))),
-    chips(aspects.slice(MOST_GISTS), onChoose),
-  ];
-}
-
-function chips(aspects, onChoose) {
-  return aspects.map((aspect) => [chip(aspect, onChoose), " "]);
 }
