@@ -34,8 +34,8 @@ function choiceBar(overview, helpButton) {
   const task = picker("Task", tasks, (name) => choose({ task: name }));
   const taskName = foreign("code", { class: "task-name" }, "");
   task.label.firstChild.append(" ", taskName);
-  const a = picker("System A", systems, (name) => choose({ a: name }), systemMark("a"));
-  const b = picker("System B", [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
+  const a = picker([wide("System "), "A"], systems, (name) => choose({ a: name }), systemMark("a"));
+  const b = picker([wide("System "), "B"], [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
   const swap = h("button", { type: "button", class: "swap", "aria-label": "Swap A and B", title: "Swap A and B",
     onclick: () => swapSystems(overview) }, "⇄");
   if (!systems.length) a.select.append(optionOf(["", "none"]));

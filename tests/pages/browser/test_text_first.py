@@ -1,0 +1,89 @@
+"""The text of a paper stands first, on a screen and on paper."""
+
+import re
+from pathlib import Path
+
+import pypdfium2
+import pytest
+from playwright.sync_api import Page, expect
+
+from asking_app import running
+from browsing import NewPage, address_of, assert_fits
+from evidencebench.data.sample import load_sample
+from evidencebench.pages.report.page import report_page
+from evidencebench.pages.viewer.page_records import GradedAnswer, TaskTerms
+from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.scoring.resampling import Resampling
+from paper_records import State, overview_of, record_of, show_paper
+
+SAMPLE = load_sample()
+SCREENS = ((1280, 900, 400), (390, 844, 450), (360, 780, 500))
+
+
+def _assert_text_first(page: Page, address: str) -> None:
+    for width, height, most in SCREENS:
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto("about:blank")
+        page.goto(address)
+        first = page.locator(".sentence").first
+        expect(first).to_be_visible()
+        page.wait_for_function("() => scrollY === 0")
+        box = first.bounding_box()
+        assert box is not None
+        assert box["y"] < most, f"the first sentence begins at {box['y']:.0f} of {height}, {width} wide"
+        assert_fits(page)
+
+
+def test_the_first_sentence_is_on_the_first_screen_of_a_report(
+    page: Page, sample_runs: tuple[Path, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(report_page(sample_runs, SAMPLE, resampling=Resampling(n_draws=50)), "utf-8")
+    _assert_text_first(page, address_of(path, f"#/papers/{SAMPLE.ids[0]}?a=bm25&b=tfidf"))
+
+
+def test_the_first_sentence_is_on_the_first_screen_of_the_app(new_page: NewPage, sample_runs: tuple[Path, ...]) -> None:
+    page = new_page()
+    with running(viewer_data_of(sample_runs, SAMPLE)) as app:
+        _assert_text_first(page, f"{app.url}#/papers/{SAMPLE.ids[0]}?a=bm25&b=tfidf")
+        page.goto("about:blank")
+
+
+@pytest.mark.parametrize("beside", [7, 11, 13])
+def test_a_printed_paper_is_short_and_no_heading_stands_apart_from_its_text(
+    page: Page, tmp_path: Path, beside: int
+) -> None:
+    """A heading every ``beside`` sentences: somewhere one would be the last line of a column."""
+    kinds = "".join("h" if index % beside == 0 else "b" for index in range(150))
+    sentences = [
+        f"Heading{index}x" if kind == "h" else f"Sentence{index}x " + "says what a paper says about this matter. " * 4
+        for index, kind in enumerate(kinds)
+    ]
+    answer = GradedAnswer(status="answered", certain=(3, 5), recall=0.1)
+    sources = [(4, 5 + aspect) for aspect in range(12)]
+    record = record_of(
+        *[answer] * 9,
+        sentences=sentences,
+        kinds=kinds,
+        sources=sources,
+        texts=["An aspect."] * 12,
+        terms=TaskTerms(budget=2, n_aspects=12, ceiling=0.5),
+    )
+    show_paper(page, tmp_path, overview_of([f"system {n}" for n in range(9)]), record, State(b=1))
+    document = pypdfium2.PdfDocument(page.pdf(format="A4"))
+    texts = [one.get_textpage() for one in document]
+    assert len(texts) <= 8
+    assert "Aspects (12)" in texts[-1].get_text_range()
+    n_headings = 0
+    for text in texts:
+        words = text.get_text_range()
+        for found in re.finditer(r"Heading(\d+)x", words):
+            n_headings += 1
+            next_place = words.find(f"Sentence{int(found[1]) + 1}x")
+            assert next_place >= 0, f"{found[0]} is the last of its page"
+            left, bottom, _, _ = text.get_charbox(found.start())
+            next_left, _, _, next_top = text.get_charbox(next_place)
+            assert abs(left - next_left) < 5, f"{found[0]} is the last of its column"
+            assert 0 < bottom - next_top < 30
+    assert n_headings == kinds.count("h")
+    document.close()
