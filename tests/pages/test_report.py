@@ -809,7 +809,7 @@ def test_the_papers_are_in_the_page_as_the_viewer_has_them(report: Element, fold
 def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
     page = report_of([folder / "bm25.jsonl"], SAMPLE, limit=4)
     assert page.data("overview")["n_instances"] == len(page.data("rows")) == 4
-    assert "the first 4 of 10 instances" in page.section("signatures").text
+    assert "the first 4 of 10 papers" in page.section("signatures").text
     assert {row["instances"] for row in page.section("leaderboard").table("er_at_10")} == {"4"}
 
 

@@ -5,6 +5,7 @@ import re
 from colorsys import rgb_to_hls
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -364,27 +365,76 @@ def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
     assert_accessible(page)
 
 
-def test_print_opens_what_is_folded_on_white_and_leaves_the_screen_as_it_was(new_page: NewPage, report: Path) -> None:
+def test_print_is_on_white_without_what_is_folded_and_leaves_the_screen_as_it_was(
+    new_page: NewPage, report: Path
+) -> None:
     page = new_page(dark=True)
     page.goto(address_of(report))
     page.locator(".scatter-mark").first.wait_for()
     page.evaluate(
         """() => addEventListener("beforeprint", () => {
-             window.printed = {
-               folded: document.querySelectorAll("details:not([open])").length,
-               paper: getComputedStyle(document.documentElement).getPropertyValue("--paper"),
-             };
+             window.printed = getComputedStyle(document.documentElement).getPropertyValue("--paper");
            })"""
     )
-    folded = page.locator("details:not([open])").count()
-    assert folded > 2
+    page.locator("#curves summary").click()
     assert page.pdf(format="A4").startswith(b"%PDF")
-    assert page.evaluate("window.printed") == {"folded": 0, "paper": "#ffffff"}
-    assert page.locator("details:not([open])").count() == folded
+    assert page.evaluate("window.printed") == "#ffffff"
     assert page.evaluate("document.documentElement.dataset.theme") is None
     page.emulate_media(media="print")
     expect(page.locator(".page-head")).to_be_hidden()
-    expect(page.locator("#leaderboard table").first).to_be_visible()
+    expect(page.locator("#curves table").first).to_be_visible()
+    for folded in page.locator("details:not([open])").all():
+        expect(folded).to_be_hidden()
+
+
+def texts_of(pdf: bytes) -> list[str]:
+    """Return the text of each sheet."""
+    return [sheet.get_textpage().get_text_bounded() for sheet in pypdfium2.PdfDocument(pdf)]
+
+
+@pytest.mark.parametrize("paper", ["A4", "A5", "Letter", "Legal"])
+def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: Page, report_of_many: Path, paper: str) -> None:
+    page.goto(address_of(report_of_many))
+    page.locator(".scatter-mark").first.wait_for()
+    sheets = texts_of(page.pdf(format=paper))
+    follows = {
+        "What the picks add": "picks:",
+        "Recall by budget": "sentences that count",
+        "Recall by kind of paper": "n = ",
+    }
+    for heading, first in follows.items():
+        (sheet,) = [sheet for sheet in sheets if heading in sheet]
+        assert first in sheet.partition(heading)[2], (paper, heading)
+
+
+def test_numbers_and_ranks_are_not_broken_over_lines_in_print(new_page: NewPage, report_of_many: Path) -> None:
+    page = new_page(680, 960)  # as wide as a sheet of A4
+    page.goto(address_of(report_of_many))
+    page.locator(".scatter-mark").first.wait_for()
+    page.evaluate(OPEN_ALL)
+    page.emulate_media(media="print")
+    lines = page.evaluate(
+        """() => [...document.querySelectorAll("#results table")]
+             .filter((table) => table.querySelectorAll("thead th").length < 9)
+             .flatMap((table) => [...table.querySelectorAll("td.value, td.number")])
+             .filter((cell) => cell.textContent && cell.checkVisibility())
+             .map((cell) => { const range = document.createRange(); range.selectNodeContents(cell);
+               return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size; })"""
+    )
+    assert len(lines) > 50
+    assert set(lines) == {1}
+
+
+def test_the_bars_of_the_list_are_filled_in_print(page: Page, report: Path) -> None:
+    page.goto(address_of(report, "#/papers"))
+    page.locator(".score-bar").first.wait_for()
+    sheet = pypdfium2.PdfDocument(page.pdf(format="A4"))[0].render(scale=2).to_pil().convert("RGB")
+    colour = page.evaluate("getComputedStyle(document.querySelector('.score-bar > span')).backgroundColor")
+    wanted = tuple(map(int, re.findall(r"\d+", colour)[:3]))
+    near = sum(
+        n for n, found in sheet.getcolors(2**24) if max(abs(a - b) for a, b in zip(found, wanted, strict=True)) < 12
+    )
+    assert near > 500
 
 
 def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp_path: Path) -> None:

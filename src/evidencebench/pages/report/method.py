@@ -28,13 +28,19 @@ _FILE_NAMES = "Files that were given by their full paths are shown by their name
 def _facts(findings: Findings) -> Node:
     dataset, n = findings.dataset, findings.n_instances
     part = "" if n == len(dataset) else f"the first {n:,} of "
-    papers = counted(findings.n_papers, "paper or review", "papers or reviews")
-    changed = {label: run for label, (run, _) in findings.changed.items()}
+    texts = (
+        "" if n == findings.n_papers else f" from {counted(findings.n_papers, 'text or review', 'texts or reviews')}"
+    )
+    runs, changed = findings.scored.runs, {label: run for label, (run, _) in findings.changed.items()}
     facts: dict[str, tuple[Child, ...]] = {
         "Data": (isolated_name(dataset.name), ", sha256 ", node("code", None, dataset.sha256)),
-        "Instances": (f"{part}{counted(len(dataset), 'instance')} from {papers}",),
-        "Runs": (_runs(findings.scored.runs, findings.unfinished),),
-        **({"Runs asked changed queries": (_runs(changed, {}),)} if changed else {}),
+        "Papers": (f"{part}{counted(len(dataset), 'paper')}{texts}",),
+        "Runs": (folding_part(counted(len(runs), "run"), _runs(runs, findings.unfinished)),),
+        **(
+            {"Asked changed queries": (folding_part(counted(len(changed), "run"), _runs(changed, {})),)}
+            if changed
+            else {}
+        ),
         "Made by": (f"evidencebench {__version__}",),
     }
     terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
@@ -70,15 +76,13 @@ def signatures_section(findings: Findings) -> Node:
     table = Table(title="Signatures", columns=["run", "task", "score", "signature"], rows=rows)
     return section(
         "signatures",
-        "Signatures",
+        "Data, runs and signatures",
         _facts(findings),
         note(
-            "A signature names the measure, the task, the data, the system with its options and the digest of own code "
-            "(or the file of answers), how many instances count, how answers were read and intervals drawn, and the "
-            "version. Two scores with the same one are the same number where the system answers alike each time: what "
-            "stands behind the name of a language model, a model's folder or a library may have changed."
+            "A signature names all that decides a score: two scores with the same one are the same number, where the "
+            "system answers alike each time. What stands behind the name of a model or a library may have changed."
         ),
-        folding_part(counted(len(rows), "score"), table_node(table, most=100_000)),
+        folding_part(f"Signatures of {counted(len(rows), 'score')}", table_node(table, most=100_000)),
     )
 
 
@@ -88,45 +92,36 @@ def method_section(findings: Findings, command: str) -> Node:
     over_length, ties, out_of_range = (text.choices[getattr(rules, name)] for name, text in RULE_TEXTS.items())
     said = {
         "Measure": (
-            "aspect recall = aspects that the selected sentences state / aspects that count. Aspects "
-            "that no sentence states stay in the denominator, so 100 % can be out of reach; the ceiling says "
-            "what is in reach."
+            "aspect recall = aspects that the selected sentences state / aspects that count, also those that no "
+            "sentence states; the ceiling is the most that can be reached. A score is the mean over the papers to "
+            "which the task applies; a failed, empty or missing answer is 0. Fewest sentences: as few as cover all "
+            "that can be covered."
         ),
-        "Instances": (
-            "a score is the mean over the instances to which the task applies, those with a failed, "
-            "empty or missing answer included, as 0."
-        ),
-        "Answers over budget": (
-            f"a ranking is cut at the budget; an unordered set over the budget counts {over_length}; equal scores at "
+        "Answers": (
+            f"a ranking is cut at the budget; a set over the budget counts {over_length}; equal scores at "
             f"the cut count {ties}; a sentence that does not exist {out_of_range}."
         ),
         "Intervals": (
-            f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} bootstrap "
-            "draws that resample whole papers (or reviews, where the data names them), since instances that "
-            f"share one are not independent; seed {resampling.seed}."
+            f"{100 * resampling.level:g} % percentile intervals of {resampling.n_draws:,} draws that resample texts "
+            f"(or reviews, where the data names them), seed {resampling.seed}."
         ),
-        "Tests": (
-            "two-sided sign flips of each paper's difference, every pattern where papers are few; "
-            "p-values are adjusted by Holm over the tests that are shown together."
-        ),
-        "Ranks": (
-            "best rank = 1 + how many systems are significantly better; worst rank = number of systems "
-            "- how many are significantly worse; at the 5 % level, by Holm over all pairs of a task."
+        "Tests and ranks": (
+            "two-sided sign flips of each text's difference, adjusted by Holm over the pairs of a task. Best rank = "
+            "1 + how many systems are significantly better; worst rank = systems − how many are significantly worse; "
+            "at the 5 % level."
         ),
         "Controls": f"{'; '.join(f'{name}: {control.meaning}' for name, control in CONTROLS.items())}.",
-        "Wrong hypothesis": "every paper asked with another paper's hypothesis; see the section of its name.",
     }
     return section(
         "method",
         "How this was computed",
         list_node(*(node("span", None, node("strong", None, f"{name}: "), text) for name, text in said.items())),
-        note(
-            "In the documentation of evidencebench: docs/tasks-and-measures.md says this at length, with sources; "
-            "docs/report.md says how to read this page."
-        ),
         paragraph("This command makes the report again, the same to the byte with evidencebench ", __version__, ":"),
         _command(command),
-        note(_FILE_NAMES),
+        note(
+            _FILE_NAMES,
+            " At length, with sources: docs/tasks-and-measures.md and docs/report.md of evidencebench.",
+        ),
     )
 
 
@@ -142,7 +137,7 @@ def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -
             "papers-here",
             "The papers",
             paragraph(
-                f"In this page: {counted(findings.n_instances, 'instance')}, with what every system selected: ",
+                f"In this page: {counted(findings.n_instances, 'paper')}, with what every system selected: ",
                 node("a", {"href": "#/papers"}, "read the papers"),
                 ".",
             ),
@@ -151,7 +146,7 @@ def papers_section(findings: Findings, *, has_papers: bool, view_command: str) -
         "papers-here",
         "The papers",
         paragraph(
-            f"Not in this page: {counted(findings.n_instances, 'instance')}. To read them, with what every system "
+            f"Not in this page: {counted(findings.n_instances, 'paper')}. To read them, with what every system "
             "selected, start the local app:"
         ),
         _command(view_command),

@@ -1,4 +1,4 @@
-// Starts the report: shows the results for one task, or the papers, as the address says; opens all parts for print.
+// Starts the report: shows the results for one task, or the papers, as the address says.
 
 const reportParts = { results: document.getElementById("results"), papers: document.getElementById("viewer") };
 const reportTitle = document.title;
@@ -15,8 +15,8 @@ startReport();
 
 function startReport() {
   document.querySelector(".page-head").append(themeButton());
-  window.addEventListener("beforeprint", openForPrint);
-  window.addEventListener("afterprint", closeAfterPrint);
+  window.addEventListener("beforeprint", lightForPrint);
+  window.addEventListener("afterprint", themeAfterPrint);
   const source = reportParts.papers ? new EmbeddedSource() : null;
   taskSwitch?.querySelector("select").addEventListener("change", (event) => choose({ task: event.target.value }));
   // A link to the section that the address names changes no address.
@@ -94,20 +94,13 @@ function markPlace(place) {
   }
 }
 
-function openForPrint() {
-  for (const part of reportParts.results.querySelectorAll("details:not([open])")) {
-    part.open = true;
-    part.dataset.closed = "";
-  }
+// Print is on white, whatever the theme.
+function lightForPrint() {
   document.documentElement.dataset.themeBefore = document.documentElement.dataset.theme ?? "";
   document.documentElement.dataset.theme = "light";
 }
 
-function closeAfterPrint() {
-  for (const part of reportParts.results.querySelectorAll("details[data-closed]")) {
-    part.open = false;
-    delete part.dataset.closed;
-  }
+function themeAfterPrint() {
   const before = document.documentElement.dataset.themeBefore;
   delete document.documentElement.dataset.themeBefore;
   if (before) document.documentElement.dataset.theme = before;
