@@ -44,7 +44,6 @@ SECTIONS = {
     "summary",
     "leaderboard",
     "curves",
-    "scatter",
     "breakdowns",
     "pairs",
     "hypotheses",
@@ -406,23 +405,49 @@ def test_a_group_holds_the_counts_that_its_name_says(n_aspects: int, name: str, 
     assert list(row) == ["system", f"{name} (1 paper)"]
 
 
-def test_pairs_are_compared_as_compare_does(report: Element, findings: Findings) -> None:
-    rows = report.section("pairs").table("Ranked systems")
+def test_pairs_are_compared_as_compare_does_and_have_the_p_of_the_leaderboard(
+    report: Element, findings: Findings
+) -> None:
+    data, scored = report.data("pairs-data"), findings.scored
+    assert list(data) == [task.name for task in findings.tasks]
     for task in findings.tasks:
-        (row,) = [
-            one for one in rows if one["task"] == task.name and {one["first"], one["second"]} == {"bm25", "tfidf"}
+        systems, board = data[task.name]["systems"], findings.boards[task.name]
+        assert systems == [row.system for row in board.ranked]
+        assert data[task.name]["best"] == [name for name in systems if name in scored.runs]
+        assert [pair[:2] for pair in data[task.name]["pairs"]] == [
+            list(one) for one in combinations(range(len(systems)), 2)
         ]
-        scores = findings.scored.scores
-        found = compare(*(scores[row[place]][task.name] for place in ("first", "second")), resampling=QUICK)
-        difference = found.test.difference
-        numbers = [float(one.replace("−", "-")) for one in re.findall(r"[−+][\d.]+", row["difference, points"])]
-        assert numbers == pytest.approx(
-            [100 * one for one in (difference.mean, *(difference.interval or ()))], abs=0.051
-        )
-        assert [int(row[name]) for name in ("better", "equal", "worse")] == [
-            found.test.n_better,
-            found.test.n_equal,
-            found.test.n_worse,
+        for (first, second, *numbers), pair in zip(data[task.name]["pairs"], board.pairs, strict=True):
+            one, other = (
+                (scored.controls if row.is_control else scored.scores)[row.system][task.name]
+                for row in (pair.first, pair.second)
+            )
+            found = compare(one, other, resampling=QUICK)
+            test = found.test
+            assert (systems[first], systems[second]) == (pair.first.system, pair.second.system)
+            assert numbers[:3] == pytest.approx(
+                [100 * end for end in (test.difference.mean, *(test.difference.interval or ()))], abs=0.051
+            )
+            assert numbers[3:5] == [p_text(pair.adjusted, "p"), pair.is_significant]
+            assert numbers[5:8] == [test.n_better, test.n_equal, test.n_worse]
+            assert numbers[8] == (
+                None if test.minimum_detectable is None else pytest.approx(100 * test.minimum_detectable, abs=0.051)
+            )
+            assert numbers[9] == (None if found.overlap is None else pytest.approx(100 * found.overlap.mean, abs=0.051))
+
+
+def test_the_matrix_has_every_pair_in_the_order_of_the_leaderboard(report: Element, findings: Findings) -> None:
+    for task in findings.tasks:
+        (block,) = report.section("pairs").all("div", **{"data-task": task.name})
+        (table,) = block.all("table")
+        head, *rows = table.all("tr")
+        board = findings.boards[task.name]
+        names = list(map(findings.name_of, board.ranked))
+        assert [cell.text for cell in head.all("th")] == names[1:]
+        assert [row.all("th")[0].text for row in rows] == names[:-1]
+        cells = [cell.text for row in rows for cell in row.all("td") if "colspan" not in cell.attributes]
+        assert cells == [
+            f"{100 * one.test.difference.mean:.1f}{'*' if one.is_significant else ''}" for one in board.pairs
         ]
 
 
@@ -596,12 +621,8 @@ def test_one_paper_has_no_interval_anywhere(tmp_path: Path) -> None:
         cells = [cell.text for row in section.all("tr") for cell in row.all("td")]
         told = [*cells, *(one.text for one in section.all("p")), *(one.text for one in section.all("text"))]
         assert not [one for one in told if re.search(r"\[[−+\d]", one)], name
-    (row,) = [
-        one
-        for one in page.section("pairs").table("Ranked systems")
-        if {one["first"], one["second"]} == {"a.json", "b.json"}
-    ]
-    assert row["difference, points"] == "+50.0 (one paper: no interval)"
+    found = page.data("pairs-data")["er_at_1"]
+    assert [50.0, None, None, "no test", False] in [pair[2:7] for pair in found["pairs"]]
 
 
 def test_picks_are_what_the_records_of_the_papers_say(report: Element) -> None:
@@ -815,13 +836,13 @@ def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
 
 def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None:
     page = report_of([folder / "bm25.jsonl"], SAMPLE, papers=False, shown_data="sample", largest=3)
-    assert not page.all("script", type="application/json")
+    assert [one.attributes["id"] for one in page.all("script", type="application/json")] == ["pairs-data"]
     assert not page.all("main", id="viewer")
     assert not page.all("a", href="#/papers")
     tasks = " ".join(f"--task {row['task']}" for row in page.section("signatures").table("Signatures"))
     (command,) = page.section("papers-here").all("pre")
     assert command.text == f"evidencebench view bm25.jsonl --data sample {tasks}"
-    assert "Left out with the papers" in page.section("scatter").text
+    assert "Its papers are left out of this page" in page.section("pairs").text
 
 
 def test_the_command_that_views_the_papers_keeps_tasks_and_rules(folder: Path) -> None:

@@ -289,7 +289,7 @@ def test_print_of_a_paper_is_the_paper(page: Page, report: Path) -> None:
 def test_a_mark_leads_to_its_paper_with_the_two_systems(opened: Page) -> None:
     opened.get_by_label("System A").select_option("lead")
     opened.get_by_label("System B").select_option("bm25")
-    opened.locator(".scatter-choices").get_by_label("Task").select_option(index=1)
+    opened.get_by_label("Task", exact=True).select_option("result_er_at_5")
     opened.locator("a.scatter-mark").first.click()
     expect(opened.locator("#s-0")).to_be_attached()
     assert opened.evaluate("location.hash").endswith("?task=result_er_at_5&a=lead&b=bm25")
@@ -304,7 +304,7 @@ def test_marks_that_coincide_say_how_many_and_list_them(opened: Page) -> None:
     links = opened.locator(".scatter-list a")
     expect(links).to_have_count(number)
     assert number > 1
-    expect(opened.locator(".scatter-list h3")).to_contain_text(f"{number} instances with A 100.0 %")
+    expect(opened.locator(".scatter-list h3")).to_contain_text(f"{number} papers with A 100.0 %")
     links.first.click()
     expect(opened.locator("#results")).to_be_hidden()
 
@@ -314,11 +314,11 @@ def test_the_plot_and_its_table_agree_with_the_rows_in_the_page(opened: Page) ->
     recalls = [(row["recalls"][0][0], row["recalls"][1][0]) for row in rows]
     better = sum(a > b + 1e-9 for a, b in recalls)
     worse = sum(b > a + 1e-9 for a, b in recalls)
-    told = re.sub(r"\s+", " ", opened.locator(".scatter-counts").text_content() or "")
+    told = re.sub(r"\s+", " ", opened.locator("#scatter p:has(.system-mark)").text_content() or "")
     assert f"A is better on {better}, ■ B on {worse}; equal on {len(rows) - better - worse}" in told
     largest = max(abs(a - b) for a, b in recalls)
     first = opened.locator(".scatter tbody tr").first.locator("td").last.text_content() or ""
-    assert abs(float(first)) == pytest.approx(100 * largest, abs=0.051)
+    assert abs(float(first.replace("−", "-"))) == pytest.approx(100 * largest, abs=0.051)
     assert opened.locator(".scatter tbody tr").count() == better + worse
 
 

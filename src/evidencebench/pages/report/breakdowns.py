@@ -1,4 +1,4 @@
-"""Aspect recall instance by instance, and by properties of the instances, such as the length of the paper."""
+"""Aspect recall by properties of the papers, such as their length."""
 
 import re
 from bisect import bisect
@@ -28,23 +28,6 @@ _NOTHING = "no aspect can be covered"
 _AT_ENDS = (*(f"{share} of the aspects" for share in SHARES), _NOTHING)
 _PLACES = ("all in the abstract", "some in the abstract", "none in the abstract", _NOTHING)
 _WORDS_OF_BINS = re.compile(" (aspects|sentences|in the abstract|of the aspects)")
-
-
-def scatter_section(*, has_papers: bool) -> Node:
-    """Return the section in which the page's script draws a scatter plot of two systems; it needs the papers."""
-    if not has_papers:
-        return section("scatter", "Instance by instance", note("Left out with the papers (see below)."))
-    return section(
-        "scatter",
-        "Instance by instance",
-        note(
-            "Each mark is an instance: the recall of A to the right, of B upwards; on the diagonal both are equal. "
-            "Where several coincide, the mark is larger and says how many. The table behind it leads to each paper."
-        ),
-        node("div", {"id": "scatter-plot"}),
-        node("noscript", None, note("The plot is drawn by the page's script, which this browser does not run.")),
-    )
-
 
 Bins = Mapping[str, Mapping[str, Estimate]]
 """Name of a bin of instances -> system -> mean aspect recall in the bin; bins without instances are left out."""

@@ -12,7 +12,7 @@ from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
 from evidencebench.pages.markup import Node, as_html, beginning_of, node, replace_forbidden
 from evidencebench.pages.report.blocks import task_switch
-from evidencebench.pages.report.breakdowns import breakdowns_section, scatter_section
+from evidencebench.pages.report.breakdowns import breakdowns_section
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import costs_section, failures_section
 from evidencebench.pages.report.findings import Findings, findings_of
@@ -100,8 +100,7 @@ def report_page(
     shown_data = shareable(shown_data or str(data.path))
     sections = [
         leaderboard_section(findings),
-        pairs_section(findings),
-        scatter_section(has_papers=has_papers),
+        pairs_section(findings, has_papers=has_papers),
         hypotheses_section(findings, shown_data),
         picks_section(findings),
         curves_section(findings, curves_of(findings, largest, _progress_of("recall by budget", on_progress)), largest),

@@ -1,44 +1,110 @@
-"""Every pair of ranked systems of a task, by the tests that decide its leaderboard."""
+"""Every pair of ranked systems of a task as a matrix, by the tests that decide its leaderboard; and the pair in detail.
 
-from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import note, points_text, section, table_node
+The page's script opens a pair below the matrix: its interval, its test, and its papers. It reads `pairs_data`.
+"""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from evidencebench.data.tasks import Task
+from evidencebench.pages.markup import Node, encode_json, node
+from evidencebench.pages.report.blocks import by_task, framed, isolated_name, note, section
 from evidencebench.pages.report.findings import Findings
-from evidencebench.pages.report.opening import why_not_significant
-from evidencebench.scoring.leaderboard import RankedPair
+from evidencebench.pages.report.forest import system_name
+from evidencebench.pages.task_title import task_title
+from evidencebench.scoring.compare import mean_overlaps
+from evidencebench.scoring.leaderboard import RankedPair, Standing
 from evidencebench.scoring.score_texts import p_text
-from evidencebench.tables import Cell, Table
+from evidencebench.wording import counted
 
 
-def pairs_section(findings: Findings) -> Node:
-    """Return the section with every pair of ranked systems of each task."""
-    columns = ["first", "second", "task", "difference, points", "p (Holm)"]
-    columns += ["better", "equal", "worse", "detectable, points", "n"]
-    rows = [_row(findings, task.name, pair) for task in findings.tasks for pair in findings.boards[task.name].pairs]
-    reason = why_not_significant(findings, findings.tasks[0])
+def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
+    """Return the section with the matrix of each task, and the place where the page's script opens a pair."""
     return section(
         "pairs",
         "Pair by pair",
         note(
-            "Differences are first − second in points of aspect recall, on the same instances. p is from sign flips of "
-            "each paper's difference, adjusted by Holm over the pairs of the task's leaderboard. The detectable "
-            "difference is what this data would find at the 5 % level with 80 % power."
+            "By how many points of aspect recall the system of the row is above that of the column. "
+            "Tinted, with a star: significantly, by the test that decides the ranks. Choose a pair to see its interval",
+            " and its papers." if has_papers else ". Its papers are left out of this page.",
         ),
-        table_node(Table(title="Ranked systems", columns=columns, rows=rows)),
-        note(reason) if reason else None,
+        *by_task(findings.tasks, lambda task: [_matrix(findings, task)]),
+        node("div", {"id": "scatter", "tabindex": "-1"}),  # the name of older links
+        node("script", {"type": "application/json", "id": "pairs-data"}, encode_json(pairs_data(findings)).decode()),
+        node("noscript", None, note("A pair is opened by the page's script; 'evidencebench compare' prints it.")),
     )
 
 
-def _row(findings: Findings, task: str, pair: RankedPair) -> list[Cell]:
+def _matrix(findings: Findings, task: Task) -> Node:
+    """Return the pairs as a table in the order of the leaderboard: each row is above the columns behind it."""
+    board = findings.boards[task.name]
+    ranked = board.ranked
+    if not board.pairs:
+        return note("There is one system here, so no pair.")
+    cells = [_cell(pair) for pair in board.pairs]
+    rows, start = [], 0
+    for place, row in enumerate(ranked[:-1]):
+        n_behind = len(ranked) - 1 - place
+        empty = node("td", {"colspan": place}) if place else None
+        name = node("th", {"scope": "row"}, *system_name(findings, row))
+        rows.append(node("tr", None, name, empty, *cells[start : start + n_behind]))
+        start += n_behind
+    heads = (
+        node("th", {"scope": "col"}, node("span", None, isolated_name(findings.name_of(row)))) for row in ranked[1:]
+    )
+    head = node("thead", None, node("tr", None, node("td"), *heads))
+    table = node("table", {"class": "pairs"}, head, node("tbody", None, *rows))
+    return framed(f"Differences of all pairs, {task_title(task)}", table)
+
+
+def _cell(pair: RankedPair) -> Node:
+    shown = f"{100 * pair.test.difference.mean:.1f}"
+    return node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown)
+
+
+def pairs_data(findings: Findings) -> dict[str, Any]:
+    """Return what the page's script shows of pairs: task name -> systems and pairs, in the order of the leaderboard.
+
+    Systems are named as in the page's addresses; ``best`` are the two best runs, or a run and the best control. A pair
+    is [places of the first and the second, difference in points, both ends of its interval, p as text, whether it is
+    significant, papers on which the first is better, equal and worse, detectable difference, overlap of the selections
+    in %]; None where there is no such number.
+    """
+    return {task.name: _task_data(findings, task) for task in findings.tasks}
+
+
+def _task_data(findings: Findings, task: Task) -> dict[str, Any]:
+    board, columns = findings.boards[task.name], findings.columns(task)
+    ranked = board.ranked
+    shared = mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
+    return {
+        "systems": [_address(findings, row) for row in ranked],
+        "best": [_address(findings, row) for row in sorted(ranked, key=lambda row: row.is_control)[:2]],
+        "pairs": [
+            [*places, *_pair_data(pair), _points(shared[places])]
+            for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)
+        ],
+        "told": f"p is by sign flips of papers, adjusted by Holm over {counted(board.n_tests, 'pair')} of this task.",
+    }
+
+
+def _pair_data(pair: RankedPair) -> list[Any]:
     test = pair.test
     return [
-        findings.name_of(pair.first),
-        findings.name_of(pair.second),
-        task,
-        points_text(test.difference),
-        p_text(pair.adjusted),
-        test.n_better,
-        test.n_equal,
-        test.n_worse,
-        None if test.minimum_detectable is None else 100 * test.minimum_detectable,
-        test.difference.n,
+        *map(_points, (test.difference.mean, *(test.difference.interval or (None, None)))),
+        p_text(pair.adjusted, "p"),
+        pair.is_significant,
+        *(test.n_better, test.n_equal, test.n_worse),
+        _points(test.minimum_detectable),
     ]
+
+
+def _address(findings: Findings, row: Standing) -> str:
+    """Return the name that the page's addresses have for a system; a control and a run may have one label."""
+    return f"{row.system} (control)" if row.is_control and row.system in findings.scored.runs else row.system
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None or np.isnan(share) else round(100 * float(share), 1) + 0.0

@@ -19,7 +19,7 @@ SHARED_SCRIPTS = (
     *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view"),
     *("paper_list", "paper_pane", "keyboard", "viewer", "share_paper"),
 )
-REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "report")
+REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "pairs", "report")
 APP_SCRIPTS = (
     *(*SHARED_SCRIPTS, "server", "server_source"),
     *(

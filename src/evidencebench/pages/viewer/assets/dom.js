@@ -48,6 +48,12 @@ function percent(value) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
 }
 
+// A difference of points with its sign; a minus, not a hyphen.
+function signed(points) {
+  const shown = Math.abs(points).toFixed(1);
+  return `${points < 0 && Number(shown) ? "−" : "+"}${shown}`;
+}
+
 // Cuts a text in the middle, since names that are alike differ at their ends more often.
 function shortened(text, most = 36) {
   if (text.length <= most) return text;

@@ -24,8 +24,7 @@ function startReport() {
   const only = reportParts.papers?.dataset.place;
   if (only && readRoute().place !== "papers") history.replaceState(null, "", only);
   onRoute((event) => followReport(source, event.oldURL));
-  const scatter = document.getElementById("scatter-plot");
-  if (source && scatter) showScatter(scatter, source);
+  showPairs(source);
   followReport(source);
 }
 
