@@ -287,9 +287,9 @@ def test_print_of_a_paper_is_the_paper(page: Page, report: Path) -> None:
 
 
 def test_a_mark_leads_to_its_paper_with_the_two_systems(opened: Page) -> None:
+    opened.locator("#task-switch select").select_option("result_er_at_5")
     opened.get_by_label("System A").select_option("lead")
     opened.get_by_label("System B").select_option("bm25")
-    opened.get_by_label("Task", exact=True).select_option("result_er_at_5")
     opened.locator("a.scatter-mark").first.click()
     expect(opened.locator("#s-0")).to_be_attached()
     assert opened.evaluate("location.hash").endswith("?task=result_er_at_5&a=lead&b=bm25")

@@ -147,3 +147,74 @@ def test_the_verdict_fits_and_axe_finds_nothing(new_page: NewPage, report: Path,
         page.locator(".scatter-mark").first.wait_for()
         assert_fits(page)
         assert_accessible(page)
+
+
+def test_the_pair_of_the_plot_is_at_first_the_two_best_runs_and_stands_in_the_address(
+    opened: Page, report: Path
+) -> None:
+    expect(opened.locator("#pairs").get_by_label("System A")).to_have_value("first")
+    expect(opened.locator("#pairs").get_by_label("System B")).to_have_value("second")
+    opened.locator("#pairs").get_by_label("System B").focus()
+    opened.keyboard.press("ArrowDown")
+    expect(opened.locator("#pairs").get_by_label("System B")).to_have_value("third")
+    expect(opened.locator("#pairs").get_by_label("System B")).to_be_focused()
+    assert opened.evaluate("location.hash") == "#pairs?a=first&b=third"
+    expect(opened.locator("#scatter strong")).to_have_text("A is significantly better: ")
+    opened.goto(address_of(report, "#pairs?a=fourth&b=second"))
+    opened.reload()
+    expect(opened.locator("#pairs").get_by_label("System A")).to_have_value("fourth")
+    expect(opened.locator("#scatter strong")).to_have_text("B is significantly better: ")
+    expect(opened.locator("#scatter p[role=status]")).to_contain_text("A − B is −50")
+
+
+def test_a_cell_of_the_matrix_opens_its_pair_by_mouse_and_by_keyboard(opened: Page) -> None:
+    matrix = opened.locator("#pairs [data-task=er_at_8] table.pairs")
+    matrix.get_by_role("button", name="second − third").click()
+    assert opened.evaluate("location.hash") == "#pairs?a=second&b=third"
+    expect(matrix.locator("[aria-pressed=true]")).to_have_count(1)
+    opened.keyboard.press("ArrowUp")
+    opened.keyboard.press("ArrowRight")
+    opened.keyboard.press("Enter")
+    assert opened.evaluate("location.hash") == "#pairs?a=first&b=random"
+    expect(matrix.locator("[aria-pressed=true]")).to_have_attribute("aria-label", re.compile("^first − random"))
+    assert matrix.locator("button[tabindex='0']").count() == 1
+
+
+def test_opening_leaderboard_and_pairs_have_one_p_for_one_pair(opened: Page) -> None:
+    said = opened.locator("#summary .finding").first.text_content() or ""
+    control = opened.locator("#summary .forest tbody th").filter(has_text="*").first.text_content() or ""
+    (p_value,) = re.findall(r"p ≤ 0\.\d{4}", said)
+    opened.locator("#pairs").get_by_label("System B").select_option(control.removesuffix("\u00a0*"))
+    expect(opened.locator("#scatter p[role=status]")).to_contain_text(p_value)
+
+
+def test_a_mark_at_zero_hides_no_number_of_the_axes(opened: Page) -> None:
+    opened.locator("#pairs").get_by_label("System A").select_option("lead")
+    opened.locator("#pairs").get_by_label("System B").select_option("lead")
+    mark = opened.locator(".scatter-mark").filter(has_text="24").first.bounding_box()
+    assert mark is not None
+    for tick in opened.locator(".scatter-chart .chart-tick").filter(has_text=re.compile("^0$")).all():
+        box = tick.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= mark["x"] or box["y"] >= mark["y"] + mark["height"]
+
+
+def test_a_minus_is_no_hyphen(opened: Page, report: Path) -> None:
+    opened.goto(address_of(report, "#pairs?a=fourth&b=first"))
+    opened.locator(".scatter-mark").first.wait_for()
+    shown = opened.locator("#results").inner_text()
+    assert "−50" in shown
+    assert not re.search(r"(?<![\w.])-\d", shown)
+
+
+def test_many_pairs_scroll_inside_their_frame(new_page: NewPage, report: Path) -> None:
+    page = new_page(360)
+    page.goto(address_of(report, "#pairs"))
+    page.locator(".scatter-mark").first.wait_for()
+    assert_fits(page)
+    frame = page.locator("#pairs .frame").first
+    name = frame.locator("tbody th").first
+    before = name.bounding_box()
+    frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
+    assert frame.evaluate("(one) => one.scrollLeft") > 0
+    assert name.bounding_box() == before

@@ -3,6 +3,7 @@
 The page's script opens a pair below the matrix: its interval, its test, and its papers. It reads `pairs_data`.
 """
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -48,7 +49,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     for place, row in enumerate(ranked[:-1]):
         n_behind = len(ranked) - 1 - place
         empty = node("td", {"colspan": place}) if place else None
-        name = node("th", {"scope": "row"}, *system_name(findings, row))
+        name = node("th", {"scope": "row", "class": "pair-name"}, *system_name(findings, row))
         rows.append(node("tr", None, name, empty, *cells[start : start + n_behind]))
         start += n_behind
     heads = (
@@ -65,23 +66,26 @@ def _cell(pair: RankedPair) -> Node:
 
 
 def pairs_data(findings: Findings) -> dict[str, Any]:
-    """Return what the page's script shows of pairs: task name -> systems and pairs, in the order of the leaderboard.
+    """Return what the page's script shows of pairs.
 
-    Systems are named as in the page's addresses; ``best`` are the two best runs, or a run and the best control. A pair
-    is [places of the first and the second, difference in points, both ends of its interval, p as text, whether it is
-    significant, papers on which the first is better, equal and worse, detectable difference, overlap of the selections
-    in %]; None where there is no such number.
+    ``names`` are those of the systems in the page's addresses. ``tasks`` has by task's name: the places of its systems
+    in ``names``, the best first; of these the two best runs, or a run and the best control; and the pairs. A pair is
+    [places of the first and the second on the leaderboard, difference in points, both ends of its interval, p as text,
+    whether it is significant, papers on which the first is better, equal and worse, detectable difference, overlap of
+    the selections in %]; None where there is no such number.
     """
-    return {task.name: _task_data(findings, task) for task in findings.tasks}
+    rows = (row for task in findings.tasks for row in findings.boards[task.name].ranked)
+    names = list(dict.fromkeys(_address(findings, row) for row in rows))
+    return {"names": names, "tasks": {task.name: _task_data(findings, task, names) for task in findings.tasks}}
 
 
-def _task_data(findings: Findings, task: Task) -> dict[str, Any]:
+def _task_data(findings: Findings, task: Task, names: Sequence[str]) -> dict[str, Any]:
     board, columns = findings.boards[task.name], findings.columns(task)
     ranked = board.ranked
     shared = mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
     return {
-        "systems": [_address(findings, row) for row in ranked],
-        "best": [_address(findings, row) for row in sorted(ranked, key=lambda row: row.is_control)[:2]],
+        "systems": [names.index(_address(findings, row)) for row in ranked],
+        "best": [names.index(_address(findings, row)) for row in sorted(ranked, key=lambda row: row.is_control)[:2]],
         "pairs": [
             [*places, *_pair_data(pair), _points(shared[places])]
             for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)

@@ -1,30 +1,31 @@
 // Opens a pair of the matrix: its interval and test, and the papers of the two. The address says which pair it is.
 
 async function showPairs(source) {
-  const byTask = JSON.parse(document.getElementById("pairs-data").textContent);
+  const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
   const root = document.getElementById("scatter");
   const overview = await source?.overview();
   const rows = overview ? (await source.rows({ n: overview.n_instances })).rows : [];
   const viewed = overview ? systemNames(overview) : [];
+  const known = [...new Set([...names, ...viewed])];
+  if (known.length < 2) return;
+  const entries = known.map((name) => [name, shortened(name), name]);
+  const chosenPair = {};
+  const [a, b] = ["a", "b"].map((key) =>
+    picker(`System ${key.toUpperCase()}`, entries, (name) => openPair({ ...chosenPair, [key]: name }), systemMark(key)));
+  const opened = h("div");
+  root.replaceChildren(h("div", { class: "pair-choices" }, a.label, b.label), opened);
   onRoute(draw);
   draw();
 
   function draw() {
     const { place, query } = readRoute();
     if (place !== "results") return;
-    const task = query.get("task") in byTask ? query.get("task") : Object.keys(byTask)[0];
-    const { systems, best } = byTask[task];
-    const known = [...new Set([...systems, ...viewed])];
-    const [a, b] = ["a", "b"].map((key, at) => (known.includes(query.get(key)) ? query.get(key) : best[at]));
-    if (b === undefined) return;
-    markPair(task, byTask[task], a, b);
-    const entries = known.map((name) => [name, shortened(name), name]);
-    const choices = ["a", "b"].map((key) => {
-      const { label, select } = picker(`System ${key.toUpperCase()}`, entries, (name) => openPair({ a, b, [key]: name }), systemMark(key));
-      select.value = key === "a" ? a : b;
-      return label;
-    });
-    root.replaceChildren(h("div", { class: "pair-choices" }, choices), pairNumbers(byTask[task], a, b), ...papersOfPair(task, a, b));
+    const task = query.get("task") in tasks ? query.get("task") : Object.keys(tasks)[0];
+    const tested = { ...tasks[task], systems: tasks[task].systems.map((at) => names[at]) };
+    const pair = ["a", "b"].map((key, at) => (known.includes(query.get(key)) ? query.get(key) : names[tested.best[at]] ?? known[at]));
+    [a.select.value, b.select.value] = [chosenPair.a, chosenPair.b] = pair;
+    markPair(task, tested, ...pair);
+    opened.replaceChildren(pairNumbers(tested, ...pair), ...papersOfPair(task, ...pair));
   }
 
   function papersOfPair(task, a, b) {
@@ -78,6 +79,7 @@ function differenceChart(mean, ends) {
 // Marks the pair in the matrix of its task, whose cells become buttons when it is first shown: one stop for Tab.
 function markPair(task, { systems, pairs }, a, b) {
   const table = document.querySelector(`#pairs [data-task="${task}"] table.pairs`);
+  if (!table) return;
   if (!table.querySelector("button")) {
     const made = [...table.querySelectorAll("tbody td:not([colspan])")].map((cell, at) => {
       const [first, second] = pairs[at].map((place) => systems[place]);

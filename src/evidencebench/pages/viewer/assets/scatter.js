@@ -84,15 +84,14 @@ function scatterShape(side, x, y, radius) {
 
 // Tab reaches one mark; arrow keys go to the others, by default in the order of A's lead over B.
 function moveByArrows(root, marks, nextOf = nextInOrder) {
-  marks[0]?.setAttribute("tabindex", "0");
-  marks.slice(1).forEach((mark) => mark.setAttribute("tabindex", "-1"));
+  const reach = (one) => marks.forEach((mark) => mark.setAttribute("tabindex", mark === one ? "0" : "-1"));
+  reach(marks[0]);
   root.addEventListener("keydown", (event) => {
     const at = marks.indexOf(document.activeElement);
     const next = at < 0 ? null : nextOf(at, event.key, marks);
     if (!next) return;
     event.preventDefault();
-    marks[at].setAttribute("tabindex", "-1");
-    next.setAttribute("tabindex", "0");
+    reach(next);
     next.focus();
   });
 }
