@@ -102,6 +102,26 @@ def test_the_requests_of_every_strategy_are_made_again_as_they_were(form: str, c
     assert all(one["reply"] is not None for of_instance in shown for one in of_instance)
 
 
+def test_a_report_holds_what_was_asked_and_replied_where_that_is_wanted(
+    server: RunningServer, command: Command
+) -> None:
+    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
+    report = "report run.jsonl --data sample --draws 10 --overwrite -o report.html"
+    assert command(report).code == 0
+    assert 'class="exchanges"' not in Path("report.html").read_text()
+    assert command(f"{report} --exchanges").code == 0
+    page = Path("report.html").read_text()
+    assert page.count('<script type="text/plain" class="exchanges"') == len(SAMPLE)
+    assert " --exchanges --draws 10" in page
+    assert KEY not in page
+    refused = command(f"{report} --exchanges --no-papers")
+    assert (refused.code, "which --no-papers leaves out" in refused.err) == (2, True)
+    shutil.rmtree("cache")
+    refused = command(f"{report} --exchanges")
+    assert (refused.code, "no reply of a language model is stored on this machine" in refused.err) == (2, True)
+    assert not Path("cache").exists()
+
+
 def test_the_wrong_hypothesis_of_a_run_is_shown(server: RunningServer, command: Command) -> None:
     command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --control wrong_hypothesis --seed 3")
     shown = command(f"llm show run.jsonl {ID} --json")

@@ -1,5 +1,8 @@
 """``evidencebench report``."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import join
 
@@ -8,12 +11,15 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
-from evidencebench.data.dataset import open_dataset
+from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task
+from evidencebench.errors import CacheError
 from evidencebench.pages.report.page import argument_of, report_page, shareable
+from evidencebench.pages.viewer.exchange_records import ExchangeSource
 from evidencebench.scoring.cautions import Caution
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import Rules
+from evidencebench.storage.user_folders import cache_folder
 from evidencebench.storage.whole_file import is_stream, whole_file
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -36,6 +42,7 @@ _FILES = {"data", "output"}
 @options.number("--largest", most=100, default=20, metavar="K", help="The last budget of the recall curves.")
 @click.option("--title", default="", metavar="TEXT", help="Of the page; default: the data and the runs.")
 @click.option("--papers/--no-papers", default=None, help="Put the papers into the page; default: up to 5,000.")
+@click.option("--exchanges", is_flag=True, help="Put in what language models were asked and what they replied.")
 @options.limit
 @options.rules
 @options.resampling
@@ -52,6 +59,7 @@ def command(
     largest: int,
     title: str,
     papers: bool | None,
+    exchanges: bool,
     limit: int | None,
     rules: Rules,
     resampling: Resampling,
@@ -67,6 +75,9 @@ def command(
     A run that was asked changed queries (run --control NAME) stands beside the
     run of the same system.
 
+    With --exchanges, the prompts and replies that are stored on this machine
+    stand beside the papers. Prompts hold the papers' texts, which may be private.
+
     \b
     Example: evidencebench report bm25.jsonl lead.jsonl -d sample -o report.html
     """
@@ -75,12 +86,15 @@ def command(
             f"{output}: a report is a web page: expected a name that ends in .html, got '{output.suffix}'; "
             "a browser prints the page to PDF"
         )
+    if exchanges and papers is False:
+        raise click.UsageError("--exchanges: prompts and replies stand beside the papers, which --no-papers leaves out")
     refuse_existing(output, overwrite=overwrite)
     cautions: list[Caution] = []
-    with progress("report", progress_style) as on_progress:
+    dataset = open_dataset(data)
+    with _exchanges(dataset, is_wanted=exchanges) as source, progress("report", progress_style) as on_progress:
         page = report_page(
             runs,
-            open_dataset(data),
+            dataset,
             tasks,
             rules=rules,
             resampling=resampling,
@@ -90,6 +104,7 @@ def command(
             papers=papers,
             shown_data=data,
             command=_command_line(ctx),
+            exchanges=source,
             on_caution=cautions.append,
             on_progress=on_progress,
         )
@@ -98,6 +113,20 @@ def command(
     with whole_file(output) as file:
         file.write(content)
     tell_written(output, f"{printable(str(output))}: {counted(len(runs), 'run')}, {len(content) / 1e6:.1f} MB")
+
+
+@contextmanager
+def _exchanges(dataset: Dataset, *, is_wanted: bool) -> Iterator[ExchangeSource | None]:
+    """Yield what returns prompts and replies, where the page shall hold them; else None."""
+    if not is_wanted:
+        yield None
+        return
+    from evidencebench.pages.viewer.stored_exchanges import stored_exchanges  # noqa: PLC0415 - slow, and seldom wanted
+
+    with stored_exchanges(dataset, cache_folder(os.environ)) as source:
+        if source is None:
+            raise CacheError("--exchanges: no reply of a language model is stored on this machine; leave it out")
+        yield source
 
 
 def _command_line(ctx: click.Context) -> str:

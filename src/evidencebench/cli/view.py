@@ -52,7 +52,7 @@ def command(
     In a browser: the papers of D as they are, with the evidence for each aspect,
     beside the controls and any RUN. Data of any size open at once: what is sorted
     and searched grows while you read. It serves until Ctrl-C, to this machine
-    only.
+    only. Beside a paper stands what a RUN's language model was asked and replied.
 
     Without --data it shows a page for a paper of your own: drop or paste the
     paper, type a hypothesis, and see the evidence marked.
@@ -95,15 +95,18 @@ def _data_set(
     from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
     from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
     from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - as above
+    from evidencebench.pages.viewer.stored_exchanges import stored_exchanges  # noqa: PLC0415 - slow
     from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
-    viewed = viewer_data_of(runs, open_dataset(data), tasks, rules=rules)
-    people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
-    with people as picking, closing(BackgroundScan(viewed, cache_folder(os.environ))) as scan:
-        if picking is None:
-            scan.start()
-        doing = "viewing" if folder is None else "people pick in"
-        yield make_app(viewed, scan, picking=picking, address=address), f"{doing} {printable(viewed.title)}"
+    kept, dataset = cache_folder(os.environ), open_dataset(data)
+    with stored_exchanges(dataset, kept) as exchanges:
+        viewed = viewer_data_of(runs, dataset, tasks, rules=rules, exchanges=exchanges)
+        people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
+        with people as picking, closing(BackgroundScan(viewed, kept)) as scan:
+            if picking is None:
+                scan.start()
+            doing = "viewing" if folder is None else "people pick in"
+            yield make_app(viewed, scan, picking=picking, address=address), f"{doing} {printable(viewed.title)}"
 
 
 @contextmanager

@@ -4,10 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 
+import msgspec
+
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.errors import DataError, PendingError, RunMismatchError, StopError, TaskError
+from evidencebench.errors import DataError, EvidenceBenchError, PendingError, RunMismatchError, StopError, TaskError
 from evidencebench.execution.answering import answer_instance, default_tasks, require_answerable
 from evidencebench.execution.changes import changed_instance
 from evidencebench.execution.fitting import require_same_data
@@ -21,6 +23,14 @@ from evidencebench.runs.header import RunHeader
 from evidencebench.runs.run_file import RunFile
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
+
+_HARMLESS = frozenset(
+    {
+        *("llm_base", "llm_icl", "llm_sections", "llm_rank", "llm_vote", "llm_rerank", "fuse", "diverse"),
+        *("bm25", "bm25_abstract_first", "tfidf", "tfidf_char", "lead", "lead_no_headings", "abstract_first"),
+        *("abstract_backwards", "longest", "most_digits", "structure", "cues"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +85,29 @@ def exchanges_of(
             instance = changed_instance(dataset[instance_id], changes, dataset).instance
             for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
                 yield from _exchanges(named, sender, instance, one)
+
+
+def requests_can_be_made(run: RunFile) -> bool:
+    """Say whether a run asks a model, by systems of which none runs own code, asks a server or reads another file.
+
+    Only such requests are made again where somebody merely looks at a run, which may be another one's.
+    """
+    if run.header is None or not _names(msgspec.to_builtins(run.header.system)) <= _HARMLESS:
+        return False
+    try:
+        return asks_model(_specification(run.header))
+    except EvidenceBenchError:  # options of another version
+        return False
+
+
+def _names(value: object) -> set[str]:
+    """Return the names of a system and of those in its options, as a header has them."""
+    if isinstance(value, list):
+        return set().union(*map(_names, value))
+    if not isinstance(value, dict):
+        return set()
+    own = {str(value["name"])} if "name" in value and "options" in value else set()
+    return own.union(*map(_names, value.values()))
 
 
 def changed_since(run: RunFile) -> dict[str, tuple[str, str]]:

@@ -8,6 +8,8 @@ from evidencebench.scoring.significance import AdjustedP
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
+_SPENT = ("requests", "prompt_tokens", "completion_tokens", "cost_microusd", "unpriced_replies")
+
 
 def notes_line(notes: Mapping[str, int]) -> str:
     """Return the notes of answers on one line: replies by class and by reader, requests, tokens, cost, then the others.
@@ -39,6 +41,16 @@ def notes_line(notes: Mapping[str, int]) -> str:
     if unpriced:
         parts.append(f"{counted(unpriced, 'reply', 'replies')} of unknown price")
     return "; ".join([*parts, *(f"{count:,} {_note_text(name, count)}" for name, count in left.items())])
+
+
+def spent_line(notes: Mapping[str, int]) -> str:
+    """Return what answers took of language models: requests, tokens and cost; empty where nothing was asked.
+
+    >>> spent_line({"reply_answered": 1, "requests": 1, "prompt_tokens": 4100, "completion_tokens": 90,
+    ...             "cost_microusd": 1234})
+    '1 request; 4,100 + 90 tokens; $0.0012'
+    """
+    return notes_line({name: count for name, count in notes.items() if name in _SPENT})
 
 
 def _note_text(name: str, count: int) -> str:

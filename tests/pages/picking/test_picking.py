@@ -129,6 +129,7 @@ def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[
         choice = {"sort": sort, "only": only, "order": order}
         replies.append(client.get("/api/rows", params={"a": "0", "b": "1", **choice}))
     replies += [client.get("/api/rows", params={"q": "risk", "a": a}) for a in systems]
+    replies += [client.get("/api/exchanges", params={"id": dataset.ids[0], "system": a, "task": 0}) for a in systems]
     replies += [client.get(f"/api/people/{page}", params={"person": name}) for page in ("queue", "scores")]
     for position, instance in enumerate(dataset):
         named = {"person": name, "id": instance.id}
@@ -167,6 +168,7 @@ def test_nothing_of_the_labels_is_in_any_byte_before_submission(task: str, serve
             assert keys_of(reply.json()) <= SPEAKABLE, reply.url
     assert {reply.status_code for reply in replies if "/api/rows" in str(reply.url)} == {403}
     assert {reply.status_code for reply in replies if "/api/instances?" in str(reply.url)} == {403}
+    assert {reply.status_code for reply in replies if "/api/exchanges?" in str(reply.url)} == {403}
     assert {reply.status_code for reply in replies if "/api/people/review" in str(reply.url)} <= {403}
     for reply in replies:
         if "/api/people/scores" in str(reply.url):

@@ -1,7 +1,6 @@
 """``evidencebench llm show``."""
 
 import os
-from contextlib import closing, nullcontext
 from pathlib import Path
 
 import click
@@ -11,7 +10,7 @@ from evidencebench.cli.exchange import data_of, print_exchanges
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
-from evidencebench.models.llm.reply_cache import FILE_NAME, ReplyCache
+from evidencebench.models.llm.reply_cache import FILE_NAME, stored_replies
 from evidencebench.runs.run_file import RunFile, read_run
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.storage.user_folders import cache_folder
@@ -39,8 +38,7 @@ def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task,
     made = read_run(run)
     dataset = data_of(made, data)
     folder = cache_folder(os.environ)
-    cache = None if folder is None or not (folder / FILE_NAME).exists() else ReplyCache(folder)
-    with nullcontext() if cache is None else closing(cache):
+    with stored_replies(folder) as cache:
         found = list(exchanges_of(made, dataset, [instance_id], cache=cache, tasks=tasks))
     print_exchanges(found, as_json=as_json)
     for task in dict.fromkeys(one.task for one in found if not as_json):

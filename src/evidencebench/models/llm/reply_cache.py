@@ -182,6 +182,17 @@ class ReplyCache:
         )
 
 
+@contextmanager
+def stored_replies(folder: Path | None) -> Iterator[ReplyCache | None]:
+    """Yield the replies in a folder, to be read; None where it has none, or is None."""
+    cache = None if folder is None or not (folder / FILE_NAME).exists() else ReplyCache(folder)
+    try:
+        yield cache
+    finally:
+        if cache is not None:
+            cache.close()
+
+
 def connect_durably(path: Path) -> sqlite3.Connection:
     """Return a connection whose commits are on the disk when they return; make the file if there is none."""
     connection = connect(path, REPLIES)

@@ -66,6 +66,7 @@ def make_app(
             Route("/api/overview", pages.overview),
             Route("/api/rows", pages.rows),
             Route("/api/instances", pages.instance),
+            Route("/api/exchanges", pages.exchanges),
             *(() if picking is None else picking.routes()),
         ],
         exception_handlers={
@@ -119,6 +120,17 @@ class _Pages:
         if self.picking is not None and not self.picking.may_see(request, instance_id):
             raise RefusedError(403, "the answer is shown once you have submitted yours")
         return await self._with_priority(lambda: self._record_response(instance_id))
+
+    async def exchanges(self, request: Request) -> Response:
+        """Return what a system asked a language model for a paper, and what it replied."""
+        if self.picking is not None:
+            raise RefusedError(403, "what other systems were asked is not shown while people pick")
+        instance_id = request.query_params.get("id", "")
+        system = _read_number(request, "system", len(self.viewed.systems) - 1)
+        task = _read_number(request, "task", len(self.viewed.tasks) - 1)
+        if instance_id not in self.viewed.dataset or system is None or task is None:
+            raise RefusedError(404, "there is no such paper, system or task")
+        return await self._with_priority(lambda: json_response(self.viewed.asked(instance_id, system, task)))
 
     async def _with_priority(self, work: Callable[[], Response]) -> Response:
         """Do the work in another thread; the background scan waits meanwhile."""

@@ -21,13 +21,15 @@ from evidencebench.pages.report.leaderboard import leaderboard_section
 from evidencebench.pages.report.method import method_section, papers_section, signatures_section
 from evidencebench.pages.report.opening import opening
 from evidencebench.pages.report.pairs import pairs_section
-from evidencebench.pages.report.papers import papers_of, viewer_of
+from evidencebench.pages.report.papers import asked_of, papers_of, viewer_of
 from evidencebench.pages.report.picks import picks_section
 from evidencebench.pages.report.unlabelled import labels_of_runs, unlabelled_papers, unlabelled_results
+from evidencebench.pages.viewer.exchange_records import ExchangeSource
 from evidencebench.pages.viewer.page_parts import (
     REPORT_SCRIPTS,
     REPORT_STYLES,
     data_elements,
+    exchange_elements,
     script,
     security_policy,
     style,
@@ -60,22 +62,24 @@ def report_page(
     papers: bool | None = None,
     shown_data: str = "",
     command: str = "",
+    exchanges: ExchangeSource | None = None,
     on_caution: Callable[[Caution], object] | None = None,
     on_progress: Callable[[int, int, str], object] | None = None,
 ) -> str:
     """Return the report as one HTML page.
 
     Sections on one task hold a block for each, and the page shows that of the chosen task. ``title``: empty for the
-    names of the data and the runs. ``largest`` is the last budget of the curves. ``papers`` says whether the page
-    holds the papers (None: if there are at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in
-    commands that the page shows (empty: the data's path). ``command`` is the command that makes the page.
+    names of the data and the runs. ``largest`` is the last budget of the curves. ``papers`` says whether the page holds
+    the papers (None: if there are at most `MOST_PAPERS`). ``shown_data`` is the argument of ``--data`` in commands that
+    the page shows (empty: the data's path). ``command`` is the command that makes the page. ``exchanges``
+    returns what language models were asked and what they replied, to be in the page; None: it is not.
     ``on_caution`` is called with each caution at the page's head. ``on_progress`` is called with (instances done,
     instances in all, what is done with them). The other arguments are those of `findings_of`.
     """
     rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
     n_instances = min(limit or len(data), len(data))
     if n_instances and paths and not has_labels(data, n_instances):
-        viewed = viewer_data_of(paths, data, tasks, rules=rules)
+        viewed = viewer_data_of(paths, data, tasks, rules=rules, exchanges=exchanges)
         viewed = replace(viewed, title=title or _title(data.name, labels_of_runs(viewed)))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
         page = unlabelled_results(viewed, n_instances, has_papers=has_papers)
@@ -116,7 +120,7 @@ def report_page(
     results = node(
         "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections
     )
-    viewed = viewer_of(findings, title)
+    viewed = viewer_of(findings, title, exchanges)
     return "".join(_parts(results, viewed, findings.n_instances, papers_of(findings, viewed) if has_papers else None))
 
 
@@ -182,4 +186,6 @@ def _parts(
     if papers is not None:
         yield '\n<main id="viewer" hidden></main>\n'
         yield from data_elements(msgspec.structs.replace(viewed.overview(), n_instances=n_instances), papers)
+        if viewed.exchanges is not None:
+            yield from exchange_elements(asked_of(viewed, n_instances))
     yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"

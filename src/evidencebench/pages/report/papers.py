@@ -6,6 +6,7 @@ from math import isnan
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
 from evidencebench.pages.report.findings import Findings
+from evidencebench.pages.viewer.exchange_records import AskedRecord, ExchangeSource
 from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, ListRow, TaskTerms
 from evidencebench.pages.viewer.viewer_data import (
     ShownSystem,
@@ -18,12 +19,26 @@ from evidencebench.pages.viewer.viewer_data import (
 from evidencebench.scoring.task_scores import TaskScores
 
 
-def viewer_of(findings: Findings, title: str) -> ViewerData:
+def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None = None) -> ViewerData:
     """Return the data of the report's viewer: the runs and controls of its leaderboards, under the same names."""
     dataset, tasks, scored = findings.dataset, findings.tasks, findings.scored
     systems = shown_systems(scored.runs, dataset, tasks, scored.rules)
     best = {task.name: findings.best_runs(task) for task in tasks}
-    return ViewerData(title=title, dataset=dataset, tasks=tasks, systems=systems, best=best)
+    return ViewerData(title=title, dataset=dataset, tasks=tasks, systems=systems, best=best, exchanges=exchanges)
+
+
+def asked_of(viewed: ViewerData, n_instances: int) -> Iterator[dict[int, tuple[AskedRecord, ...]]]:
+    """Yield what each instance's systems asked language models: by system, for each task, or once for all tasks."""
+    asking = [
+        (place, shown.run.header.per_task)
+        for place, shown in enumerate(viewed.systems)
+        if shown.record.asks_model and shown.run is not None and shown.run.header is not None
+    ]
+    for instance_id in viewed.dataset.ids[:n_instances]:
+        yield {
+            place: tuple(viewed.asked(instance_id, place, n) for n in range(len(viewed.tasks) if per_task else 1))
+            for place, per_task in asking
+        }
 
 
 def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow, GradedInstance]]:
@@ -44,7 +59,7 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
             for shown, by_task in zip(viewed.systems, scores, strict=True)
         )
         terms = tuple(_terms(first[task.name], instance, task, place) for task, place in of_tasks)
-        record = record_of(position, instance, terms=terms, answers=answers)
+        record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
         yield viewed.row(position, instance, viewed.grades_of(record)), record
 
 

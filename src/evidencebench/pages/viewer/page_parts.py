@@ -16,7 +16,7 @@ from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, Ove
 SHARED_SCRIPTS = (
     *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
     *("marks", "graded", "definitions", "score_explanation"),
-    *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view"),
+    *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view", "exchanges"),
     *("paper_list", "paper_pane", "keyboard", "viewer", "share_paper"),
 )
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "pairs", "report")
@@ -96,6 +96,13 @@ def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInst
     for number, piece in enumerate(compressed_pieces(lines())):
         yield f'<script type="text/plain" class="papers" id="papers-{number}">{piece}</script>\n'
     yield f'<script type="application/json" id="rows">{encode_json(rows).decode()}</script>\n'
+
+
+def exchange_elements(asked: Iterable[object]) -> Iterator[str]:
+    """Yield the script elements that hold what language models were asked, one a paper, in the order of the rows."""
+    for number, found in enumerate(asked):
+        packed = _compressed(encode_json(found))
+        yield f'<script type="text/plain" class="exchanges" id="exchanges-{number}">{packed}</script>\n'
 
 
 def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:

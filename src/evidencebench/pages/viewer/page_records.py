@@ -36,7 +36,8 @@ class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A system: its label, its signature, and whether it is a control that this package adds.
 
-    ``unfinished`` is how many instances a run answered where some have no answer, such as ``3 of 12``.
+    ``asks_model``: whether it is known how to make its requests to a language model again. ``unfinished`` is how many
+    instances a run answered where some have no answer, such as ``3 of 12``.
     ``is_counted`` says whether it counts among the systems that find an aspect. The oracle and every other system that
     knows the labels do not, nor do runs on changed queries, nor a control that stands also as a run.
     """
@@ -46,6 +47,7 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_control: bool = False
     knows_labels: bool = False
     unfinished: str = ""
+    asks_model: bool = False
     is_counted: bool = True
 
     @property
@@ -63,6 +65,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskRecord, ...]
     systems: tuple[SystemRecord, ...]
     version: str
+    has_exchanges: bool = False
 
 
 class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,10 +137,11 @@ class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     recall: float | None = 0.0  # the mean of aspect recall over all these choices; None where there are no labels
 
 
-class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):
+class GradedInstance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An instance with its labels and every system's answer: ``terms[task]`` and ``answers[system][task]``.
 
     Both are None where the task does not apply. An answer is None also where the system cannot answer the task.
+    ``spent[system][task]`` has the requests, tokens and dollars of an answer in words, of systems that ask a model.
     """
 
     paper: PaperRecord
@@ -145,3 +149,4 @@ class GradedInstance(msgspec.Struct, frozen=True, kw_only=True):
     aspects: tuple[AspectRecord, ...]
     terms: tuple[TaskTerms | None, ...]
     answers: tuple[tuple[GradedAnswer | None, ...], ...]
+    spent: dict[int, tuple[str, ...]] = {}

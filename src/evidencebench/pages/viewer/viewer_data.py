@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from itertools import compress
 from math import isnan
 from pathlib import Path
@@ -20,6 +21,7 @@ from evidencebench.execution.answering import answers_from
 from evidencebench.pages.markup import beginning_of
 from evidencebench.pages.paper import paper_of
 from evidencebench.pages.task_title import task_title
+from evidencebench.pages.viewer.exchange_records import AskedRecord, ExchangeSource
 from evidencebench.pages.viewer.page_records import (
     AspectRecord,
     GradedAnswer,
@@ -37,11 +39,15 @@ from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.evaluate import AnswerSource, Case, answers_of, case_of
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.score_runs import common_tasks, open_runs
+from evidencebench.scoring.score_texts import spent_line
 from evidencebench.scoring.selection import Rules
 from evidencebench.version import __version__
 from evidencebench.wording import without_folders
 
 SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
+
+# So many answers of a run tell whether it asks a language model.
+_MOST_READ = 20
 
 # The most instances whose labels are read to tell a run that lacks answers from one that was not asked for them.
 _MOST_LOOKED_UP = 1_000
@@ -64,6 +70,7 @@ class ShownSystem:
     source: AnswerSource
     rules: Rules
     selects: bool = True
+    run: RunFile | None = None  # where it is one
 
     def answer(self, case: Case | None, task: Task) -> GradedAnswer | None:
         """Return its graded answer; None where the task does not apply or the system cannot answer it."""
@@ -84,7 +91,8 @@ class ShownSystem:
 class ViewerData:
     """A data set with the tasks and systems that are shown; records refer to them by their positions here.
 
-    ``best`` has the positions of the runs by task name, the best first, where they are known.
+    ``best`` has the positions of the runs by task name, the best first, where they are known. ``exchanges``
+    returns what language models were asked and what they replied; None: that is not shown.
     """
 
     title: str
@@ -92,6 +100,7 @@ class ViewerData:
     tasks: tuple[Task, ...]
     systems: tuple[ShownSystem, ...]
     best: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    exchanges: ExchangeSource | None = None
 
     def overview(self) -> Overview:
         """Return the record that names the data set, the tasks and the systems; a page asks for it first."""
@@ -111,6 +120,7 @@ class ViewerData:
             ),
             systems=tuple(shown.record for shown in self.systems),
             version=__version__,
+            has_exchanges=self.exchanges is not None,
         )
 
     def row(self, position: int, instance: Instance, grades: RowGrades | None = None) -> ListRow:
@@ -148,7 +158,26 @@ class ViewerData:
             instance,
             terms=tuple(None if case is None else terms_of(case) for _, case in cases),
             answers=tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems),
+            spent=self.spent(instance.id),
         )
+
+    def spent(self, instance_id: str) -> dict[int, tuple[str, ...]]:
+        """Return what the answers to an instance took, as `GradedInstance` has it."""
+        return {
+            place: tuple(
+                "" if answer is None else spent_line(answer.notes)
+                for answer in (shown.run.answer(instance_id, task.name) for task in self.tasks)
+            )
+            for place, shown in enumerate(self.systems)
+            if shown.run is not None and shown.record.asks_model
+        }
+
+    def asked(self, instance_id: str, system: int, task: int) -> AskedRecord:
+        """Return what a system asked a language model for its answer, and the replies; both by their position."""
+        shown = self.systems[system]
+        if shown.run is None or not shown.record.asks_model or self.exchanges is None:
+            return AskedRecord(note="This system asks no language model, or its requests cannot be shown.")
+        return self.exchanges(shown.run, instance_id, self.tasks[task])
 
     def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
         return [(task, shown_case(instance, task)) for task in self.tasks]
@@ -182,8 +211,9 @@ def record_of(
     *,
     terms: tuple[TaskTerms | None, ...],
     answers: tuple[tuple[GradedAnswer | None, ...], ...],
+    spent: dict[int, tuple[str, ...]],
 ) -> GradedInstance:
-    """Return an instance with its labels; ``terms`` are by task and ``answers`` by system and task."""
+    """Return an instance with its labels; ``terms`` are by task, ``answers`` and ``spent`` by system and task."""
     labels = instance.labels
     results = frozenset(labels.results)
     return GradedInstance(
@@ -200,6 +230,7 @@ def record_of(
         ),
         terms=terms,
         answers=answers,
+        spent=spent,
     )
 
 
@@ -210,12 +241,14 @@ def viewer_data_of(
     *,
     rules: Rules | None = None,
     title: str = "",
+    exchanges: ExchangeSource | None = None,
 ) -> ViewerData:
     """Return the data of a viewer that shows run files, with the controls after them.
 
     Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget; where the first
     instance has no labels, those with a fixed budget come first. ``title`` is the page's title; empty: the data's name.
-    ``rules`` read the answers of runs; controls are read by the default rules. Raises the errors of `score_runs`.
+    ``rules`` read the answers of runs; controls are read by the default rules. ``exchanges`` is as in
+    `ViewerData`. Raises the errors of `score_runs`.
     """
     runs = open_runs(paths, dataset, tasks)
     for run in runs.values():
@@ -228,7 +261,7 @@ def viewer_data_of(
     if not tasks and len(dataset) and not dataset[0].labels.aspects:  # without labels, only fixed budgets are known
         asked = tuple(sorted(asked, key=lambda task: (task.budget == "optimal", task.scope)))
     systems = shown_systems(runs, dataset, asked, rules or Rules())
-    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems)
+    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems, exchanges=exchanges)
 
 
 def shown_systems(
@@ -251,6 +284,12 @@ def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
     return f"{len(ids) - len(lacking):,} of {len(ids):,}" if lacking else ""
 
 
+def _asks_model(run: RunFile) -> bool:
+    """Say whether one of a run's first answers, or failures, counts requests to a language model."""
+    found = (run.answer(*key) for key in nsmallest(_MOST_READ, run.done, key=str))
+    return any(answer is not None and "requests" in answer.notes for answer in found)
+
+
 def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> ShownSystem:
     knows, is_changed = knows_labels(run), run.header is not None and run.header.control is not None
     record = SystemRecord(
@@ -258,9 +297,10 @@ def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> Shown
         signature=without_folders(run.signature),
         knows_labels=knows,
         unfinished=unfinished,
+        asks_model=_asks_model(run),
         is_counted=not knows and not is_changed,
     )
-    return ShownSystem(record=record, source=answers_of(run), rules=rules)
+    return ShownSystem(record=record, source=answers_of(run), rules=rules, run=run)
 
 
 def _shown_control(name: str, runs: Iterable[RunFile]) -> ShownSystem:

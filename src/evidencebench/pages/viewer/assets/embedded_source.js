@@ -125,6 +125,13 @@ class EmbeddedSource {
     return { policy: policy.content, style: style.textContent, script: script.textContent };
   }
 
+  // A run with one answer for all tasks has its requests once.
+  async exchanges(id, system, task) {
+    const place = this.#all().findIndex((one) => one.id === id);
+    const found = JSON.parse(await unpacked(document.getElementById(`exchanges-${place}`).textContent))[system];
+    return found[task] ?? found[0];
+  }
+
   #all() {
     this.#rows ??= JSON.parse(document.getElementById("rows").textContent);
     return this.#rows;

@@ -11,6 +11,7 @@ function paperPane(overview, { step, foldList }) {
   const fold = h("button", { type: "button", class: "fold", onclick: foldList });
   const bar = h("nav", { class: "paper-bar", "aria-label": "Papers of the list" }, back, fold, copy, h("span", { class: "turner" }, previous, number, next));
   const element = h("section", { class: "paper-pane", "aria-label": "Paper", hidden: true }, bar, status, body);
+  let origin = null;
   const held = { id: null, record: null, view: null, reading: null, key: null, asked: null, isNoting: false, sentence: null };
   return { element, follow, showPlace, showFold, position, jump, toggle, toggleLess, focus, say };
 
@@ -21,6 +22,7 @@ function paperPane(overview, { step, foldList }) {
       return;
     }
     back.href = linkTo(null);
+    origin = source;
     const isNew = held.id !== route.id;
     if (isNew && !(await load(source, route.id))) return;
     if (held.record) show(route, state, isNew);
@@ -56,6 +58,7 @@ function paperPane(overview, { step, foldList }) {
     document.title = `${cleaned(held.record.paper.id).slice(0, 100)} · ${overview.title}`;
     if (held.key !== key || (held.asked !== asked && !held.isNoting)) {
       const view = paperView(overview, held.record, { ...state, ...readingOf(route), sentence: null }, { reach, note });
+      view.querySelector(".folds").append(...exchangeBlocks(overview, held.record, state, origin));
       if (isNew) place(view);
       else exchange(view);
       held.key = key;

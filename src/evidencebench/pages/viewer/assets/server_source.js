@@ -20,6 +20,10 @@ class ServerSource {
     return askServer("/api/page_parts");
   }
 
+  async exchanges(id, system, task) {
+    return askServer("/api/exchanges", { query: { id, system, task } });
+  }
+
   // An id that is too long for an address is replaced by the position, which the list gave.
   async instance(id) {
     const isLong = encodeURIComponent(id).length > LONGEST_ASKED && this.#positions.has(id);

@@ -9,7 +9,7 @@ function shareButton(source, overview, say) {
       const [parts, record, { rows }] = await Promise.all([source.pageParts(), source.instance(id), source.rows({ q: id, n: 1 })]);
       const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
       const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
-      save(name, sharedPage(parts, place, { overview: { ...overview, n_instances: 1 }, rows, paper: record }));
+      save(name, sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
       say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
     } catch (error) {
       say(error.message);

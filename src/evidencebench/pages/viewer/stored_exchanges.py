@@ -1,0 +1,89 @@
+"""Reads what a language model was asked and what it replied, from the store of this machine; no key, and no address."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task
+from evidencebench.errors import EvidenceBenchError
+from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of, requests_can_be_made
+from evidencebench.models.llm.chat import Message
+from evidencebench.models.llm.replaying import Replayed
+from evidencebench.models.llm.reply_cache import ReplyCache, stored_replies
+from evidencebench.models.llm.totals import shown_usd
+from evidencebench.pages.viewer.exchange_records import AskedRecord, ExchangeSource, MessageRecord, RequestRecord
+from evidencebench.runs.run_file import RunFile
+from evidencebench.wording import counted
+
+MOST_CHARACTERS = 200_000
+"""Longer prompts and replies are cut in the middle; a whole paper with its instructions has about 30,000."""
+
+
+@contextmanager
+def stored_exchanges(dataset: Dataset, folder: Path | None) -> Iterator[ExchangeSource | None]:
+    """Yield a function that reads what was asked about a data set; None where the folder stores no replies."""
+    with stored_replies(folder) as replies:
+        yield None if replies is None else partial(_asked_record, dataset, replies)
+
+
+def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_id: str, task: Task) -> AskedRecord:
+    """Return what was asked for the answer of a run to an instance on a task.
+
+    A reply belongs to the very request that is shown, since its key is the request's checksum.
+    """
+    if not requests_can_be_made(run):
+        return AskedRecord(note="The requests of this system are not made again here; see “evidencebench llm show”.")
+    try:
+        found = list(exchanges_of(run, dataset, [instance_id], cache=replies, tasks=[task]))
+        changed = changed_since(run)
+    except EvidenceBenchError:  # its message may name files of this machine
+        return AskedRecord(note="The requests cannot be made again; “evidencebench llm show” says why.")
+    n_lacking = sum(one.replayed.reply is None for one in found)
+    notes = []
+    if not found:
+        notes.append("Nobody was asked: the task wants no sentence of this paper.")
+    if n_lacking:
+        why = "prompts have changed since" if changed else "it was removed, was made elsewhere, or the request failed"
+        notes.append(
+            f"The reply to {counted(n_lacking, 'request')} is not stored on this machine: {why}. "
+            "What was asked behind it cannot be told."
+        )
+    return AskedRecord(requests=tuple(_requests(found)), note=" ".join(notes))
+
+
+def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
+    known: tuple[Message, ...] = ()  # the messages of the request before
+    for one in exchanges:
+        request = one.replayed.request
+        follows = bool(known) and request.messages[: len(known)] == known
+        yield RequestRecord(
+            model=request.model,
+            follows=follows,
+            messages=tuple(
+                MessageRecord(role=message.role, text=_cut(message.text))
+                for message in request.messages[len(known) + 1 if follows else 0 :]  # the one more is the reply
+            ),
+            reply=None if one.replayed.reply is None else _cut(one.replayed.reply.text),
+            facts=_facts(one.replayed),
+        )
+        known = request.messages
+
+
+def _facts(one: Replayed) -> str:
+    if one.reply is None:
+        return "not stored"
+    used = [one.reply.usage.prompt_tokens, one.reply.usage.completion_tokens]
+    prompt, completion = ("unknown" if n is None else f"{n:,}" for n in used)
+    cost = "price unknown" if one.cost_usd is None else shown_usd(one.cost_usd)
+    served = f"; served by {one.reply.served_by}" if one.reply.served_by else ""
+    return f"{prompt} + {completion} tokens; {cost}; ended: {one.reply.finish}{served}"
+
+
+def _cut(text: str) -> str:
+    n_left_out = len(text) - MOST_CHARACTERS
+    if n_left_out <= 0:
+        return text
+    half = MOST_CHARACTERS // 2
+    return f"{text[:half]}\n[… {counted(n_left_out, 'character')} left out here …]\n{text[-half:]}"

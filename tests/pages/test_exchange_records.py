@@ -1,0 +1,158 @@
+"""What a language model was asked and replied is shown beside the paper, and nothing else of the machine is."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
+from evidencebench.execution.exchanges import requests_can_be_made
+from evidencebench.execution.execute import execute
+from evidencebench.models.llm.reply_cache import FILE_NAME, ReplyCache
+from evidencebench.pages.viewer import stored_exchanges as stored
+from evidencebench.pages.viewer.stored_exchanges import stored_exchanges
+from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.runs.run_file import read_run
+from model_runs import HOSTILE, MODEL, ask_models
+from report_pages import report_of
+
+SAMPLE = load_sample()
+A, B = SAMPLE.ids[:2]
+TWO = (TASKS["er_at_10"], TASKS["result_er_at_5"])
+
+
+@pytest.fixture
+def viewed(tmp_path: Path) -> Iterator[ViewerData]:
+    """Give the viewer's data of a run that asked a model about the first paper on two tasks, and of bm25."""
+    run = ask_models(tmp_path, tasks=("er_at_10", "result_er_at_5"), limit=1)
+    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
+    with stored_exchanges(SAMPLE, tmp_path) as exchanges:
+        yield viewer_data_of([run, tmp_path / "bm25.jsonl"], SAMPLE, TWO, exchanges=exchanges)
+
+
+def test_every_turn_of_an_answer_is_there_with_its_reply_tokens_and_dollars(viewed: ViewerData) -> None:
+    first, second = viewed.asked(A, 0, 0).requests
+    assert [first.model, second.model] == [MODEL, MODEL]
+    (prompt,) = first.messages
+    assert SAMPLE[A].query.hypothesis in prompt.text
+    assert f"[0] {SAMPLE[A].query.sentences[0]}" in prompt.text
+    assert first.reply is not None
+    assert first.reply.startswith(HOSTILE)
+    assert first.facts == "100 + 10 tokens; $0.0012; ended: stop; served by gpt-<i>"
+    assert (first.follows, second.follows) == (False, True)
+    assert [message.role for message in second.messages] == ["user"]
+    assert viewed.asked(A, 0, 0).note == ""
+    assert viewed.asked(A, 0, 1).requests != viewed.asked(A, 0, 0).requests
+
+
+def test_what_an_answer_took_stands_in_the_papers_record_and_is_left_out_where_nobody_was_asked(
+    viewed: ViewerData,
+) -> None:
+    of_paper = viewed.record(0, SAMPLE[A]).spent
+    assert list(of_paper) == [0]
+    assert of_paper[0] == ("2 requests; 200 + 20 tokens; $0.0024",) * 2
+    assert viewed.record(1, SAMPLE[B]).spent == {0: ("", "")}
+    bare = viewer_data_of([], SAMPLE, TWO)
+    assert b"spent" not in msgspec.json.encode(bare.record(0, SAMPLE[A]))
+    assert [shown.record.asks_model for shown in viewed.systems][:3] == [True, False, False]
+
+
+def test_what_cannot_be_shown_is_said(viewed: ViewerData, tmp_path: Path) -> None:
+    lacking = viewed.asked(B, 0, 0)
+    assert [one.reply for one in lacking.requests] == [None]
+    assert lacking.note.startswith("The reply to 1 request is not stored on this machine: it was removed")
+    assert viewed.asked(A, 1, 0).note.startswith("This system asks no language model")
+    with stored_exchanges(SAMPLE, tmp_path / "elsewhere") as exchanges:
+        assert exchanges is None
+    assert not (tmp_path / "elsewhere").exists()
+    path = tmp_path / "llm_base.jsonl"
+    head, *rest = path.read_text().splitlines(keepends=True)
+    header = json.loads(head)
+    header["versions"] = {name: "sha256:0" if "prompt" in name else to for name, to in header["versions"].items()}
+    (tmp_path / "old.jsonl").write_text("".join([json.dumps(header, separators=(",", ":")) + "\n", *rest]))
+    with stored_exchanges(SAMPLE, tmp_path) as exchanges:
+        old = viewer_data_of([tmp_path / "old.jsonl"], SAMPLE, TWO, exchanges=exchanges)
+        assert "prompts have changed since" in old.asked(B, 0, 0).note
+
+
+def test_long_texts_are_cut_in_the_middle(viewed: ViewerData, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored, "MOST_CHARACTERS", 100)
+    text = viewed.asked(A, 0, 0).requests[0].messages[0].text
+    assert "characters left out here …]" in text
+    assert len(text) < 200
+
+
+def test_no_key_address_or_path_is_in_a_page(viewed: ViewerData, tmp_path: Path) -> None:
+    content = msgspec.json.encode([viewed.overview(), viewed.asked(A, 0, 0), viewed.asked(B, 0, 0)]).decode()
+    assert "openai/gpt-secret" in content
+    for secret in ("very/private", "127.0.0.1", "SECRET_NAME", str(tmp_path)):
+        # the run's own signature, which names its options, is the one place of the address
+        assert secret not in content.replace(viewed.systems[0].record.signature, "")
+
+
+def made_header(name: str, options: dict[str, Any], tmp_path: Path) -> Path:
+    path = tmp_path / "made.jsonl"
+    data = {"name": "sample.json", "path": "", "sha256": SAMPLE.sha256, "n": len(SAMPLE)}
+    header = {
+        "evidencebench_run": 1,
+        "system": {"name": name, "options": options},
+        "data": data,
+        "tasks": ["er_at_10"],
+    }
+    path.write_text(json.dumps(header, separators=(",", ":")) + "\n")
+    return path
+
+
+CHAT = {"model": "local/fake", "base_url": "http://127.0.0.1:9/v1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "can_be"),
+    [
+        ("llm_base", CHAT, True),
+        ("llm_rerank", {"system": {"name": "bm25", "options": {}}, **CHAT}, True),
+        ("llm_rerank", {"system": {"name": "exec", "options": {"command": "touch owned"}}, **CHAT}, False),
+        ("llm_rerank", {"system": {"name": "os:system", "options": {}}, **CHAT}, False),
+        ("fuse", {"systems": [{"name": "dense_api", "options": {}}, {"name": "llm_base", "options": CHAT}]}, False),
+        ("os:system", {"command": "touch owned"}, False),
+        ("exec", {"command": "touch owned"}, False),
+        ("bm25", {}, False),
+        ("llm_base", {"no_such_option": 1}, True),
+        ("nobody", {}, False),
+    ],
+)
+def test_looking_at_a_run_runs_no_code_that_its_header_names(
+    name: str,
+    options: dict[str, Any],
+    can_be: bool,  # noqa: FBT001 - a case
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = made_header(name, options, tmp_path)
+    line = {"id": A, "task": "er_at_10", "sentences": [1], "notes": {"requests": 1}}
+    path.write_text(f"{path.read_text()}{json.dumps(line)}\n")
+    assert requests_can_be_made(read_run(path)) is can_be
+    ReplyCache(tmp_path).change_now(lambda _: None)  # makes the file
+    with stored_exchanges(SAMPLE, tmp_path) as exchanges:
+        assert viewer_data_of([path], SAMPLE, TWO[:1], exchanges=exchanges).asked(A, 0, 0).note
+    assert not Path("owned").exists()
+
+
+def test_a_report_holds_prompts_and_replies_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    run = ask_models(tmp_path, tasks=("er_at_10",), limit=2)
+    plain = report_of([run], SAMPLE, "er_at_10", limit=2)
+    assert plain.all("script", **{"class": "exchanges"}) == []
+    assert plain.data("overview")["has_exchanges"] is False
+    with stored_exchanges(SAMPLE, tmp_path) as exchanges:
+        asked = report_of([run], SAMPLE, "er_at_10", limit=2, exchanges=exchanges)
+    assert [one.attributes["id"] for one in asked.all("script", **{"class": "exchanges"})] == [
+        "exchanges-0",
+        "exchanges-1",
+    ]
+    assert asked.data("overview")["has_exchanges"] is True
+    assert (tmp_path / FILE_NAME).exists()
