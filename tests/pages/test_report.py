@@ -15,6 +15,7 @@ import pytest
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, task_named
+from evidencebench.engine.processes import Processes
 from evidencebench.errors import RunMismatchError, TaskError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import execute
@@ -113,6 +114,12 @@ def test_a_page_names_no_address_but_its_own_and_runs_no_attribute(folder: Path)
                 check(child)
 
     check(parsed(page))
+
+
+def test_a_report_scored_in_processes_has_the_same_bytes(folder: Path) -> None:
+    runs, tasks = [folder / "bm25.jsonl", folder / "cues.jsonl"], [task_named("er_at_10")]
+    pages = [report_page(runs, SAMPLE, tasks, resampling=QUICK, engine=engine) for engine in (None, Processes(2))]
+    assert pages[0] == pages[1]
 
 
 def test_the_same_runs_give_the_same_bytes(folder: Path) -> None:

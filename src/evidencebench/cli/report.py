@@ -11,6 +11,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
+from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
@@ -27,7 +28,7 @@ from evidencebench.wording import counted
 # Of the page. A path without one may be a pipe or a terminal.
 _SUFFIXES = {".html", ".htm", ""}
 # Options that change nothing in the page, so that its command line does not show them.
-_NOT_SHOWN = {"progress_style", "overwrite"}
+_NOT_SHOWN = {"progress_style", "overwrite", "jobs", "engine", "ray_address", "gpus_per_worker"}
 # Options that name a file, whose folder the page does not show.
 _FILES = {"data", "output"}
 
@@ -46,6 +47,7 @@ _FILES = {"data", "output"}
 @options.limit
 @options.rules
 @options.resampling
+@work_place
 @click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
 @options.progress_style
 @click.pass_context
@@ -63,6 +65,7 @@ def command(
     limit: int | None,
     rules: Rules,
     resampling: Resampling,
+    place: WorkPlace,
     overwrite: bool,
     progress_style: str,
 ) -> None:
@@ -105,6 +108,8 @@ def command(
             shown_data=data,
             command=_command_line(ctx),
             exchanges=source,
+            jobs=place.jobs,
+            engine=place.engine,
             on_caution=cautions.append,
             on_progress=on_progress,
         )

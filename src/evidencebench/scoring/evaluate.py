@@ -246,7 +246,8 @@ class _Collected:
 
     def add(self, case: Case, answer: Answer | None, checked: CheckedAnswer, stranger: Stranger | None) -> None:
         pool_size = len(case.instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
-        self._notes.update(answer.notes if answer is not None else {})
+        if answer is not None and answer.notes:
+            self._notes.update(answer.notes)
         n_sentences = len(checked.ranking.sentences)
         is_answered = not checked.is_missing and checked.error is None
         self.counts["missing"] += checked.is_missing

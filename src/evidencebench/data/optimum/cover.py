@@ -11,6 +11,7 @@ first in lexicographic order. It depends on the labels alone, so any other exact
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import repeat
 
 from evidencebench.data.instance import Labels
@@ -24,6 +25,8 @@ from evidencebench.wording import counted, one_line
 DEFAULT_NODES = 100
 # Of the search over arrays: a minute or so, of 800,000 nodes with 60 aspects and 200 sentences.
 DEFAULT_WORK = 10**10
+# The minimum covers that are kept: an instance's tasks ask for those of its two scopes again and again.
+_N_KEPT = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,12 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES, max_wor
     >>> minimum_cover(coverage_from(sources)).sentences
     (0, 1)
     """
+    return _minimum_cover(tuple(coverage.masks.items()), coverage.n_aspects, max_nodes, max_work)
+
+
+@lru_cache(maxsize=_N_KEPT)
+def _minimum_cover(masks: tuple[tuple[int, int], ...], n_aspects: int, max_nodes: int, max_work: int) -> Cover:
+    coverage = Coverage(n_aspects=n_aspects, masks=dict(masks))
     universe = coverage.coverable
     search = Search(max_nodes)
     try:

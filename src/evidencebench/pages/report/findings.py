@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
+from evidencebench.engine.protocol import Engine
 from evidencebench.errors import RunMismatchError
 from evidencebench.pages.figures import Bar, bar_of
 from evidencebench.runs.run_file import RunFile
@@ -142,10 +143,22 @@ def findings_of(
     rules: Rules,
     resampling: Resampling,
     limit: int | None = None,
+    jobs: int = 1,
+    engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Findings:
     """Score and rank runs, as `score_runs`; raise `RunMismatchError` also if none was asked the data's own queries."""
-    scored = score_runs(paths, dataset, tasks, rules=rules, with_selections=True, limit=limit, on_progress=on_progress)
+    scored = score_runs(
+        paths,
+        dataset,
+        tasks,
+        rules=rules,
+        with_selections=True,
+        limit=limit,
+        jobs=jobs,
+        engine=engine,
+        on_progress=on_progress,
+    )
     own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.control is None}
     if not own:
         raise RunMismatchError(

@@ -10,6 +10,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
+from evidencebench.engine.protocol import Engine
 from evidencebench.pages.markup import Node, as_html, beginning_of, node, replace_forbidden
 from evidencebench.pages.report.blocks import task_switch
 from evidencebench.pages.report.breakdowns import breakdowns_section
@@ -63,6 +64,8 @@ def report_page(
     shown_data: str = "",
     command: str = "",
     exchanges: ExchangeSource | None = None,
+    jobs: int = 1,
+    engine: Engine | None = None,
     on_caution: Callable[[Caution], object] | None = None,
     on_progress: Callable[[int, int, str], object] | None = None,
 ) -> str:
@@ -93,6 +96,8 @@ def report_page(
         rules=rules,
         resampling=resampling,
         limit=limit,
+        jobs=jobs,
+        engine=engine,
         on_progress=_progress_of("scoring", on_progress),
     )
     if on_caution is not None:

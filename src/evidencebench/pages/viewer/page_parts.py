@@ -47,6 +47,7 @@ TASK_STYLES = (*APP_STYLES, "tasks")
 FIND_STYLES = ("tokens", "viewer", "find_page")
 FINDINGS_STYLES = ("tokens", "findings")
 
+_COMPRESSION = 5  # 6 takes half as long again and saves 1 %
 _MOST_WAITING = 8  # pieces that are compressed or wait for it
 
 
@@ -119,4 +120,4 @@ def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def _compressed(piece: bytes) -> str:
-    return base64.b64encode(zlib.compress(piece, 6)).decode()
+    return base64.b64encode(zlib.compress(piece, _COMPRESSION)).decode()
