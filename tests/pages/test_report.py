@@ -31,6 +31,7 @@ from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.compare import compare, compare_all
+from evidencebench.scoring.control_results import use_of_hypothesis
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling, bootstrap
 from evidencebench.scoring.score_runs import score_runs
@@ -522,6 +523,22 @@ def test_every_control_that_the_runs_have_stands_in_one_table(folder: Path, tmp_
         assert one.p_value is None
     assert (rows[3]["p (Holm)"], rows[3]["stranger, %"]) == ("none, no paper differs", "")
     assert "evidencebench run bm25" in section.text  # the wrong hypothesis is not measured yet
+
+
+def test_each_system_has_a_word_for_how_it_uses_the_hypothesis(folder: Path) -> None:
+    runs = [folder / f"{name}.jsonl" for name in ("bm25", "tfidf", "lead", "wrong")]
+    section = report_of(runs, SAMPLE, "er_at_10").section("hypotheses")
+    (told,) = section.all("div", **{"class": "finding"})
+    words = {term.text: found.text for term, found in zip(told.all("dt"), told.all("dd"), strict=True)}
+    assert words == {"changes, no gain shown": "bm25", "cannot": "lead", "not measured": "tfidf"}
+    (row,) = section.table("Own against changed queries: wrong hypothesis")
+    (one,) = measure_query_controls(make_system("bm25"), SAMPLE, "er_at_10", resampling=QUICK)
+    assert (row["system"], row["verdict"], row["overlap, %"]) == (
+        "bm25",
+        use_of_hypothesis(one),
+        percent(one.comparison.overlap),
+    )
+    assert row["p"] == p_text(one.adjusted)
 
 
 def test_only_the_same_system_with_the_same_options_is_its_partner(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """The query controls: laws of changed queries, and an example by hand."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,11 +18,11 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.control_results import ControlResult, control_results
+from evidencebench.scoring.control_results import ControlResult, control_results, use_of_hypothesis
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
-from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.significance import holm
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.significance import AdjustedP, holm
 from evidencebench.system import Brief, Ranking
 from evidencebench.systems.changed_queries import draw_strangers
 from evidencebench.traits import Traits
@@ -137,6 +137,33 @@ def test_tests_are_corrected_over_the_systems_of_a_control_and_task_that_can_be_
         n_able += len(able)
         assert [one.p_value for one in able] == holm([one.comparison.test.p_value for one in able])
     assert n_able == tested
+
+
+@pytest.mark.parametrize(
+    ("difference", "overlap", "p_value", "word"),
+    [
+        (0.08, (0.1, 0.05, 0.2), 0.01, "reads it"),
+        (0.01, (0.9, 0.85, 0.95), 0.04, "reads it"),
+        (-0.08, (0.1, 0.05, 0.2), 0.01, "misled by it"),
+        (0.06, (0.1, 0.05, 0.2), 0.06, "changes, no gain shown"),
+        (0.06, (0.6, 0.45, 0.7), 0.4, "changes, no gain shown"),
+        (0.0, (0.7, 0.51, 0.8), None, "changes little"),
+        (0.0, (1.0, 1.0, 1.0), None, "cannot"),
+        (0.0, None, None, "cannot"),
+        (0.4, (0.6, None, None), None, "too few papers"),
+    ],
+)
+def test_a_word_for_the_use_of_the_hypothesis_by_recall_and_by_selections(
+    difference: float, overlap: tuple[float, float | None, float | None] | None, p_value: float | None, word: str
+) -> None:
+    (one,) = measure_query_controls(make_system("bm25"), SAMPLE, AT_10, resampling=FEW)
+    found = one.comparison
+    test = replace(found.test, difference=replace(found.test.difference, mean=difference))
+    shared = None if overlap is None else Estimate(mean=overlap[0], low=overlap[1], high=overlap[2], n=9, n_clusters=9)
+    adjusted = None if p_value is None else AdjustedP(value=p_value)
+    assert (
+        use_of_hypothesis(replace(one, comparison=replace(found, test=test, overlap=shared), adjusted=adjusted)) == word
+    )
 
 
 def test_a_hypothesis_from_a_file_is_asked(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -67,6 +68,36 @@ class ControlResult:
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.system}, {self.control}, {self.comparison!r}")
+
+
+Use = Literal["reads it", "misled by it", "changes, no gain shown", "changes little", "cannot", "too few papers"]
+"""What can be said of a system that was asked the own and a wrong hypothesis; see `use_of_hypothesis`."""
+
+USES: tuple[Use, ...] = get_args(Use)
+
+MOST_CHANGED = 0.5
+"""Where the overlap of the selections is surely above this share, a system changes little."""
+
+
+def use_of_hypothesis(one: ControlResult) -> Use:
+    """Return what a wrong hypothesis shows of a system.
+
+    ``reads it``: its recall is significantly higher with the own hypothesis; ``misled by it``: significantly lower.
+    Where neither is shown, its selections tell: ``cannot``: they are the same on every paper; ``changes little``: the
+    whole interval of their overlap is above `MOST_CHANGED`; else ``changes, no gain shown``. No gain that is shown is
+    no proof that there is none: its interval says how large it may be. ``too few papers``: there is no interval.
+
+    A change of selections is evidence that the hypothesis is read only where the same question has the same answer each
+    time. So that no such word depends on it, ``reads it`` is a word on recall.
+    """
+    overlap, difference = one.comparison.overlap, one.comparison.test.difference
+    if one.adjusted is not None and one.adjusted.is_significant:
+        return "reads it" if difference.mean > 0 else "misled by it"
+    if overlap is None or overlap.mean >= 1:
+        return "cannot"
+    if overlap.low is None:
+        return "too few papers"
+    return "changes little" if overlap.low > MOST_CHANGED else "changes, no gain shown"
 
 
 def control_results(

@@ -218,3 +218,30 @@ def test_many_pairs_scroll_inside_their_frame(new_page: NewPage, report: Path) -
     frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
     assert frame.evaluate("(one) => one.scrollLeft") > 0
     assert name.bounding_box() == before
+
+
+def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(
+    page: Page, dataset: Dataset, tmp_path: Path
+) -> None:
+    # Of 16 papers that differ the reader is better on 13: p is about 0.02. Ten others differ on three papers or none.
+    runs = [
+        write_run(tmp_path / "reader.jsonl", dataset, "reader", answers_with(lambda n: 4 + (n < 13) - (13 <= n < 16))),
+        write_run(tmp_path / "reader w.jsonl", dataset, "reader", answers_with(lambda _: 4, 22), wrong=True),
+    ]
+    for number in range(10):
+        name, few = f"idle{number}", 3 * (number % 2)
+        own, other = answers_with(lambda _: 2), [[10, 11, 12]] * few + answers_with(lambda _: 2)[few:]
+        runs.append(write_run(tmp_path / f"{name}.jsonl", dataset, name, own))
+        runs.append(write_run(tmp_path / f"{name} w.jsonl", dataset, name, other, wrong=True))
+    path = tmp_path / "report.html"
+    path.write_text(report_page(runs, dataset, [task_named("er_at_8")], resampling=Resampling(n_draws=FLIPS)), "utf-8")
+    page.goto(address_of(path, "#hypotheses"))
+    table = page.locator("#hypotheses table.uses")
+    reader = table.locator("tr").filter(has_text="reader")
+    expect(reader.locator(".use-word")).to_have_text("reads it")
+    p_value = float(reader.locator("td").last.text_content() or "")
+    assert 0.005 < p_value < 0.05
+    expect(table.locator("td", has_text="no test")).to_have_count(10)
+    words = page.locator("#hypotheses .finding dd")
+    expect(words.first).to_have_text("reader")
+    expect(words.last).to_have_text("idle0, idle2, idle4, idle6, idle8")

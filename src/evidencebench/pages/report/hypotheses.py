@@ -8,19 +8,21 @@ from msgspec.structs import replace
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS
-from evidencebench.pages.figures import bar_of, difference_chart
 from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import (
+    by_task,
     code,
-    figure,
+    folding_part,
     isolated_name,
     list_node,
     note,
     paragraph,
     points_text,
     section,
+    table_node,
 )
 from evidencebench.pages.report.findings import Findings
+from evidencebench.pages.report.hypothesis_use import NEVER_READS, use_blocks
 from evidencebench.runs.header import ControlHeader, ControlName, RunHeader, SystemHeader
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
@@ -48,16 +50,21 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
         label: node("span", None, isolated_name(one), " stands in its place") for label, one in shown.items() if one
     }
     wrong = {label: by_control.get(_WRONG) for label, by_control in partners.items()}
+    unmeasured = {
+        label: "" if run.header is None else _why_no_partner(run.header.system)
+        for label, run in findings.scored.runs.items()
+        if wrong[label] is None
+    }
     return section(
         "hypotheses",
         "Does it use the hypothesis?",
         note(
-            "The same system, asked changed queries. A high score alone does not show that a system used the "
-            "hypothesis: where recall stays and the selections overlap although it was asked about another paper's "
-            "hypothesis, it did not. Of two papers, one is a stranger, whose sentences cover nothing. Runs with "
-            "changed queries are shown here only; they are on no leaderboard."
+            "Each run beside one of the same system that was asked changed queries, such as another paper's "
+            "hypothesis. A high score alone does not show that a system used the hypothesis. Of two papers, one is a "
+            "stranger, whose sentences cover nothing. Runs with changed queries are on no leaderboard."
         ),
-        _results_figure(findings, results) if results else None,
+        *by_task(findings.tasks, lambda task: use_blocks(findings, task, results, unmeasured)),
+        _results_table(results) if results else None,
         *_runs_without_partner(findings, wrong, data),
         _titled_list("Without the run of the same system and options with the own queries: ", unpaired),
         _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(unused)),
@@ -121,34 +128,14 @@ def _is_blind(run: RunFile) -> bool:
     return name in PACKAGED and not traits_of(SYSTEMS[name]).reads_hypothesis
 
 
-def _results_figure(findings: Findings, results: Sequence[ControlResult]) -> Node:
-    task = findings.tasks[0].name
-    bars = [
-        bar_of(
-            f"{one.system}, {one.control}",
-            one.comparison.test.difference,
-            note=_p_words(one),
-            series=findings.series_of(one.system, is_control=False),
-        )
-        for one in results
-        if one.comparison.task.name == task
-    ]
+def _results_table(results: Sequence[ControlResult]) -> Node:
     columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
     table = Table(
         title="Own against changed queries: aspect recall in %",
         columns=[*columns, "stranger, %", "n"],
         rows=list(map(_row, results)),
     )
-    sides = ("changed query", "own query")
-
-    def draw(width: int) -> Node:
-        return difference_chart(bars, title=f"{task}: own − changed", sides=sides, width=width)
-
-    return figure(draw, table, is_open=True)
-
-
-def _p_words(one: ControlResult) -> str:
-    return "no test" if one.adjusted is None else p_text(one.adjusted, "p")
+    return folding_part("All changed queries on all tasks, as a table", table_node(table))
 
 
 def _p_text(one: ControlResult) -> str:
@@ -181,12 +168,14 @@ def _runs_without_partner(findings: Findings, partners: Mapping[str, str | None]
                 reasons[label] = reason
             else:
                 commands[label] = code(_command(header, data, number))
+    parts: list[Node] = []
     if commands:
-        yield paragraph(f"{said}. To measure it, make these runs and add them to the report:")
-        yield list_node(*_items_by_run(commands))
+        parts += [paragraph(f"{said}. To measure it, make these runs and add them to the report:")]
+        parts += [list_node(*_items_by_run(commands))]
     if reasons:
-        yield paragraph("Not to be measured:" if commands else f"{said}:")
-        yield list_node(*_items_by_run(reasons))
+        parts += [paragraph("Not to be measured:" if commands else f"{said}:"), list_node(*_items_by_run(reasons))]
+    if parts:
+        yield folding_part(f"Runs that were not asked a wrong hypothesis: {len(commands) + len(reasons)}", *parts)
 
 
 def _why_no_partner(system: SystemHeader) -> str:
@@ -196,7 +185,7 @@ def _why_no_partner(system: SystemHeader) -> str:
     if "stored" in _names_in({"name": system.name, "options": system.options}):
         return "it builds on stored answers, which are for each paper's own hypothesis"
     if system.name in PACKAGED and not traits_of(SYSTEMS[system.name]).reads_hypothesis:
-        return "it never reads the hypothesis, so its answers would be the same"
+        return NEVER_READS
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"
     try:
