@@ -367,7 +367,7 @@ def test_what_a_system_chose_is_listed_in_its_order_with_what_each_sentence_adds
     items = [" ".join(text.split()) for text in picked.locator("li").all_inner_texts()]
     assert items == [
         "#2 Teas were keeping awake. new evidence 0 1",
-        "#4 It was hot. adds nothing chosen before for 1",
+        "#4 It was hot. adds nothing stated before: 1",
         "#0 Methods heading",
         "#3 No. no evidence",
         "#5 f new evidence (counts with a chance of 50.0 %) 2",

@@ -156,9 +156,9 @@ function filtersOf(graded) {
 }
 
 // Quotes a sentence that states the aspect, for data without texts of aspects: the one that states the fewest others.
-function quoteText({ paper, stated }, aspect) {
+function quoteText({ paper, stated }, aspect, length = 200) {
   const [own] = [...aspect.sentences].sort((one, other) => stated[one].length - stated[other].length || one - other);
-  return own === undefined ? `Aspect ${aspect.number}, which no sentence states` : `“${firstWords(paper.sentences[own], 200)}”`;
+  return own === undefined ? `Aspect ${aspect.number}, which no sentence states` : `“${firstWords(paper.sentences[own], length)}”`;
 }
 
 // The first words of an aspect's text, or of a sentence that states it.
@@ -171,7 +171,7 @@ function detailsOf(graded, aspect, nColumns, on) {
   const badge = (words) => h("span", { class: "badge" }, words);
   return h("td", { colspan: nColumns + 1 },
     h("div", { class: "details-body" },
-      foreign("p", {}, aspect.text === null ? quoteText(graded, aspect) : firstWords(aspect.text, MOST_TEXT)),
+      foreign("p", {}, aspect.text === null ? quoteText(graded, aspect, MOST_TEXT) : firstWords(aspect.text, MOST_TEXT)),
       aspect.is_result ? badge("Results") : null,
       aspect.counts ? null : badge("does not count in this task"),
       sentenceLinks(graded, aspect, on),

@@ -67,10 +67,10 @@ function decoration(graded, onChoose) {
 function fatesOf({ chosen }) {
   const judged = chosen.filter((side) => side.judged).map((side) => side.letter);
   if (!judged.length) return [["plain", "evidence", "evidence"]];
-  const only = judged.length > 1 ? "only " : "";
+  const only = judged.length > 1;
   return [
     ...(only ? [["both", "evidence found by both", "both"]] : []),
-    ...judged.map((letter) => [letter.toLowerCase(), `evidence found by ${only}${letter}`, `${only}${letter}`]),
+    ...judged.map((letter) => [letter.toLowerCase(), `evidence found by ${only ? "only " : ""}${letter}`, [only && wide("only\u00a0"), letter]]),
     ["missed", `evidence missed by ${only ? "both" : judged[0]}`, "missed"],
     ["plain", "evidence, but found in another sentence", "elsewhere"],
   ];

@@ -40,7 +40,7 @@ function picksFold(graded, side, onChoose) {
 }
 
 function pickItem({ paper, aspects: known }, { index, share, kind, aspects }, words, onChoose) {
-  const parts = h("span", { class: "pick-aspects" }, kind === "redundant" ? "chosen before for " : null, chips(aspects, onChoose));
+  const parts = h("span", { class: "pick-aspects" }, kind === "redundant" ? "stated before: " : null, chips(aspects, onChoose));
   return h(
     "li",
     {},
