@@ -259,7 +259,7 @@ def test_the_leaderboard_shows_the_standings(report: Element, findings: Findings
             [
                 row["system"].removesuffix("\u00a0*"),
                 row["aspect recall, %"],
-                *(int(row[name]) for name in ("instances", "failed", "empty", "missing")),
+                *(int(row[name]) for name in ("papers", "failed", "empty", "missing")),
             ]
             for row in rows
         ]
@@ -855,7 +855,7 @@ def test_a_limit_holds_for_scores_and_papers(folder: Path) -> None:
     page = report_of([folder / "bm25.jsonl"], SAMPLE, limit=4)
     assert page.data("overview")["n_instances"] == len(page.data("rows")) == 4
     assert "the first 4 of 10 papers" in page.section("signatures").text
-    assert {row["instances"] for row in page.section("leaderboard").table("er_at_10")} == {"4"}
+    assert {row["papers"] for row in page.section("leaderboard").table("er_at_10")} == {"4"}
 
 
 def test_without_the_papers_the_page_says_how_to_read_them(folder: Path) -> None:

@@ -106,8 +106,8 @@ COLUMNS: tuple[Column, ...] = (
             "rank_worst": lambda row: row.rank and row.rank[1],
         },
     ),
-    _field_column("n", "instances"),
-    Column(page_heading="papers", cell=lambda row: row.recall.n_clusters),
+    _field_column("n", "papers"),
+    Column(page_heading="different texts", cell=lambda row: row.recall.n_clusters),
     *(_field_column(name, name) for name in ("failed", "empty", "missing")),
     Column(
         csv={

@@ -53,26 +53,24 @@ def picks_of(cases: Iterable[tuple[Selection, Coverage, frozenset[int]]]) -> Pic
     >>> picks_of([(Selection(certain=(2, 0), tied=(4, 5), n_drawn=1), coverage, frozenset({0}))])
     PickCounts(new=1.5, redundant=0.0, heading=1.0, no_evidence=0.5)
     """
-    counts = [0.0] * 4
+    new = redundant = heading = no_evidence = 0.0
     for selection, coverage, headings in cases:
         masks, covered = coverage.masks, 0
-        for index in selection.certain:
-            mask = masks.get(index, 0)
-            counts[_sort_of(mask, covered, is_heading=index in headings)] += 1
-            covered |= mask
-        if selection.n_drawn:
-            share = selection.n_drawn / len(selection.tied)
-            for index in selection.tied:
-                counts[_sort_of(masks.get(index, 0), covered, is_heading=index in headings)] += share
-    new, redundant, heading, no_evidence = counts
+        n_certain, share = len(selection.certain), selection.n_drawn / len(selection.tied) if selection.n_drawn else 0.0
+        # In one loop without calls, since a report has millions of picks.
+        for place, index in enumerate(selection.certain + selection.tied if share else selection.certain):
+            mask, count = masks.get(index, 0), 1.0 if place < n_certain else share
+            if mask & ~covered:
+                new += count
+                if place < n_certain:
+                    covered |= mask
+            elif mask:
+                redundant += count
+            elif index in headings:
+                heading += count
+            else:
+                no_evidence += count
     return PickCounts(new=new, redundant=redundant, heading=heading, no_evidence=no_evidence)
-
-
-def _sort_of(mask: int, covered: int, *, is_heading: bool) -> int:
-    """Return the position of a sentence's sort among the fields of `PickCounts`."""
-    if mask:
-        return 0 if mask & ~covered else 1
-    return 2 if is_heading else 3
 
 
 def coverages_of(

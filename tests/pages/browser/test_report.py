@@ -145,7 +145,7 @@ def test_print_has_the_chosen_task_and_says_which(page: Page, report: Path) -> N
     page.goto(address_of(report, "#?task=result_er_at_5"))
     page.emulate_media(media="print")
     assert shown_tasks(page) == {"result_er_at_5"}
-    expect(page.locator("#leaderboard").get_by_text("Results aspects, 5 sentences")).to_be_visible()
+    expect(page.locator("#summary").get_by_text("Results aspects, 5 sentences")).to_be_visible()
     expect(page.locator("#task-switch")).to_be_hidden()
 
 

@@ -2,7 +2,7 @@
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Node
-from evidencebench.pages.report.blocks import by_task, note, section, table_node
+from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
@@ -18,14 +18,13 @@ def leaderboard_section(findings: Findings) -> Node:
         "leaderboard",
         "Leaderboard",
         note(
-            "Aspect recall in %: of the aspects that count, those that the selected sentences state, averaged over "
-            "instances; in square brackets its interval. A system ranks above another only where their difference is "
-            "significant, so it has a range of ranks, in parentheses in the table of all tasks. * A control, computed "
-            "here; oracle knows the labels: it is the ceiling and has no rank.",
+            "The plot above as a table for each task, with the answers that failed, and all tasks beside one another. "
+            "A system ranks above another only where their difference is significant, so it has a range of ranks. "
+            "* A control, computed here; oracle knows the labels: it is the ceiling and has no rank.",
             f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
         ),
-        table_node(_overview(findings)) if len(findings.tasks) > 1 else None,
-        *by_task(findings.tasks, lambda task: [_board(findings, task)]),
+        folding_part("All tasks, in one table", table_node(_overview(findings))) if len(findings.tasks) > 1 else None,
+        *by_task(findings.tasks, lambda task: [folding_part("This task, as a table", _board(findings, task))]),
     )
 
 
