@@ -24,7 +24,7 @@ function startReport() {
   const only = reportParts.papers?.dataset.place;
   if (only && readRoute().place !== "papers") history.replaceState(null, "", only);
   onRoute((event) => followReport(source, event.oldURL));
-  showPairs(source);
+  if (document.getElementById("pairs-data")) showPairs(source); // papers without scores have none
   followReport(source);
 }
 

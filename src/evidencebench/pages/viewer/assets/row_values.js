@@ -4,8 +4,11 @@ const PAGE_SIZE = 50;
 
 // The words of a text, as `words_of` in search_index.py returns them: letters and digits, without case and accents.
 function wordsOf(text) {
-  const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  return plain.match(/[\p{L}\p{N}]+/gu) ?? [];
+  return folded(text).match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function folded(text) {
+  return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
 function scoreOf(row, system, task) {
