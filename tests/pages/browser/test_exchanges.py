@@ -86,6 +86,12 @@ def test_prompt_and_reply_are_in_a_report_where_they_were_asked_for(
     (tmp_path / "asked.html").write_text(made, "utf-8")
     page.goto(address_of(tmp_path / "asked.html", f"#/papers/{A}?a=llm_base&b=bm25"))
     read_all_of_it(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Share this paper").click()
+    download.value.save_as(tmp_path / "shared.html")
+    page.goto(address_of(tmp_path / "shared.html"))
+    expect(page.locator("p.exchanges")).to_be_visible()  # what it took, and no prompt
+    assert "ANSWER: [1, 2]" not in (tmp_path / "shared.html").read_text("utf-8")
     (tmp_path / "plain.html").write_text(report_page(runs, SAMPLE, TASK, resampling=quick, limit=2), "utf-8")
     page.goto(address_of(tmp_path / "plain.html", f"#/papers/{A}?a=llm_base&b=bm25"))
     expect(page.locator("p.exchanges")).to_have_text("● llm_base: 2 requests; 200 + 20 tokens; $0.0024.")

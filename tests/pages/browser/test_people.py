@@ -434,15 +434,15 @@ def test_a_person_who_answered_3_of_10_is_not_drawn_like_a_finished_one(
     made = report_page(runs, SAMPLE, OPTIMAL, resampling=Resampling(n_draws=50))
     (tmp_path / "report.html").write_text(made, "utf-8")
     page.goto(address_of(tmp_path / "report.html"))
-    board = page.locator("#leaderboard")
-    ada = board.locator("svg g").filter(has=page.get_by_text("person(name=Ada) (3 of 10)", exact=True))
-    bob = board.locator("svg g").filter(has=page.get_by_text("person(name=Bob)", exact=True))
+    plot = page.locator("table.forest").first
+    ada, bob = (plot.locator("tr").filter(has_text=f"person(name={name})") for name in ("Ada", "Bob"))
     dashes = """(one) => [...one.querySelectorAll(".chart-marker, .chart-interval")]
         .map((part) => getComputedStyle(part).strokeDasharray)"""
     assert all(dash != "none" for dash in ada.evaluate(dashes))
     assert all(dash == "none" for dash in bob.evaluate(dashes))
-    expect(board.get_by_text("hollow and dashed: unfinished; what has no answer counts as 0")).to_be_visible()
-    expect(board.get_by_text("person(name=Ada) (3 of 10 answered)")).to_be_visible()
+    expect(ada.get_by_role("rowheader")).to_have_text("person(name=Ada) (3 of 10 answered)")
+    expect(bob.get_by_role("rowheader")).to_have_text("person(name=Bob)")
+    expect(page.get_by_text("Hollow with a dashed line: unfinished; what has no answer counts as 0.")).to_be_visible()
     page.get_by_role("link", name="Papers", exact=True).click()
     expect(page.get_by_label("System A").locator("option")).to_contain_text(
         ["person(name=Ada) (3 of 10 answered)", "person(name=Bob)"]
@@ -748,6 +748,20 @@ def test_a_machine_is_told_when_the_paper_was_submitted_on_another_one(serve: Se
         expect(sentence(other, 5)).to_have_count(0)
         other.get_by_role("link", name="Your answer and the evidence").click()
         expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+
+
+def test_an_idle_page_learns_by_itself_that_the_paper_was_submitted_on_another_machine(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
+    with serve() as served:
+        other.clock.install()
+        two_machines(served, page, other)
+        sentence(page, 2).click()
+        submit(page, "Submit 1 sentence")
+        other.clock.fast_forward(60_000)
+        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+        expect(other.get_by_role("button", name=re.compile("^Submit|evidence"))).to_have_count(0)
 
 
 def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(serve: Serve, new_page: NewPage) -> None:

@@ -102,6 +102,8 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
     told.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {papers}.")
     if ceiling is not None:
         told.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
+    if any(row.unfinished for row in board.standings):
+        told.append("Hollow with a dashed line: unfinished; what has no answer counts as 0.")
     if any(row.is_control for row in board.ranked):
         told.append("* A control, computed here.")
     return [" ".join(told)]

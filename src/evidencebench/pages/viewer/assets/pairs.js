@@ -1,8 +1,9 @@
 // Opens a pair of the matrix: its interval and test, and the papers of the two. The address says which pair it is.
 
 async function showPairs(source) {
-  const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
   const root = document.getElementById("scatter");
+  if (!root) return; // a shared paper, or papers without labels
+  const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
   const overview = await source?.overview();
   const rows = overview ? (await source.rows({ n: overview.n_instances })).rows : [];
   const viewed = overview ? systemNames(overview) : [];
