@@ -304,7 +304,7 @@ def test_marks_that_coincide_say_how_many_and_list_them(opened: Page) -> None:
     links = opened.locator(".scatter-list a")
     expect(links).to_have_count(number)
     assert number > 1
-    expect(opened.locator(".scatter-list h3")).to_contain_text(f"{number} papers with A 100.0 %")
+    expect(opened.locator(".scatter-list caption")).to_contain_text(f"{number} papers with A 100.0 %")
     links.first.click()
     expect(opened.locator("#results")).to_be_hidden()
 

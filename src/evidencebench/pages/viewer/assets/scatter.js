@@ -18,11 +18,17 @@ function pointsOf(rows, asked) {
 
 function scatterParts(points, asked) {
   if (!points.length) return [h("p", { class: "note" }, "The task applies to no paper here, or one of the two cannot answer it.")];
-  const chosenList = h("div", { class: "scatter-list", role: "status" });
-  const show = (point) => chosenList.replaceChildren(...pointList(point, asked));
+  const papers = points.flatMap(({ x, y, rows }) => rows.map((row) => ({ row, x, y, apart: Math.abs(x - y) })));
+  const largest = papers.filter(({ apart }) => apart > SAME).sort((one, other) => other.apart - one.apart || one.row.position - other.row.position);
+  const shown = largest.slice(0, SCATTER.listed);
+  const marked = h("div", { class: "scatter-list", role: "status" });
+  const show = (point) => marked.replaceChildren(paperTable(papers.filter(({ row }) => point.rows.includes(row)),
+    `${counted(point.rows.length, "paper")} with A ${percent(point.x)} and B ${percent(point.y)}`));
   const frame = h("div", { class: "frame scatter-frame", tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" },
     scatterChart(points, asked, show));
-  return [h("div", { class: "scatter-columns" }, frame, h("div", {}, chosenList, differenceTable(points, asked)))];
+  return [h("div", { class: "scatter-columns" }, frame, h("div", {}, marked, shown.length
+    ? paperTable(shown, `The largest differences, ${shown.length} of ${largest.length}`)
+    : h("p", { class: "note" }, "A and B have the same recall on every paper.")))];
 }
 
 function sideOfLine({ x, y }) {
@@ -47,7 +53,7 @@ function scatterChart(points, asked, show) {
     svg("line", { class: "chart-zero", x1: across(0), x2: across(1), y1: up(0), y2: up(1) }),
     svg("text", { class: "chart-tick", x: across(0.5), y: size - 10, "text-anchor": "middle" }, `● A: recall of ${shortened(asked.names[asked.a])}, %`),
     svg("text", { class: "chart-tick", x: -up(0.5), y: 16, transform: "rotate(-90)", "text-anchor": "middle" }, `■ B: recall of ${shortened(asked.names[asked.b])}, %`));
-  const marks = points.map((point) => scatterMark(point, across(point.x), up(point.y), asked, show));
+  const marks = points.map((point) => scatterMark(point, across(point.x), up(point.y), show));
   // Small marks are drawn last, above large ones, so that they can be clicked.
   const drawn = marks.map((mark, at) => [points[at].rows.length, mark]);
   chart.append(...drawn.sort(([one], [other]) => other - one).map(([, mark]) => mark));
@@ -55,7 +61,7 @@ function scatterChart(points, asked, show) {
   return chart;
 }
 
-function scatterMark(point, x, y, asked, show) {
+function scatterMark(point, x, y, show) {
   const n = point.rows.length;
   const side = sideOfLine(point);
   const radius = Math.min(SCATTER.largest, 5.5 + 2 * Math.sqrt(n - 1) + (n > 1 ? 2 : 0));
@@ -66,7 +72,7 @@ function scatterMark(point, x, y, asked, show) {
     svg("title", {}, words),
   ];
   const attributes = { class: `scatter-mark scatter-${side}`, "aria-label": words };
-  if (n === 1) return svg("a", { ...attributes, href: paperLink(point.rows[0], asked) }, shape);
+  if (n === 1) return svg("a", { ...attributes, href: linkTo(point.rows[0].id) }, shape);
   const open = () => show(point);
   return svg("g", { ...attributes, role: "button", onclick: open, onkeydown: (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
@@ -83,12 +89,12 @@ function scatterShape(side, x, y, radius) {
 }
 
 // Tab reaches one mark; arrow keys go to the others, by default in the order of A's lead over B.
-function moveByArrows(root, marks, nextOf = nextInOrder) {
+function moveByArrows(root, marks, stepOf = () => ({ ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 })) {
   const reach = (one) => marks.forEach((mark) => mark.setAttribute("tabindex", mark === one ? "0" : "-1"));
   reach(marks[0]);
   root.addEventListener("keydown", (event) => {
     const at = marks.indexOf(document.activeElement);
-    const next = at < 0 ? null : nextOf(at, event.key, marks);
+    const next = at < 0 ? null : marks[at + stepOf(at)[event.key]];
     if (!next) return;
     event.preventDefault();
     reach(next);
@@ -96,38 +102,11 @@ function moveByArrows(root, marks, nextOf = nextInOrder) {
   });
 }
 
-function nextInOrder(at, key, marks) {
-  return marks[at + { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[key]];
-}
-
-function paperLink(row, asked) {
-  return linkTo(row.id, null, { task: asked.taskName, a: asked.names[asked.a], b: asked.names[asked.b] });
-}
-
-function paperAnchor(row, asked) {
-  return foreign("a", { href: paperLink(row, asked), title: row.id }, firstWords(row.hypothesis || row.id, 300));
-}
-
-function pointList(point, asked) {
-  return [
-    h("h3", {}, `${counted(point.rows.length, "paper")} with A ${percent(point.x)} and B ${percent(point.y)}`),
-    h("ul", {}, point.rows.map((row) => h("li", {}, paperAnchor(row, asked)))),
-  ];
-}
-
-function differenceTable(points, asked) {
-  const all = points.flatMap((point) => point.rows.map((row) => ({ row, ...point, difference: point.x - point.y })));
-  const largest = all.filter(({ difference }) => Math.abs(difference) > SAME);
-  largest.sort((one, other) => Math.abs(other.difference) - Math.abs(one.difference) || one.row.position - other.row.position);
-  if (!largest.length) return h("p", { class: "note" }, "A and B have the same recall on every paper.");
-  const shown = largest.slice(0, SCATTER.listed);
-  const head = ["hypothesis", "A", "B", "A − B, points"].map((name, position) =>
-    h("th", { scope: "col", class: position ? "number" : "" }, name));
-  const body = shown.map(({ row, x, y, difference }) => h("tr", {},
-    h("th", { scope: "row" }, paperAnchor(row, asked)),
-    [percent(x), percent(y), signed(100 * difference)].map((text) => h("td", { class: "number" }, text))));
-  const caption = `The largest differences, ${shown.length} of ${largest.length}`;
+function paperTable(papers, caption) {
+  const head = ["hypothesis", "A", "B", "A − B, points"].map((name, place) => h("th", { scope: "col", class: place ? "number" : "" }, name));
+  const body = papers.map(({ row, x, y }) => h("tr", {},
+    h("th", { scope: "row" }, foreign("a", { href: linkTo(row.id), title: row.id }, firstWords(row.hypothesis || row.id, 300))),
+    [percent(x), percent(y), signed(100 * (x - y))].map((text) => h("td", { class: "number" }, text))));
   return h("div", { class: "frame", tabindex: 0, role: "group", "aria-label": caption },
     h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }
-
