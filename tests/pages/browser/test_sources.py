@@ -1,13 +1,18 @@
 """The same list and papers from a page in one file and from the app, and the messages where they are not there."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import Running, running
 from browsing import NewPage, address_of
+from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
+from evidencebench.pages.app.search_index import PlacedWords, SearchIndex
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
@@ -17,6 +22,8 @@ ROUTES = (
     "?sort=difference&order=desc&a=lead&b=oracle",
     "?only=missed&a=tfidf",
     "?q=iron+ANAEMIA",
+    "?q=iron&in=hypothesis",
+    "?found=0&task=er_at_10",
     f"?q={SAMPLE.ids[1]}",
     "?q=%3C%26%22'",
     "?q=nowhere",
@@ -33,8 +40,8 @@ def listed(page: Page, address: str) -> tuple[str, list[str], list[str]]:
     """Return the message above the list, and the texts of its rows."""
     page.goto("about:blank")
     page.goto(address)
-    page.locator(".rows > li").first.wait_for()
-    rows = page.locator(".rows > li")
+    page.locator(".row, .no-rows:not(:empty)").first.wait_for()
+    rows = page.locator(".row, .no-rows")
     links = page.locator("a.row-link").evaluate_all("links => links.map((link) => link.dataset.id)")
     return page.locator(".list-count").inner_text(), links, rows.all_inner_texts()
 
@@ -68,21 +75,41 @@ def test_a_list_that_is_still_searched_says_how_far_and_completes_itself(page: P
         count = page.locator(".list-count")
         expect(count).to_have_text("10 papers")  # nothing is missing of the plain list
         page.get_by_label("Search").fill("the")
-        expect(count).to_have_text("0 of 10 papers; searched 0 of 10 so far")
+        expect(count).to_have_text("0 of 10 papers")
+        expect(page.locator(".list-means")).to_contain_text("searched 0 of 10 so far")
         expect(page.locator(".no-rows")).to_have_text("Nothing found yet.")
         app.scan.start()
         expect(count).to_have_text("10 papers; 1 without Results")
         expect(page.locator("a.row-link")).to_have_count(10)
 
 
-def test_a_list_that_is_still_scored_says_how_far(page: Page, viewed: ViewerData) -> None:
-    with running(viewed, is_scanned=False) as app:
-        page.goto(f"{app.url}#/papers?sort=score")
-        expect(page.locator(".list-count")).to_have_text("10 papers; scored 0 of 10 so far")
+def test_scores_go_on_while_words_are_indexed_and_the_list_follows(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, may_go_on, add = 250, Event(), SearchIndex.add
+
+    def wait_and_add(index: SearchIndex, words: Sequence[PlacedWords | None]) -> None:
+        assert may_go_on.wait(60)
+        add(index, words)
+
+    monkeypatch.setattr(SearchIndex, "add", wait_and_add)
+    copies = [replace(SAMPLE[place % 10].query, instance_id=f"i{place}") for place in range(n)]
+    write_dataset(
+        tmp_path / "many.json",
+        [replace(SAMPLE[place % 10], query=query, origin=None) for place, query in enumerate(copies)],
+    )
+    with running(viewer_data_of([], open_dataset(tmp_path / "many.json")), is_scanned=False) as app:
+        page.goto(f"{app.url}#/papers")
+        told = page.locator(".list-means")
+        expect(told).to_contain_text("scored 50 of 250 so far")
+        expect(told).to_contain_text("over 50 papers")
         page.locator("a.row-link").nth(2).focus()
         app.scan.start()
-        expect(page.locator(".list-count")).to_have_text("10 papers; 1 without Results")
-        expect(page.locator(f'a.row-link[data-id="{SAMPLE.ids[2]}"]')).to_be_focused()
+        expect(told).to_contain_text("scored 100 of 250 so far")
+        may_go_on.set()
+        expect(told).to_contain_text("over 250 papers")
+        expect(told).not_to_contain_text("so far")
+        expect(page.locator('a.row-link[data-id="i2"]')).to_be_focused()
 
 
 def test_an_app_that_has_stopped_is_told_and_one_that_refuses_says_why(new_page: NewPage, viewed: ViewerData) -> None:
@@ -96,7 +123,7 @@ def test_an_app_that_has_stopped_is_told_and_one_that_refuses_says_why(new_page:
         page.locator("a.row-link").first.wait_for()
     page.locator("a.row-link").first.click()
     expect(page.locator(".paper-pane > [role=status]")).to_contain_text("The app does not answer")
-    page.get_by_label("Order").select_option("length desc")
+    page.get_by_role("button", name="Sentences").click()
     expect(page.locator(".list-count")).to_contain_text("The app does not answer")
 
 

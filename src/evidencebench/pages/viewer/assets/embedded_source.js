@@ -16,18 +16,16 @@ function hitsOf(texts, sentences, words) {
   return { n: held.filter(Boolean).length, index, text: sentences[index].slice(0, LONGEST_HIT) };
 }
 
-// The recall of the oracle on a row, where it is among the systems; else 1.
-function ceilingOf(row, overview, task) {
-  const oracle = overview.systems.findIndex((system) => system.is_control && system.label === "oracle");
-  return oracle < 0 ? 1 : scoreOf(row, oracle, task);
+function oracleOf(overview) {
+  return overview.systems.findIndex((system) => system.is_control && system.label === "oracle");
 }
 
 const FILTERS = {
   has_results: (row) => row.n_results > 0,
   no_results: (row) => row.n_results === 0,
   missed: (row, { task, a }, overview) => {
-    const [score, highest] = [scoreOf(row, a, task), ceilingOf(row, overview, task)];
-    return score !== null && highest !== null && score < highest - SAME;
+    const [score, ceiling] = [a, oracleOf(overview)].map((system) => scoreOf(row, system, task));
+    return score !== null && score < (oracleOf(overview) < 0 ? 1 : ceiling) - SAME;
   },
   failed: (row, { task, a }) => scoreOf(row, a, task) === 0,
   no_answer: (row, { task, a }) => row.unanswered[task]?.includes(a),
@@ -58,8 +56,7 @@ function sorted(rows, asked) {
 
 // The means of A, B and the ceiling over the rows that have one, and over how many rows.
 function meansOf(rows, { task, a, b }, overview) {
-  const oracle = overview.systems.findIndex((system) => system.is_control && system.label === "oracle");
-  const known = [a, b, oracle].map((system) => rows.map((row) => scoreOf(row, system, task)).filter((score) => score !== null));
+  const known = [a, b, oracleOf(overview)].map((system) => rows.map((row) => scoreOf(row, system, task)).filter((score) => score !== null));
   return {
     means: known.map((scores) => (scores.length ? scores.reduce((sum, score) => sum + score) / scores.length : null)),
     n_means: Math.max(...known.map((scores) => scores.length)),

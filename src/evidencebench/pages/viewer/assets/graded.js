@@ -32,15 +32,10 @@ function gradedOf(overview, record, state) {
     stated,
     sides,
     chosen,
-    // Those that an aspect can be missed by: neither told the labels, nor a control that is there as a run too.
-    competing: sides.filter((side) => side.judged && !side.knows_labels && !isRunToo(side, overview.systems)),
+    competing: sides.filter((side) => side.judged && side.is_counted), // those that an aspect can be missed by
     isEvidence: (index) => stated[index].some((aspect) => aspect.counts),
     fateOf: stated.map((aspects, index) => fateOf(index, aspects.filter((aspect) => aspect.counts), chosen)),
   };
-}
-
-function isRunToo(side, systems) {
-  return side.is_control && systems.some((other) => !other.is_control && (other.label === side.name || other.signature === side.signature));
 }
 
 // What became of a sentence that states these aspects: its class, which is also its colour in text and map.

@@ -7,34 +7,24 @@ const ONLY_ENTRIES = [
   ["", "all papers"],
   ["missed", "A could have covered more"],
   ["failed", "A covers nothing"],
+  ["no_answer", "A gave no answer"],
   ["a_better", "A is better than B"],
   ["b_better", "B is better than A"],
   ["has_results", "with Results aspects"],
   ["no_results", "without Results aspects"],
 ];
-
-const SORT_ENTRIES = [
-  ["position asc", "as in the data"],
-  ["position desc", "as in the data, backwards"],
-  ["score asc", "score of A, lowest first"],
-  ["score desc", "score of A, highest first"],
-  ["difference desc", "A − B, A ahead first"],
-  ["difference asc", "A − B, B ahead first"],
-  ["aspects desc", "aspects, most first"],
-  ["aspects asc", "aspects, fewest first"],
-  ["length desc", "length, longest first"],
-  ["length asc", "length, shortest first"],
-];
+const IN_ENTRIES = [["", "everything"], ["hypothesis", "hypothesis"], ["text", "text"]];
+const MISSED_BY_ALL = "found=0";
 
 // The query of a route for a source: positions of systems and task, filter, order, and words to search.
 function askedOf(overview, route) {
   const { task, a, b } = chosen(overview, route);
-  const { sort, order, only } = narrowing(route);
+  const asked = narrowing(route);
   return {
+    ...asked,
     q: route.query.get("q") || null,
-    only: only || null,
-    sort,
-    order,
+    in: asked.in || null,
+    only: asked.only || null,
     task: overview.tasks.length ? task : null,
     a,
     b,
@@ -43,22 +33,25 @@ function askedOf(overview, route) {
   };
 }
 
-// Filter and order of a route; unknown ones are ignored.
-function narrowing(route) {
-  const only = ONLY_ENTRIES.some(([value]) => value === route.query.get("only")) ? route.query.get("only") : "";
-  const ways = SORT_ENTRIES.map(([value]) => value.split(" "));
-  const fitting = ways.filter(([sort]) => sort === route.query.get("sort"));
-  const [sort, order] = fitting.find(([, way]) => way === route.query.get("order")) ?? fitting[0] ?? ways[0];
-  return { only, sort, order };
+const KNOWN = {
+  in: IN_ENTRIES.map(([value]) => value),
+  only: ONLY_ENTRIES.map(([value]) => value),
+  sort: Object.keys(SORTS),
+  order: ["asc", "desc"],
+};
+
+// Filter, order and place of the search of a route; unknown ones are ignored.
+function narrowing({ query }) {
+  const known = (name) => (KNOWN[name].includes(query.get(name)) ? query.get(name) : "");
+  const sort = known("sort") || "position";
+  const found = /^\d{1,4}$/.test(query.get("found") ?? "") ? Number(query.get("found")) : null;
+  return { only: known("only"), in: known("in"), sort, order: known("order") || SORTS[sort], found };
 }
 
 // Messages about filters and orders of a link that do not exist.
 function unknownInList({ query }) {
-  const known = { only: ONLY_ENTRIES.map(([value]) => value), sort: SORT_ENTRIES.map(([value]) => value.split(" ")[0]), order: ["asc", "desc"] };
-  const words = { only: "“Show”", sort: "“Order”", order: "“Order”" };
-  return Object.keys(known)
-    .filter((name) => query.get(name) && !known[name].includes(query.get(name)))
-    .map((name) => `There is no “${shortened(cleaned(query.get(name)))}” under ${words[name]}.`);
+  const unknown = Object.keys(KNOWN).filter((name) => query.get(name) && !KNOWN[name].includes(query.get(name)));
+  return unknown.map((name) => `This page has no ${name}=${shortened(cleaned(query.get(name)))}.`);
 }
 
 function pageOf(route) {
@@ -66,59 +59,55 @@ function pageOf(route) {
   return Number.isInteger(page) && page >= 1 && page < 1e7 ? page : 1;
 }
 
-function listPane() {
+function listPane(overview, source) {
   const form = listForm();
   let held = null; // key of the rows that are shown, to see whether they changed
-  const count = h("p", { class: "list-count", role: "status" });
-  const legend = h("p", { class: "list-legend" });
-  const rows = h("ol", { class: "rows" });
+  const summary = listSummary(overview, source);
+  const rows = listRows(overview);
+  const advice = h("p", { class: "no-rows" });
   const pages = h("nav", { class: "list-pages", "aria-label": "Pages of the list" });
-  const element = h("section", { class: "list-pane", "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, h("div", { class: "list-head" }, count, legend), rows, pages);
-  return { element, focusSearch: form.focusSearch, update: form.update, say, show, showError, mark, move, focusOn };
+  const element = h("section", { class: "list-pane", "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, summary.element, rows.element, advice, pages);
+  return { element, focusSearch: form.focusSearch, update, say: summary.say, show, showError, mark, move, focusOn };
+
+  function update(route) {
+    form.update(route);
+    rows.updateHeads(chosen(overview, route), narrowing(route));
+  }
 
   // Rows are made again only where they changed; the row that had the focus gets it again.
-  function show(overview, route, asked, listing) {
-    say(countText(asked, listing));
+  function show(route, asked, listing) {
+    summary.show(asked, listing);
     const key = JSON.stringify([route.query.toString(), listing.rows, listing.n_found]);
     if (key === held) return;
     held = key;
-    const focused = rows.contains(document.activeElement) ? document.activeElement.dataset.id : null;
-    const names = systemNames(overview);
-    legend.replaceChildren(...legendOf(overview, asked, names));
-    rows.replaceChildren(...listing.rows.map((row) => rowItem(row, asked, names)));
-    rows.start = asked.offset + 1;
+    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.id : undefined;
+    rows.show(listing.rows, asked, route);
+    advice.replaceChildren(...adviceFor(asked, listing));
     pages.replaceChildren(...pageLinks(pageOf(route), listing.n_found));
-    if (!listing.rows.length) rows.replaceChildren(h("li", { class: "no-rows" }, adviceFor(route, asked, listing)));
     mark(route.id);
-    if (focused !== null) focusOn(focused);
+    if (focused !== undefined) focusOn(focused);
   }
 
   function showError(error) {
     held = null;
-    say(error.message);
-    rows.replaceChildren();
+    summary.say(error.message);
+    rows.show([]);
     pages.replaceChildren();
-    legend.replaceChildren();
-  }
-
-  // Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
-  function say(text) {
-    if (count.textContent !== text) count.textContent = text;
   }
 
   function mark(id) {
     for (const link of links()) {
-      link.href = linkTo(link.dataset.id); // with what a paper has noted in the address
+      link.href = linkTo(link.dataset.id, link.dataset.hit); // with what a paper has noted in the address
       if (link.dataset.id !== id) link.removeAttribute("aria-current");
       else {
         link.setAttribute("aria-current", "page");
-        showWithin(element, link.closest("li"));
+        showWithin(element, link.closest(".row"));
       }
     }
   }
 
   function links() {
-    return [...rows.querySelectorAll("a.row-link")];
+    return [...rows.element.querySelectorAll("a.row-link")];
   }
 
   function focusOn(id) {
@@ -140,13 +129,11 @@ function listForm() {
     type: "search", placeholder: "words of hypothesis, text or id", autocomplete: "off", spellcheck: "false",
     maxlength: 1000, oninput: () => { clearTimeout(timer); timer = setTimeout(find, TYPING_PAUSE_MS); },
   });
-  const only = picker("Show", ONLY_ENTRIES, (value) => narrow({ only: value || null }));
-  const order = picker("Order", SORT_ENTRIES, (value) => {
-    const [sort, way] = value.split(" ");
-    narrow(value === "position asc" ? { sort: null, order: null } : { sort, order: way });
-  });
+  const place = picker("In", IN_ENTRIES, (value) => narrow({ in: value || null }));
+  const only = picker("Show", [...ONLY_ENTRIES, [MISSED_BY_ALL, "no system finds some aspect"]], (value) =>
+    narrow(value === MISSED_BY_ALL ? { only: null, found: 0 } : { only: value || null, found: null }));
   const element = h("form", { class: "list-form", role: "search", onsubmit: (event) => { event.preventDefault(); find(); } },
-    h("label", { class: "picker search" }, h("span", { class: "picker-name" }, "Search"), search), only.label, order.label);
+    h("label", { class: "picker search" }, h("span", { class: "picker-name" }, "Search"), search), place.label, only.label);
   return { element, update, focusSearch: () => { search.focus(); search.select(); } };
 
   function find() {
@@ -159,8 +146,8 @@ function listForm() {
     const text = route.query.get("q") ?? "";
     if (search.value.trim() !== text) search.value = text;
     const asked = narrowing(route);
-    only.select.value = asked.only;
-    order.select.value = `${asked.sort} ${asked.order}`;
+    place.select.value = asked.in;
+    only.select.value = asked.found === 0 && !asked.only ? MISSED_BY_ALL : asked.only;
   }
 }
 
@@ -168,75 +155,14 @@ function narrow(changes) {
   choose({ ...changes, page: null });
 }
 
-function rowItem(row, asked, names) {
-  const text = row.hypothesis.length > LONGEST_SHOWN ? `${row.hypothesis.slice(0, LONGEST_SHOWN)}…` : row.hypothesis;
-  const link = foreign("a", { class: "row-link", href: linkTo(row.id) }, text || "(empty hypothesis)");
-  link.dataset.id = row.id;
-  const facts = [
-    counted(row.n_sentences, "sentence"),
-    `${counted(row.n_aspects, "aspect")} (${row.n_results || "no"} Results)`,
-  ].join(" · ");
-  return h("li", { class: "row" },
-    h("div", { class: "row-text" }, link,
-      h("p", { class: "row-facts" }, foreign("span", { class: "row-id" }, row.id.slice(0, 100)), ` · ${facts}`)),
-    h("div", { class: "row-scores" }, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a]),
-      scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b]), differenceLine(differenceOf(row, asked))));
-}
-
-// The line that explains the numbers in the rows: the measure, the task and the systems.
-function legendOf(overview, { a, b, task }, names) {
-  const shown = [["a", a], ["b", b]].filter(([, system]) => system !== null);
-  if (task === null || !shown.length) return [];
-  const systems = shown.map(([letter, system]) => [" ", h("span", { class: "legend-system" }, systemMark(letter), foreign("span", {}, names[system]))]);
-  return [h("span", {}, "aspect recall, ", foreign("span", {}, overview.tasks[task].name), ": "), ...systems.flat()];
-}
-
-function scoreLine(letter, score, name) {
-  if (name === undefined) return null;
-  const bar = h("span", { class: `score-bar score-bar-${letter}`, "aria-hidden": "true" }, h("span"));
-  bar.firstChild.style.setProperty("width", `${100 * (score ?? 0)}%`);
-  const spoken = h("span", { class: "visually-hidden" }, `System ${letter.toUpperCase()}: `);
-  return h("span", { class: "score-line", title: name }, spoken, systemMark(letter), bar,
-    h("span", { class: "score-text" }, percent(score)));
-}
-
-function differenceLine(difference) {
-  if (difference === null) return null;
-  const points = (100 * difference).toFixed(1);
-  const signed = points.replace("-", "−").replace(/^(?=\d)/, "+");
-  return h("span", { class: "difference-line" }, Number(points) === 0 ? "A = B" : `A − B: ${signed}`);
-}
-
-// The number of found papers in words, such as "37 of 96 papers; 3 without Results".
-function countText(asked, listing) {
-  const { n_found: found, n_instances: all, n_searched: searched, n_scored: scored } = listing;
-  const number = (n) => n.toLocaleString("en");
-  const parts = [found === all ? counted(all, "paper") : `${number(found)} of ${counted(all, "paper")}`];
-  if (listing.n_without_results && scored === all) parts.push(`${number(listing.n_without_results)} without Results`);
-  if (asked.q && searched < all) parts.push(`searched ${number(searched)} of ${number(all)} so far`);
-  if (needsScores(asked) && scored < all) parts.push(`scored ${number(scored)} of ${number(all)} so far`);
-  if (asked.q && !wordsOf(asked.q).length && !listing.rows.some((row) => row.id === asked.q)) parts.push("to search, type letters or digits");
-  return parts.join("; ");
-}
-
-// Whether the list may still change, since the server has not read all data.
-function isUnfinished(asked, { n_searched: searched, n_scored: scored, n_instances: all }) {
-  return (asked.q && searched < all) || (needsScores(asked) && scored < all);
-}
-
-function needsScores({ sort, only }) {
-  return sort !== "position" || only !== null;
-}
-
-function adviceFor(route, asked, listing) {
-  if (listing.n_found) return ["This page lies behind the end of the list. ", h("a", { href: linkTo(null, null, { page: null }) }, "Go to its first page")];
-  if (!listing.n_instances) return "The data set holds no paper.";
-  if (isUnfinished(asked, listing)) return "Nothing found yet.";
-  const hints = [];
-  if (route.query.get("q")) hints.push("fewer or shorter words (each must begin a word of the paper, its hypothesis or its id)");
-  if (route.query.get("only")) hints.push("another choice under “Show”");
-  return [`No paper fits. Try ${hints.join(", or ") || "another search"}, or `,
-    h("a", { href: linkTo(null, null, { q: null, only: null, page: null }) }, "show all papers"), "."];
+// What to do where there is no row.
+function adviceFor(asked, listing) {
+  const way = (words, changes) => h("a", { href: linkTo(null, null, { page: null, ...changes }) }, words);
+  if (listing.rows.length) return [];
+  if (listing.n_found) return ["This page lies behind the end of the list. ", way("Go to its first page")];
+  if (progressOf(asked, listing)) return ["Nothing found yet."];
+  return ["No paper fits. Try fewer or shorter words (each must begin a word of the paper), another choice, or ",
+    way("show all papers", { q: null, in: null, only: null, found: null }), "."];
 }
 
 function pageLinks(page, nFound) {

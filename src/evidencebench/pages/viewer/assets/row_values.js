@@ -11,6 +11,11 @@ function folded(text) {
   return text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 }
 
+// The distinct words that a route searches in a place, "hypothesis" or "text".
+function searchedIn({ query }, place) {
+  return [place, null].includes(query.get("in") || null) ? [...new Set(wordsOf(query.get("q") ?? ""))] : [];
+}
+
 function scoreOf(row, system, task) {
   return system === null || task === null ? null : (row.recalls[system]?.[task] ?? null);
 }

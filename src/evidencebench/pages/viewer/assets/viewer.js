@@ -21,11 +21,12 @@ async function showViewer(root, source) {
 }
 
 function makeViewer(root, source, overview) {
-  const list = listPane();
+  const list = listPane(overview, source);
   const paper = paperPane(overview, { step, foldList: () => foldList() });
   paper.element.querySelector(".copy").after(shareButton(source, overview, paper.say));
+  const hits = paperHits(root);
   const listing = listingOf(source, overview, list);
-  const keys = listenToKeys(root, viewerCommands({ overview, list, paper, step, foldList }));
+  const keys = listenToKeys(root, viewerCommands({ overview, list, paper, hits, step, foldList }));
   const help = h("button", { type: "button", class: "help", onclick: keys.open }, "Keyboard");
   const bar = choiceBar(overview, help);
   const unknown = h("p", { class: "viewer-status unknown", role: "status" });
@@ -47,13 +48,14 @@ function makeViewer(root, source, overview) {
     skip.hidden = route.id === null;
     turnTo(route);
     await Promise.all([listing.follow(route), paper.follow(source, route, state)]);
+    hits.follow(readRoute());
     paper.showPlace(listing.placeOf(route.id));
     if (route.id !== null && listing.placeOf(route.id) === null) turnPage(route, paper.position());
   }
 
   // A link to a paper may name no page of the list; in the order of the data, the paper's position gives the page.
   function turnPage(route, position) {
-    const isNarrowed = ["page", "q", "only", "sort"].some((name) => route.query.has(name));
+    const isNarrowed = ["page", "q", "only", "found", "sort"].some((name) => route.query.has(name));
     if (isNarrowed || position === null || position < PAGE_SIZE || readRoute().id !== route.id) return;
     go(linkTo(route.id, route.sentence, { page: Math.floor(position / PAGE_SIZE) + 1 }), { replaces: true });
   }
@@ -79,7 +81,7 @@ function makeViewer(root, source, overview) {
     }
     const next = await listing.neighbour(route.id, by);
     if (next === null) paper.say(by > 0 ? "This is the last paper of the list." : "This is the first paper of the list.");
-    else go(linkTo(next.id, null, { page: next.page }));
+    else go(linkTo(next.id, next.sentence, { page: next.page }));
   }
 
   function foldList(isFolded = root.dataset.list !== "folded") {
@@ -114,8 +116,8 @@ function listingOf(source, overview, list) {
       const found = await source.rows(asked);
       if (held?.key !== key) return;
       held.found = found;
-      list.show(overview, readRoute(), asked, found);
-      if (isUnfinished(asked, found)) setTimeout(() => held?.key === key && load(route, key, asked), ASK_AGAIN_MS);
+      list.show(readRoute(), asked, found);
+      if (progressOf(asked, found)) setTimeout(() => held?.key === key && load(route, key, asked), ASK_AGAIN_MS);
     } catch (error) {
       if (held?.key !== key) return;
       held = null; // so that the next call asks again
@@ -138,11 +140,11 @@ function listingOf(source, overview, list) {
     const offset = PAGE_SIZE * Math.floor(wanted / PAGE_SIZE);
     const rows = offset === asked.offset ? found.rows : (await source.rows({ ...asked, offset })).rows;
     const row = rows[wanted - offset];
-    return row ? { id: row.id, page: offset ? offset / PAGE_SIZE + 1 : null } : null;
+    return row ? { id: row.id, sentence: row.hits?.index, page: offset ? offset / PAGE_SIZE + 1 : null } : null;
   }
 }
 
-function viewerCommands({ overview, list, paper, step, foldList }) {
+function viewerCommands({ overview, list, paper, hits, step, foldList }) {
   return [
     { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
     { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
@@ -152,6 +154,8 @@ function viewerCommands({ overview, list, paper, step, foldList }) {
     { keys: ["X"], name: "previous sentence that A selected", run: () => paper.jump("selected", -1) },
     { keys: ["m"], name: "next sentence of an aspect that A missed", run: () => paper.jump("missed", 1) },
     { keys: ["M"], name: "previous sentence of an aspect that A missed", run: () => paper.jump("missed", -1) },
+    { keys: ["h"], name: "next sentence with a searched word", run: () => hits.step(1) },
+    { keys: ["H"], name: "previous sentence with a searched word", run: () => hits.step(-1) },
     { keys: ["o"], name: "only marked sentences, or all", run: () => paper.toggleLess() },
     { keys: ["1"], name: "hide or show the marks of A", run: () => paper.toggle("a") },
     { keys: ["2"], name: "hide or show the marks of B", run: () => paper.toggle("b") },

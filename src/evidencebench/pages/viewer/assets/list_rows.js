@@ -1,0 +1,69 @@
+// The rows of the list, under heads that sort them.
+
+// What is sorted by, and in which order first.
+const SORTS = { position: "asc", score: "desc", score_b: "desc", difference: "desc", aspects: "desc", length: "desc" };
+
+function listRows(overview) {
+  const names = systemNames(overview);
+  const heads = Object.keys(SORTS).map((sort) => h("th", { scope: "col" }, h("button", { type: "button", onclick: () => sortBy(sort) })));
+  const body = h("tbody");
+  const element = h("table", { class: "rows", "aria-label": "Papers" }, h("thead", {}, h("tr", {}, heads)), body);
+  return { element, updateHeads, show };
+
+  function updateHeads({ a, b }, { sort, order }) {
+    const system = (letter, place) => [systemMark(letter), foreign("span", {}, shortened(names[place] ?? "none", 24))];
+    [["Paper"], system("a", a), system("b", b), ["A − B"], ["Aspects (Results)"], ["Sentences"]].forEach((words, n) => {
+      heads[n].firstChild.replaceChildren(...words);
+      heads[n].setAttribute("aria-sort", Object.keys(SORTS)[n] === sort ? `${order}ending` : "none");
+    });
+  }
+
+  function show(rows, asked, route) {
+    body.replaceChildren(...rows.map((row) => rowOf(row, asked, names, route)));
+  }
+}
+
+// A head that is chosen once more sorts the other way.
+function sortBy(sort) {
+  const now = narrowing(readRoute());
+  narrow({ sort, order: now.sort !== sort ? SORTS[sort] : now.order === "asc" ? "desc" : "asc" });
+}
+
+function rowOf(row, asked, names, route) {
+  const text = row.hypothesis.length > LONGEST_SHOWN ? `${row.hypothesis.slice(0, LONGEST_SHOWN)}…` : row.hypothesis;
+  const link = foreign("a", { class: "row-link", "data-hit": row.hits?.index }, text || "(empty hypothesis)");
+  link.dataset.id = row.id;
+  markHits(link, searchedIn(route, "hypothesis"));
+  const unit = (text) => h("span", { class: "unit" }, text); // that a head says
+  return h("tr", { class: "row" },
+    h("td", { class: "row-text" }, link, hitsLine(row, searchedIn(route, "text")), foreign("p", { class: "row-id" }, row.id.slice(0, 100))),
+    h("td", {}, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a])),
+    h("td", {}, scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b])),
+    h("td", {}, differenceLine(differenceOf(row, asked))),
+    h("td", {}, row.n_aspects, unit(" aspects"), ` (${row.n_results}`, unit(" Results"), ")"),
+    h("td", {}, row.n_sentences, unit(" sentences")));
+}
+
+// Where the searched words are in the paper's text.
+function hitsLine({ hits }, words) {
+  if (!hits) return null;
+  const snippet = foreign("span", {}, snippetOf(hits.text, words));
+  markHits(snippet, words);
+  return h("p", { class: "row-hits" }, h("b", {}, `in ${counted(hits.n, "sentence")}: `), snippet);
+}
+
+function scoreLine(letter, score, name) {
+  if (name === undefined) return null;
+  const bar = h("span", { class: `score-bar score-bar-${letter}`, "aria-hidden": "true" }, h("span"));
+  bar.firstChild.style.setProperty("width", `${100 * (score ?? 0)}%`);
+  const spoken = h("span", { class: "visually-hidden" }, `System ${letter.toUpperCase()}: `);
+  return h("span", { class: "score-line", title: name }, spoken, systemMark(letter), bar,
+    h("span", { class: "score-text" }, percent(score)));
+}
+
+function differenceLine(difference) {
+  if (difference === null) return null;
+  const points = (100 * difference).toFixed(1);
+  const signed = points.replace("-", "−").replace(/^(?=\d)/, "+");
+  return h("span", { class: "difference-line" }, Number(points) === 0 ? "A = B" : [h("span", { class: "unit" }, "A − B: "), signed]);
+}
