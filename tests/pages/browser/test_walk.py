@@ -101,9 +101,14 @@ def test_from_the_report_to_the_aspects_that_one_system_missed_in_one_paper(
     shoot(narrow, "paper-narrow")
 
 
-def test_from_a_name_to_a_revealed_answer(tmp_path: Path, new_page: NewPage, shoot: Shoot) -> None:
+def test_from_a_name_to_a_revealed_answer_and_the_score_beside_systems(
+    tmp_path: Path, new_page: NewPage, shoot: Shoot
+) -> None:
     dataset, task = load_sample(), TASKS["er_at_optimal"]
-    viewed = viewer_data_of((), dataset, (task,))
+    runs = [tmp_path / f"{system}.jsonl" for system in ("cues", "bm25")]
+    for run in runs:
+        execute(run.stem, dataset, run)
+    viewed = viewer_data_of(runs, dataset, (task,))
     pages = picking_pages(viewed, tmp_path / "people", task, limit=3)
     page = new_page(1280, 860)
     with running(viewed, picking=pages) as app:
@@ -120,5 +125,15 @@ def test_from_a_name_to_a_revealed_answer(tmp_path: Path, new_page: NewPage, sho
         expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
         expect(page.locator("h1:visible")).to_have_count(1)
         shoot(page, "revealed")
+        for indexes in ((3, 5), (2, 6)):
+            page.get_by_role("link", name="Next paper").click()
+            for index in indexes:
+                page.locator(f"#pick-{index}").click()
+            page.locator("aside").get_by_role("button", name=re.compile("Submit")).click()
+            page.get_by_role("dialog").get_by_role("button", name=re.compile("^Submit")).click()
+            expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+        page.get_by_role("link", name="All papers, and your score").click()
+        expect(page.get_by_text(re.compile(r"^You [\d.]+, .* on your 3 papers\.$"))).to_be_visible()
+        shoot(page, "own-score")
         page.goto("about:blank")
     pages.close()
