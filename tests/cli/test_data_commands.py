@@ -54,10 +54,10 @@ def test_what_data_commands_print_as_json_is_what_the_file_holds(command: Comman
     assert list(command("systems --json").json) == list(SYSTEMS)
 
 
-def test_aspects_are_counted_from_1_as_on_the_pages(command: Command) -> None:
+def test_aspects_are_counted_from_0_as_on_the_pages(command: Command) -> None:
     shown = command("data show sample 0").out
     numbers = [int(found) for found in re.findall(r"^aspect (\d+)", shown, re.MULTILINE)]
-    assert numbers == [*range(1, 1 + len(SAMPLE[0].labels.aspects))]
+    assert numbers == [*range(len(SAMPLE[0].labels.aspects))]
     marks = " ".join(re.findall(r"\[aspects ([\d ]+)\]", " ".join(shown.split())))
     assert {int(mark) for mark in marks.split()} == set(numbers)
 

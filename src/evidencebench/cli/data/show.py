@@ -27,7 +27,7 @@ def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool
 
     ID is an instance id, or its position from 0. A line is a sentence: # marks a
     heading, > the abstract, and [aspects ...] names what it is a source of, the
-    aspects counted from 1.
+    aspects counted from 0.
 
     \b
     Examples:
@@ -78,7 +78,7 @@ def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
     query, labels = instance.query, instance.labels
     click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})")
     click.echo(f"{click.wrap_text(printable(query.hypothesis), prose_width())}\n")
-    numbers = {aspect: number for number, aspect in enumerate(labels.aspects, 1)}
+    numbers = {aspect: number for number, aspect in enumerate(labels.aspects)}
     marks: dict[int, list[str]] = {}
     for aspect, number in numbers.items():
         results = " [results]" if aspect in labels.results else ""

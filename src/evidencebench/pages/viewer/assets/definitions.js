@@ -5,7 +5,7 @@ const DEFINITIONS = [
     "Hypothesis",
     "the statement on top. Somebody who checks it wants the sentences of the paper that speak for or against it.",
   ],
-  ["Aspect", "one thing the paper has to say about the hypothesis. Each has a number, counted from 0 as in the data; it is coloured while it is chosen."],
+  ["Aspect", "one thing the paper has to say about the hypothesis. Each has a number, from 0 in the order of the data, and a colour only while it is chosen."],
   [
     "Evidence",
     "a sentence that states an aspect which counts. It has an edge at its left, and its aspects' numbers behind it. Its colour says who found it: both systems, only A or only B. It is missed where it states an aspect that neither covers; without colour, what it says is found in another sentence.",
