@@ -98,8 +98,9 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
             f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by sign flips of "
             f"papers, adjusted by Holm over {counted(board.n_tests, 'pair')}. Two without one differ significantly."
         )
-    papers = counted(board.standings[0].recall.n_clusters, "paper")
-    told.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {papers}.")
+    recall = board.standings[0].recall
+    texts = "" if recall.n == recall.n_clusters else f" of {counted(recall.n_clusters, 'text')}"
+    told.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {counted(recall.n, 'paper')}{texts}.")
     if ceiling is not None:
         told.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
     if any(row.unfinished for row in board.standings):
