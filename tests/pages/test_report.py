@@ -402,7 +402,7 @@ def test_instances_are_grouped_by_how_much_of_the_evidence_the_abstract_has(tmp_
 
 
 @pytest.mark.parametrize(
-    ("n_aspects", "name"), [(1, "1-4 aspects"), (4, "1-4 aspects"), (5, "5-8 aspects"), (13, "13 aspects or more")]
+    ("n_aspects", "name"), [(1, "1–4 aspects"), (4, "1–4 aspects"), (5, "5–8 aspects"), (13, "13 aspects or more")]
 )
 def test_a_group_holds_the_counts_that_its_name_says(n_aspects: int, name: str, tmp_path: Path) -> None:
     sources = {f"a{number}": [0] for number in range(n_aspects)}
@@ -628,7 +628,7 @@ def test_one_instance_makes_a_report_without_intervals_in_its_groups(tmp_path: P
     page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
     rows = page.section("breakdowns").table("By the length of the paper: aspect recall in %")
     (of_run,) = [row for row in rows if row["system"] == "answers.json"]
-    assert of_run == {"system": "answers.json", "1-99 sentences (1 paper)": "50.0"}
+    assert of_run == {"system": "answers.json", "1–99 sentences (1 paper)": "50.0"}
 
 
 def test_one_paper_has_no_interval_anywhere(tmp_path: Path) -> None:

@@ -71,9 +71,10 @@ def command(
 ) -> None:
     """Write one HTML file with everything about RUNs, papers included.
 
-    Leaderboard, recall curves, instance by instance, by kind of instance, pair by
-    pair, the query controls, failures, cost, signatures, and the papers
-    with what each system selected. It needs no network and no other file.
+    The verdict and all intervals, pair by pair, the query controls, what the
+    picks add, recall by budget and by kind of paper, failures, cost, how all
+    was computed, and the papers with what each system selected. It needs no
+    network and no other file.
 
     A run that was asked changed queries (run --control NAME) stands beside the
     run of the same system.

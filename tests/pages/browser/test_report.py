@@ -129,6 +129,10 @@ def test_papers_open_on_the_two_best_runs_of_the_task(page: Page, report: Path) 
         bar = page.locator(".choice-bar")
         expect(bar.get_by_label("System A")).to_have_value(best[0])
         expect(bar.get_by_label("System B")).to_have_value(best[1])
+    page.goto(address_of(report, f"#/papers?task=er_at_10&a={best[0]}"))
+    expect(bar.get_by_label("System B")).not_to_have_value(best[0])
+    page.goto(address_of(report, f"#/papers?task=er_at_10&a={best[1]}"))
+    expect(bar.get_by_label("System B")).not_to_have_value(best[1])
 
 
 def test_without_a_script_the_results_of_all_tasks_are_shown_under_their_titles(
@@ -365,26 +369,33 @@ def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
     assert_accessible(page)
 
 
-def test_print_is_on_white_without_what_is_folded_and_leaves_the_screen_as_it_was(
-    new_page: NewPage, report: Path
-) -> None:
+def test_print_is_on_white_without_what_is_folded(new_page: NewPage, report: Path) -> None:
     page = new_page(dark=True)
     page.goto(address_of(report))
     page.locator(".scatter-mark").first.wait_for()
-    page.evaluate(
-        """() => addEventListener("beforeprint", () => {
-             window.printed = getComputedStyle(document.documentElement).getPropertyValue("--paper");
-           })"""
-    )
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("button", name="Theme").click()  # dark by choice too
     page.locator("#curves summary").click()
-    assert page.pdf(format="A4").startswith(b"%PDF")
-    assert page.evaluate("window.printed") == "#ffffff"
-    assert page.evaluate("document.documentElement.dataset.theme") is None
     page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     expect(page.locator(".page-head")).to_be_hidden()
     expect(page.locator("#curves table").first).to_be_visible()
     for folded in page.locator("details:not([open]):not(.facts *)").all():
         expect(folded).to_be_hidden()
+
+
+def test_a_report_of_nineteen_systems_is_short(new_page: NewPage, tmp_path: Path) -> None:
+    answers = {instance_id: [3, 5, 8] for instance_id in SAMPLE.ids}
+    paths = [tmp_path / f"answers_{number}.json" for number in range(15)]
+    for number, path in enumerate(paths):
+        path.write_text(json.dumps(answers | {SAMPLE.ids[0]: [number]}))
+    made = report_page(paths, SAMPLE, ("er_at_10", "er_at_5", "result_er_at_5"), resampling=Resampling(n_draws=50))
+    (tmp_path / "report.html").write_text(made, "utf-8")
+    page = new_page()
+    page.goto(address_of(tmp_path / "report.html"))
+    page.locator(".scatter-mark").first.wait_for()
+    assert page.locator("#picks [data-task=er_at_10] li").count() == 19
+    assert page.evaluate("document.documentElement.scrollHeight") < 8000
 
 
 def texts_of(pdf: bytes) -> list[str]:

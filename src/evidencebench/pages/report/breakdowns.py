@@ -68,8 +68,8 @@ def _breakdowns(findings: Findings, tasks: Sequence[Task]) -> dict[str, dict[str
 
 
 def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
-    """Return the bins' names: ``1-4 aspects``, ``5-8 aspects``, ``9 aspects or more``."""
-    spans = (f"{first}-{after - 1} {unit}" for first, after in pairwise((1, *starts)))
+    """Return the bins' names: ``1–4 aspects``, ``5–8 aspects``, ``9 aspects or more``."""
+    spans = (f"{first}–{after - 1} {unit}" for first, after in pairwise((1, *starts)))
     return (*spans, f"{starts[-1]} {unit} or more")
 
 
@@ -77,7 +77,7 @@ _PROPERTIES = {
     "the number of aspects that count": _names(_ASPECT_BINS, "aspects"),
     "the length of the paper": _names(_LENGTH_BINS, "sentences"),
     "what the abstract covers": _PLACES,
-    f"what the first and last {N_AT_AN_END} sentences cover": _AT_ENDS,
+    "what the ends of the paper cover": _AT_ENDS,
 }
 """Each property of an instance, with the names of its bins; `_places` has an instance's bin in each."""
 
@@ -113,8 +113,8 @@ def breakdowns_section(findings: Findings) -> Node:
         note(
             "Intervals resample papers within the group. Groups differ in how hard they are: compare systems within a "
             "group, not groups. All, some or none in the abstract: its sentences cover all, some or none of the "
-            "aspects that any sentence covers. 'score --places' tells whether the length of papers explains what "
-            "their ends seem to do."
+            f"aspects that any sentence covers. The ends are the first and the last {N_AT_AN_END} sentences; "
+            "'score --places' tells whether the length of papers explains what they seem to do."
         ),
         *by_task(findings.tasks, lambda task: _block(findings, task, found[task.name])),
     )
@@ -144,11 +144,11 @@ def _panel(findings: Findings, rows: Sequence[Standing], property_name: str, bin
 def _short(name: str) -> str:
     """Return the name of a bin where there is little room.
 
-    >>> _short("1-99 sentences"), _short("300 sentences or more"), _short("60 to 80 % of the aspects")
-    ('1-99', '300+', '60-80 %')
+    >>> _short("1–99 sentences"), _short("300 sentences or more"), _short("60 to 80 % of the aspects")
+    ('1–99', '300+', '60–80 %')
     """
     name = _WORDS_OF_BINS.sub("", name)
-    for words, sign in {" or more": "+", " to ": "-", "over ": "> ", "under ": "< "}.items():
+    for words, sign in {" or more": "+", " to ": "–", "over ": "> ", "under ": "< "}.items():
         name = name.replace(words, sign)
     return name
 

@@ -15,8 +15,6 @@ startReport();
 
 function startReport() {
   document.querySelector(".page-head").append(themeButton());
-  window.addEventListener("beforeprint", lightForPrint);
-  window.addEventListener("afterprint", themeAfterPrint);
   const source = reportParts.papers ? new EmbeddedSource() : null;
   taskSwitch?.querySelector("select").addEventListener("change", (event) => choose({ task: event.target.value }));
   // A link to the section that the address names changes no address.
@@ -31,12 +29,12 @@ function startReport() {
 function followReport(source, left = "") {
   const route = readRoute();
   const place = source ? route.place : "results";
-  const before = reportParts.results.hidden ? "papers" : "results";
-  if (before === "results" && place === "papers") resultsScroll = window.scrollY;
+  const returns = reportParts.results.hidden && place === "results";
+  if (!reportParts.results.hidden && place === "papers") resultsScroll = window.scrollY;
   reportParts.results.hidden = place === "papers";
   if (source) reportParts.papers.hidden = place !== "papers";
   markPlace(place);
-  if (before === "papers" && place === "results") papersLeft = new URL(left || location.href).hash || "#/papers";
+  if (returns) papersLeft = new URL(left || location.href).hash || "#/papers";
   updateLinks(place);
   if (place === "papers") {
     if (!viewerShown) showViewer(reportParts.papers, source);
@@ -44,9 +42,9 @@ function followReport(source, left = "") {
     return;
   }
   showTask(route.query.get("task"));
-  if (before === "papers") document.title = reportTitle;
-  if (before === "papers" && !route.section) window.scrollTo(0, resultsScroll);
-  else if (before === "papers" || route.section !== sectionShown) showSection(route.section);
+  if (returns) document.title = reportTitle;
+  if (returns && !route.section) window.scrollTo(0, resultsScroll);
+  else if (returns || route.section !== sectionShown) showSection(route.section);
   sectionShown = route.section;
 }
 
@@ -55,10 +53,9 @@ function updateLinks(place) {
   for (const [link, path] of ownLinks) link.setAttribute("href", withQuery(path, query, {}));
   const papers = document.querySelector('.page-head a[data-place="papers"]');
   if (!papers) return;
-  const none = Object.fromEntries(SHARED.map((name) => [name, null]));
+  const held = Object.fromEntries(SHARED.map((name) => [name, query.get(name)]));
   const [path] = splitOnce(papersLeft, "?");
-  const returning = withQuery(path, readRoute(papersLeft).query, { ...none, ...Object.fromEntries(query) });
-  papers.setAttribute("href", place === "papers" ? linkTo(null) : returning);
+  papers.setAttribute("href", place === "papers" ? linkTo(null) : withQuery(path, readRoute(papersLeft).query, held));
 }
 
 // Shows of each section the block of the task; an unknown one is replaced by the first. What is read stays in its place.
@@ -81,7 +78,7 @@ function showTask(asked) {
 }
 
 function showSection(name) {
-  const section = name ? document.getElementById(name) : null;
+  const section = document.getElementById(name);
   section?.scrollIntoView();
   section?.focus({ preventScroll: true });
 }
@@ -91,17 +88,4 @@ function markPlace(place) {
     if (link.dataset.place === place) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-}
-
-// Print is on white, whatever the theme.
-function lightForPrint() {
-  document.documentElement.dataset.themeBefore = document.documentElement.dataset.theme ?? "";
-  document.documentElement.dataset.theme = "light";
-}
-
-function themeAfterPrint() {
-  const before = document.documentElement.dataset.themeBefore;
-  delete document.documentElement.dataset.themeBefore;
-  if (before) document.documentElement.dataset.theme = before;
-  else delete document.documentElement.dataset.theme;
 }

@@ -111,10 +111,9 @@ function chosen(overview, route) {
     return position < 0 ? (route.query.get(key) === "" ? null : fallback) : position;
   };
   const task = Math.max(0, overview.tasks.findIndex((one) => one.name === route.query.get("task")));
-  const [first, second] = overview.tasks[task]?.best ?? [];
-  return {
-    task,
-    a: named("a", first ?? (names.length ? 0 : null)),
-    b: named("b", second ?? (runs > 1 ? 1 : null)),
-  };
+  const best = overview.tasks[task]?.best ?? [];
+  const [first, second] = best.length ? best : [...names.keys()];
+  const a = named("a", first ?? null);
+  const other = a === second ? first : second;
+  return { task, a, b: named("b", runs > 1 ? other : null) };
 }
