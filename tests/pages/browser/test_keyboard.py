@@ -53,7 +53,9 @@ def assert_the_address_is_here(page: Page) -> None:
 
 def test_tab_alone_leads_from_the_head_of_the_page_to_every_control_and_row_and_shows_where_it_is(sample: Page) -> None:
     order = []
-    for _ in range(9 + len(SAMPLE)):
+    bars = sample.locator(".found-bars a").evaluate_all("all => all.map((one) => one.getAttribute('aria-label'))")
+    assert len(bars) == 5
+    for _ in range(21 + len(SAMPLE)):
         sample.keyboard.press("Tab")
         order.append(focused(sample))
         outline = sample.evaluate(
@@ -73,8 +75,16 @@ def test_tab_alone_leads_from_the_head_of_the_page_to_every_control_and_row_and_
         "select ■System B",
         "button Keyboard",
         "input Search",
+        "select In",
         "select Show",
-        "select Order",
+        "button Save as CSV",
+        *(f"a {name}" for name in bars),
+        "button Paper",
+        "button ●bm25",
+        "button ■tfidf",
+        "button A − B",
+        "button Aspects (Results)",
+        "button Sentences",
         *(f"a {instance.query.hypothesis}" for instance in SAMPLE),
     ]
 
@@ -86,6 +96,7 @@ def test_a_reader_searches_opens_reads_and_returns_without_a_mouse(sample: Page)
     expect(sample.locator("a.row-link")).to_have_count(1)
     for _ in range(3):
         sample.keyboard.press("Tab")
+    sample.keyboard.press("n")
     sample.keyboard.press("Enter")
     expect(sample.get_by_role("heading", name=SAMPLE[5].query.hypothesis)).to_be_focused()
     sample.keyboard.press("Escape")
@@ -246,7 +257,7 @@ def test_the_question_mark_names_every_key_and_escape_closes_it_where_the_reader
     dialog = paper.get_by_role("dialog", name="Keyboard")
     expect(dialog).to_be_visible()
     shown = dialog.locator("kbd").all_inner_texts()
-    assert shown == ["n", "j", "p", "k", "e", "E", "x", "X", "m", "M", *"o12abstl", "/", "Esc", "?"]
+    assert shown == ["n", "j", "p", "k", "e", "E", "x", "X", "m", "M", *"hHo12abstl", "/", "Esc", "?"]
     dialog.get_by_role("button", name="Close").focus()
     paper.keyboard.press("n")  # nothing happens behind it
     expect(paper.locator(".paper-place")).to_have_text("3 of 10")

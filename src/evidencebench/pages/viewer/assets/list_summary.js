@@ -28,7 +28,7 @@ function listSummary(overview, source) {
     const { asked, listing } = last;
     save.disabled = true;
     const tell = (n) => say(`Saving ${n.toLocaleString("en")} of ${counted(listing.n_found, "paper")} …`);
-    await saveList(overview, source, asked, tell).then(() => show(asked, listing), (error) => say(error.message));
+    await saveList(overview, source, asked, tell).then(() => show(last.asked, last.listing), (error) => say(error.message));
   }
 }
 
