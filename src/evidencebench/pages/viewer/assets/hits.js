@@ -2,6 +2,7 @@
 
 const WORD_LIKE = /([\p{L}\p{N}\p{M}]+)/u;
 const PARTS_BEFORE = 24; // words and gaps that a snippet shows before its first searched word, where that is further on
+const LONGEST_MARKED = 1000; // characters of a word; marks on many lines are slow to draw
 
 function isHit(text, words) {
   return words.length > 0 && wordsOf(text).some((word) => words.some((asked) => word.startsWith(asked)));
@@ -10,7 +11,7 @@ function isHit(text, words) {
 // Marks each word of an element that begins with one of these, and no other.
 function markHits(element, words) {
   const parts = element.textContent.split(WORD_LIKE);
-  element.replaceChildren(...parts.map((part, n) => (n % 2 && isHit(part, words) ? h("mark", {}, part) : part)));
+  element.replaceChildren(...parts.map((part, n) => (n % 2 && part.length < LONGEST_MARKED && isHit(part, words) ? h("mark", {}, part) : part)));
   element.normalize();
 }
 
