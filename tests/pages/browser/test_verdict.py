@@ -245,3 +245,17 @@ def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(
     words = page.locator("#hypotheses .finding dd")
     expect(words.first).to_have_text("reader")
     expect(words.last).to_have_text("idle0, idle2, idle4, idle6, idle8")
+
+
+def test_an_address_with_one_of_the_two_best_has_the_other_beside_it(page: Page, report: Path) -> None:
+    for query, pair in {
+        "a=second": ("second", "first"),
+        "b=first": ("second", "first"),
+        "a=third": ("third", "second"),
+    }.items():
+        page.goto(address_of(report, f"#pairs?{query}"))
+        page.reload()
+        page.locator(".scatter-mark").first.wait_for()
+        for letter, name in zip("AB", pair, strict=True):
+            expect(page.locator("#pairs").get_by_label(f"System {letter}")).to_have_value(name)
+        expect(page.locator("#pairs [data-task=er_at_8] [aria-pressed=true]")).to_have_count(1)

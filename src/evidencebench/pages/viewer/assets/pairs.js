@@ -19,9 +19,12 @@ async function showPairs(source) {
   function draw() {
     const { place, query } = readRoute();
     if (place !== "results") return;
-    const task = query.get("task") in tasks ? query.get("task") : Object.keys(tasks)[0];
+    const task = taskShown ?? Object.keys(tasks)[0];
     const tested = { ...tasks[task], systems: tasks[task].systems.map((at) => names[at]) };
-    const pair = ["a", "b"].map((key, at) => (known.includes(query.get(key)) ? query.get(key) : names[tested.best[at]] ?? known[at]));
+    const asked = ["a", "b"].map((key) => known.find((name) => name === query.get(key)));
+    const [first, second] = tested.best.map((at) => names[at]);
+    // As `chosen` does it for the papers.
+    const pair = asked.map((name, at) => name ?? (at ? [second, first] : [first, second]).find((one) => one && !asked.includes(one)));
     pickers.forEach(({ select }, at) => { select.value = pair[at]; });
     markPair(task, tested, ...pair);
     opened.replaceChildren(pairNumbers(tested, ...pair), ...papersOfPair(task, ...pair));
@@ -74,5 +77,5 @@ function markPair(task, { systems, pairs }, a, b) {
     });
     moveByArrows(table, buttons, (at) => ({ ArrowRight: 1, ArrowLeft: -1, ArrowDown: systems.length - 2 - pairs[at][0], ArrowUp: pairs[at][0] + 1 - systems.length }));
   }
-  cells.forEach((cell, at) => cell.firstChild.setAttribute("aria-pressed", [a, b].every((name) => pairs[at].slice(0, 2).includes(systems.indexOf(name)))));
+  cells.forEach((cell, at) => cell.firstChild.setAttribute("aria-pressed", a !== b && [a, b].every((name) => pairs[at].slice(0, 2).includes(systems.indexOf(name)))));
 }

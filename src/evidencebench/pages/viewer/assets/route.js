@@ -113,7 +113,7 @@ function chosen(overview, route) {
   const task = Math.max(0, overview.tasks.findIndex((one) => one.name === route.query.get("task")));
   const best = overview.tasks[task]?.best ?? [];
   const [first, second] = best.length ? best : [...names.keys()];
-  const a = named("a", first ?? null);
+  const a = named("a", (named("b", null) === first ? second : first) ?? null);
   const other = a === second ? first : second;
   return { task, a, b: named("b", runs > 1 ? other : null) };
 }
