@@ -19,12 +19,9 @@ const MISSED_BY_ALL = "found=0";
 // The query of a route for a source: positions of systems and task, filter, order, and words to search.
 function askedOf(overview, route) {
   const { task, a, b } = chosen(overview, route);
-  const asked = narrowing(route);
   return {
-    ...asked,
-    q: route.query.get("q") || null,
-    in: asked.in || null,
-    only: asked.only || null,
+    ...narrowing(route),
+    q: route.query.get("q") ?? "",
     task: overview.tasks.length ? task : null,
     a,
     b,

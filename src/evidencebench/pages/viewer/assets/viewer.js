@@ -144,18 +144,20 @@ function listingOf(source, overview, list) {
   }
 }
 
+// Key -> what it steps to in a paper; with Shift backwards.
+const STEPS = {
+  e: ["evidence", "evidence sentence"],
+  x: ["selected", "sentence that A selected"],
+  m: ["missed", "sentence of an aspect that A missed"],
+  h: ["hit", "sentence with a searched word"],
+};
+
 function viewerCommands({ overview, list, paper, hits, step, foldList }) {
   return [
     { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
     { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
-    { keys: ["e"], name: "next evidence sentence", run: () => paper.jump("evidence", 1) },
-    { keys: ["E"], name: "previous evidence sentence", run: () => paper.jump("evidence", -1) },
-    { keys: ["x"], name: "next sentence that A selected", run: () => paper.jump("selected", 1) },
-    { keys: ["X"], name: "previous sentence that A selected", run: () => paper.jump("selected", -1) },
-    { keys: ["m"], name: "next sentence of an aspect that A missed", run: () => paper.jump("missed", 1) },
-    { keys: ["M"], name: "previous sentence of an aspect that A missed", run: () => paper.jump("missed", -1) },
-    { keys: ["h"], name: "next sentence with a searched word", run: () => hits.step(1) },
-    { keys: ["H"], name: "previous sentence with a searched word", run: () => hits.step(-1) },
+    ...Object.entries(STEPS).flatMap(([key, [kind, name]]) => [[key, "next", 1], [key.toUpperCase(), "previous", -1]].map(([one, which, by]) =>
+      ({ keys: [one], name: `${which} ${name}`, run: () => (kind === "hit" ? hits.step(by) : paper.jump(kind, by)) }))),
     { keys: ["o"], name: "only marked sentences, or all", run: () => paper.toggleLess() },
     { keys: ["1"], name: "hide or show the marks of A", run: () => paper.toggle("a") },
     { keys: ["2"], name: "hide or show the marks of B", run: () => paper.toggle("b") },
