@@ -76,7 +76,7 @@ def value_text(bar: Bar, *, signed: bool = False) -> str:
     if not is_number(bar.mean):
         return "–"
     mean, *ends = (100 * one for one in (bar.mean, *(bar.interval or ())))
-    shown = [with_sign(one) if signed else f"{one:.1f}" for one in (mean, *ends)]
+    shown = [with_sign(one) if signed else f"{one:.1f}".replace("-", "−") for one in (mean, *ends)]
     return shown[0] + (f" [{', '.join(shown[1:])}]" if ends else "")
 
 
