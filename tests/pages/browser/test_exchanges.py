@@ -37,15 +37,15 @@ def read_all_of_it(page: Page) -> None:
     page.keyboard.press("Enter")
     expect(block.locator("p.exchanges")).to_have_text("● llm_base: 2 requests; 200 + 20 tokens; $0.0024.")
     expect(block.get_by_role("heading", name=f"Request 2: {MODEL}")).to_be_visible()
-    expect(block.get_by_text("100 + 10 tokens; $0.0012; ended: stop; served by gpt-<i>").first).to_be_visible()
-    expect(block.get_by_text("After the messages above and their reply:")).to_be_visible()
-    prompt = block.locator("section details").first
-    prompt.locator("summary").click()
-    expect(prompt.locator("pre")).to_contain_text(SAMPLE[A].query.hypothesis)
-    replies = block.locator("section > pre")
+    facts = "100 + 10 tokens; $0.0012; ended: stop; served by gpt-<i>"
+    expect(block.locator("section p")).to_have_text([facts, f"{facts}; after the messages above and their reply"])
+    replies = block.locator("section details[open] pre")
     expect(replies).to_have_count(2)
     expect(replies.last).to_contain_text("<img src=x onerror='window.owned=1'><b>bold</b>")
     expect(replies.last).to_contain_text("ANSWER: [1, 2]")
+    prompt = block.locator("section details").first
+    prompt.locator("summary").click()
+    expect(prompt.locator("pre")).to_contain_text(SAMPLE[A].query.hypothesis)
     assert block.locator("img, i, pre b").count() == 0
     assert page.evaluate("window.owned") is None
     assert_fits(page)

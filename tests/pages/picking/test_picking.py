@@ -35,6 +35,7 @@ from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
 from evidencebench.system import Ranking
 
@@ -130,7 +131,7 @@ def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[
         replies.append(client.get("/api/rows", params={"a": "0", "b": "1", **choice}))
     replies += [client.get("/api/rows", params={"q": "risk", "a": a}) for a in systems]
     replies += [client.get("/api/exchanges", params={"id": dataset.ids[0], "system": a, "task": 0}) for a in systems]
-    replies += [client.get(f"/api/people/{page}", params={"person": name}) for page in ("queue", "scores")]
+    replies.append(client.get("/api/people/queue", params={"person": name}))
     for position, instance in enumerate(dataset):
         named = {"person": name, "id": instance.id}
         replies += [client.get("/api/instances", params=one) for one in ({"id": instance.id}, {"position": position})]
@@ -148,7 +149,6 @@ SPEAKABLE = {
     *("people", "person", "is_new", "title", "task", "scope", "n_instances", "error"),
     *("rows", "last", "position", "id", "hypothesis", "n_sentences", "status", "n_picked"),
     *("paper", "paper_id", "sentences", "reached", "kinds", "budget", "seconds", "revision"),
-    *("recalls", "means"),  # of nothing
 }
 
 
@@ -170,9 +170,6 @@ def test_nothing_of_the_labels_is_in_any_byte_before_submission(task: str, serve
     assert {reply.status_code for reply in replies if "/api/instances?" in str(reply.url)} == {403}
     assert {reply.status_code for reply in replies if "/api/exchanges?" in str(reply.url)} == {403}
     assert {reply.status_code for reply in replies if "/api/people/review" in str(reply.url)} <= {403}
-    for reply in replies:
-        if "/api/people/scores" in str(reply.url):
-            assert reply.json() == {"recalls": {}, "means": []}
     assert [read_run(path).ids for path in asked.folder.glob("*.jsonl")] == [frozenset()]
 
 
@@ -282,9 +279,9 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
     assert scores.scores["aspect_recall"].tolist() == [1.0]
 
 
-def scores(client: Client, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = client.get("/api/people/scores", params={"person": name}).json()
-    return found
+def recalls(client: Client, name: str) -> dict[str, float]:
+    """Return the recalls that the queue tells, by instance id."""
+    return {row["id"]: row["recall"] for row in queue(client, name) if "recall" in row}
 
 
 def test_a_persons_scores_are_those_of_the_library_over_exactly_what_was_submitted(
@@ -300,8 +297,9 @@ def test_a_persons_scores_are_those_of_the_library_over_exactly_what_was_submitt
         paper(client, "Ada", SAMPLE.ids[3])
         client.put("/api/people/draft", json=picks("Ada", SAMPLE.ids[3], [1, 2, 3]))
         submit(other, "Bob", SAMPLE.ids[4], [1])
-        found = scores(client, "Ada")
-        assert list(scores(other, "Bob")["recalls"]) == [SAMPLE.ids[4]]
+        found = client.get("/api/people/queue", params={"person": "Ada"}).json()["scores"]
+        told = recalls(client, "Ada")
+        assert list(recalls(other, "Bob")) == [SAMPLE.ids[4]]
     papers = [SAMPLE[one] for one in submitted]
     sources: dict[str, Any] = {
         "You": submitted,
@@ -310,21 +308,17 @@ def test_a_persons_scores_are_those_of_the_library_over_exactly_what_was_submitt
         "oracle": CONTROLS["oracle"].named,
     }
     expected = {name: scored["er_at_optimal"] for name, scored in evaluate(sources, papers, OPTIMAL).items()}
-    assert found["recalls"] == dict(zip(submitted, expected["You"].recalls.tolist(), strict=True))
-    shown = {one["label"]: one for one in found["means"]}
-    assert found["means"][0]["is_you"]
+    assert told == dict(zip(submitted, expected["You"].recalls.tolist(), strict=True))
+    shown = {one["label"].partition(" ")[0]: one for one in found["means"]}
     for name, column in expected.items():
         mean = column.estimate()
         assert (shown[name]["mean"], shown[name]["low"], shown[name]["high"]) == (mean.mean, mean.low, mean.high), name
-    assert {name: one["missing"] for name, one in shown.items() if one["missing"]} == {"bm25": 1}
-    assert {name for name, one in shown.items() if one["is_control"]} == {"lead", "abstract_backwards", "oracle"}
-
-
-def test_scores_are_shown_to_nobody_but_the_person(serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client, asked.browser() as stranger:
-        submit(client, "Ada", A, [1])
-        assert stranger.get("/api/people/scores", params={"person": "Ada"}).status_code == 401
-        assert client.get("/api/people/scores", params={"person": "Bob"}).status_code == 401
+        assert shown[name]["text"] == percent(mean)
+    assert {one["label"] for one in found["means"]} == {
+        *("You", "bm25 (lacks 1 answer: 0)", "lead *", "abstract_backwards *", "oracle *")
+    }
+    said = [f"{name} {100 * expected[name].mean_recall:.1f}" for name in ("You", "bm25")]
+    assert found["summary"] == f"{', '.join(said)} on your 3 papers."
 
 
 def test_the_paper_that_was_left_last_and_the_place_in_it_are_kept(serve: Serve) -> None:

@@ -55,7 +55,7 @@ def picking_pages(
 
     graded = SubmittedPapers(viewed, task)
 
-    def scores(person: Person) -> OwnScores:
+    def scores(person: Person) -> OwnScores | None:
         return graded.scores({one: found for one, found in person.submissions.items() if one in queue})
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))

@@ -7,11 +7,14 @@ import numpy as np
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.picking.routes import MeanRecall, OwnScores
+from evidencebench.pages.viewer.page_records import GradedAnswer, SystemRecord
 from evidencebench.pages.viewer.viewer_data import ViewerData, graded_answer
 from evidencebench.runs.people.person import Submission
 from evidencebench.scoring.evaluate import Case, case_of
-from evidencebench.scoring.resampling import bootstrap_columns
+from evidencebench.scoring.resampling import Estimate, bootstrap_columns
+from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
+from evidencebench.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,37 +33,35 @@ class SubmittedPapers:
         self._viewed, self._task = viewed, task
         self._known: dict[str, _Graded] = {}
 
-    def scores(self, submissions: Mapping[str, Submission]) -> OwnScores:
+    def scores(self, submissions: Mapping[str, Submission]) -> OwnScores | None:
         """Return the recalls of a person's submissions, and the means of person and systems on these papers.
 
-        The person comes first, then the systems as they are listed. The intervals are those of `bootstrap`.
+        None where there is no submission. The intervals are those of `bootstrap`.
         """
         if not submissions:
-            return OwnScores()
+            return None
         graded = [self._graded(one) for one in submissions]
         own = [
-            graded_answer(one.case, found.as_ranking(), Rules()).recall or 0.0
+            _recall(graded_answer(one.case, found.as_ranking(), Rules()))
             for one, found in zip(graded, submissions.values(), strict=True)
         ]
-        recalls = np.column_stack([own, np.array([one.recalls for one in graded])])
-        you, *others = bootstrap_columns(recalls, [one.case.instance.cluster for one in graded])
-        systems = zip(self._viewed.systems, others, zip(*(one.missing for one in graded), strict=True), strict=True)
+        values = np.array([[mine, *one.recalls] for mine, one in zip(own, graded, strict=True)])
+        you, *others = bootstrap_columns(values, [one.case.instance.cluster for one in graded])
+        missing = [sum(lacks) for lacks in zip(*(one.missing for one in graded), strict=True)]
+        means = [_mean("You", you, is_you=True)]
+        means += [
+            _mean(_label(shown.record, n_missing), found)
+            for shown, found, n_missing in zip(self._viewed.systems, others, missing, strict=True)
+        ]
+        runs = [place for place, shown in enumerate(self._viewed.systems, 1) if not shown.record.is_control]
+        named = runs or [place for place, shown in enumerate(self._viewed.systems, 1) if not shown.record.is_oracle]
+        named.sort(key=lambda place: -means[place].mean)
+        labels = ["You", *(shown.record.label for shown in self._viewed.systems)]
+        said = ", ".join(f"{labels[place]} {100 * means[place].mean:.1f}" for place in [0, *named])
         return OwnScores(
+            summary=f"{said} on your {counted(len(own), 'paper')}.",
+            means=tuple(sorted(means, key=lambda one: -one.mean)),
             recalls=dict(zip(submissions, own, strict=True)),
-            means=(
-                MeanRecall(label="You", is_you=True, mean=you.mean, low=you.low, high=you.high),
-                *(
-                    MeanRecall(
-                        label=shown.record.label,
-                        is_control=shown.record.is_control,
-                        mean=found.mean,
-                        low=found.low,
-                        high=found.high,
-                        missing=sum(missing),
-                    )
-                    for shown, found, missing in systems
-                ),
-            ),
         )
 
     def _graded(self, instance_id: str) -> _Graded:
@@ -70,7 +71,23 @@ class SubmittedPapers:
             answers = [shown.answer_in_list(case, self._task) for shown in self._viewed.systems]
             self._known[instance_id] = _Graded(
                 case=case,
-                recalls=tuple(one.recall or 0.0 for one in answers if one is not None),
+                recalls=tuple(map(_recall, answers)),
                 missing=tuple(one.status == "missing" for one in answers if one is not None),
             )
         return self._known[instance_id]
+
+
+def _recall(answer: GradedAnswer | None) -> float:
+    assert answer is not None, "the task has a budget"
+    assert answer.recall is not None, "the queue has only papers with labels"
+    return answer.recall
+
+
+def _label(record: SystemRecord, n_missing: int) -> str:
+    lacks = f" (lacks {counted(n_missing, 'answer')}: 0)" if n_missing else ""
+    return f"{record.label}{' *' if record.is_control else ''}{lacks}"
+
+
+def _mean(label: str, found: Estimate, *, is_you: bool = False) -> MeanRecall:
+    text = percent(found)
+    return MeanRecall(label=label, text=text, is_you=is_you, mean=found.mean, low=found.low, high=found.high)

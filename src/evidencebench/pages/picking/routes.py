@@ -71,23 +71,23 @@ class QueuedPaper(msgspec.Struct, frozen=True, kw_only=True):
 class MeanRecall(msgspec.Struct, frozen=True, kw_only=True):
     """The mean aspect recall of the person or of a system, on the papers that the person has submitted.
 
-    Both ends of its interval are None where all are of one paper. ``missing`` counts the answers that a run lacks.
+    ``text`` is the mean with its interval in percent. Both ends are None where there is one paper only.
     """
 
     label: str
+    text: str
     is_you: bool = False
-    is_control: bool = False
     mean: float
     low: float | None
     high: float | None
-    missing: int = 0
 
 
 class OwnScores(msgspec.Struct, frozen=True, kw_only=True):
-    """How well a person has done: recall by instance id, and means; both over what the person has submitted."""
+    """How well a person has done on what the person has submitted: a summary, means (the best first), recalls by id."""
 
-    recalls: dict[str, float] = {}
-    means: tuple[MeanRecall, ...] = ()
+    summary: str
+    means: tuple[MeanRecall, ...]
+    recalls: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class PickingPages:
 
     ``queue`` maps the ids of all offered instances to their rows, in file order. ``offer`` returns the part of an
     instance that is shown before it is submitted. ``reveal`` takes (person, id, submission), and returns the record
-    that is shown afterwards. ``scores`` returns how well a person has done on what the person has submitted. All
+    that is shown afterwards. ``scores`` returns how well a person has done, None before a submission. All
     are passed in, since they read the data set and its labels.
     """
 
@@ -106,7 +106,7 @@ class PickingPages:
     queue: Mapping[str, QueuedPaper]
     offer: Callable[[str], Offer]
     reveal: Callable[[Person, str, Submission], object]
-    scores: Callable[[Person], OwnScores]
+    scores: Callable[[Person], OwnScores | None]
     sign_ins: SignIns = field(default_factory=SignIns)
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -119,7 +119,6 @@ class PickingPages:
             ("POST", "session", self.sign_in),
             ("DELETE", "session", self.sign_out),
             ("GET", "queue", self.show_queue),
-            ("GET", "scores", self.show_scores),
             ("GET", "paper", self.show_paper),
             ("PUT", "draft", self.save_draft),
             ("POST", "submit", self.submit),
@@ -190,24 +189,24 @@ class PickingPages:
     async def show_queue(self, request: Request) -> Response:
         """Return the papers of the queue, each with its status and how many sentences the person has picked.
 
-        ``last`` is the id of the one that the person has worked on last without submitting it.
+        ``last`` is the id of the one that the person has worked on last without submitting it. Submitted papers have
+        their recall, and ``scores`` stands beside them where there are some.
         """
         person = self._required_person(request, request.query_params.get("person"))
+        scores = await run_in_threadpool(self.scores, person)
+        recalls = {} if scores is None else scores.recalls
         rows = [
             {
                 **msgspec.structs.asdict(row),
                 "status": person.status(instance_id),
                 "n_picked": len(_picked_sentences(person, instance_id)),
+                **({"recall": recalls[instance_id]} if instance_id in recalls else {}),
             }
             for instance_id, row in self.queue.items()
         ]
         last = person.last_draft if person.last_draft in self.queue else None
-        return json_response({"person": person.name, "task": self.people.task, "rows": rows, "last": last})
-
-    async def show_scores(self, request: Request) -> Response:
-        """Return how well the person and the systems have done, on what the person has submitted."""
-        person = self._required_person(request, request.query_params.get("person"))
-        return json_response(await run_in_threadpool(self.scores, person))
+        told = {} if scores is None else {"scores": {"summary": scores.summary, "means": scores.means}}
+        return json_response({"person": person.name, "task": self.people.task, "rows": rows, "last": last, **told})
 
     async def show_paper(self, request: Request) -> Response:
         """Return a paper that is not submitted, with the picks so far; the person's time begins to count."""

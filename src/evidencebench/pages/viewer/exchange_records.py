@@ -8,24 +8,22 @@ from evidencebench.data.tasks import Task
 from evidencebench.runs.run_file import RunFile
 
 
-class MessageRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of a prompt."""
+class TextRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of a prompt, or the reply."""
 
-    role: str
+    name: str
     text: str
 
 
 class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One request: its messages, the reply (None: it is not stored), and tokens and cost in words.
+    """One request: what it is, tokens and cost in words, and its messages with the reply, where that is stored.
 
-    ``follows`` says that the messages come behind those of the request before, and its reply; these are left out.
+    Messages that the request before had too are left out, and ``facts`` says so.
     """
 
-    model: str
-    follows: bool = False
-    messages: tuple[MessageRecord, ...]
-    reply: str | None
+    title: str
     facts: str
+    texts: tuple[TextRecord, ...]
 
 
 class AskedRecord(msgspec.Struct, frozen=True, kw_only=True):

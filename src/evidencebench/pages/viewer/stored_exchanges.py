@@ -13,7 +13,7 @@ from evidencebench.models.llm.chat import Message
 from evidencebench.models.llm.replaying import Replayed
 from evidencebench.models.llm.reply_cache import ReplyCache, stored_replies
 from evidencebench.models.llm.totals import shown_usd
-from evidencebench.pages.viewer.exchange_records import AskedRecord, ExchangeSource, MessageRecord, RequestRecord
+from evidencebench.pages.viewer.exchange_records import AskedRecord, ExchangeSource, RequestRecord, TextRecord
 from evidencebench.runs.run_file import RunFile
 from evidencebench.wording import counted
 
@@ -55,18 +55,21 @@ def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_
 
 def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
     known: tuple[Message, ...] = ()  # the messages of the request before
-    for one in exchanges:
-        request = one.replayed.request
+    for exchange in exchanges:
+        request, reply = exchange.replayed.request, exchange.replayed.reply
         follows = bool(known) and request.messages[: len(known)] == known
+        texts = [
+            TextRecord(
+                name=f"Prompt, {message.role}: {counted(len(message.text), 'character')}", text=_cut(message.text)
+            )
+            for message in request.messages[len(known) + 1 if follows else 0 :]  # the one more is the reply
+        ]
+        texts += [] if reply is None else [TextRecord(name="Reply", text=_cut(reply.text))]
+        behind = "; after the messages above and their reply" if follows else ""
         yield RequestRecord(
-            model=request.model,
-            follows=follows,
-            messages=tuple(
-                MessageRecord(role=message.role, text=_cut(message.text))
-                for message in request.messages[len(known) + 1 if follows else 0 :]  # the one more is the reply
-            ),
-            reply=None if one.replayed.reply is None else _cut(one.replayed.reply.text),
-            facts=_facts(one.replayed),
+            title=f"Request {exchange.turn}: {request.model}",
+            facts=f"{_facts(exchange.replayed)}{behind}",
+            texts=tuple(texts),
         )
         known = request.messages
 

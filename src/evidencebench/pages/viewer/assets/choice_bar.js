@@ -29,7 +29,7 @@ function systemMark(letter) {
 
 function choiceBar(overview, helpButton) {
   const names = systemNames(overview);
-  const systems = names.map((name, n) => [name, `${shortened(name)}${answeredOf(overview.systems[n])}`, name]);
+  const systems = names.map((name, n) => [name, `${shortened(name)}${overview.systems[n].unfinished && ` (${overview.systems[n].unfinished} answered)`}`, name]);
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
   const taskName = foreign("code", { class: "task-name" }, "");
@@ -51,11 +51,6 @@ function choiceBar(overview, helpButton) {
     taskName.textContent = task.select.value;
     swap.disabled = state.a === null || state.b === null;
   }
-}
-
-// " (3 of 12 answered)" of a run that is not finished.
-function answeredOf({ unfinished }) {
-  return unfinished ? ` (${unfinished} answered)` : "";
 }
 
 function swapSystems(overview) {

@@ -24,9 +24,7 @@ function exchangeBlocks(overview, record, state, source) {
   });
 }
 
-function requestPart({ model, follows, messages, reply, facts }, place) {
-  const prompt = ({ role, text }) => h("details", {}, h("summary", {}, `Prompt, ${role}: ${counted(text.length, "character")}`), foreign("pre", {}, text));
-  return h("section", {}, h("h3", {}, `Request ${place + 1}: `, foreign("bdi", {}, model)), foreign("p", {}, facts),
-    follows && h("p", {}, "After the messages above and their reply:"), messages.map(prompt),
-    reply !== null && [h("h4", {}, "Reply"), foreign("pre", {}, reply)]);
+function requestPart({ title, facts, texts }) {
+  return h("section", {}, foreign("h3", {}, title), foreign("p", {}, facts), texts.map(({ name, text }) =>
+    h("details", { open: name === "Reply" }, h("summary", {}, name), foreign("pre", {}, text))));
 }

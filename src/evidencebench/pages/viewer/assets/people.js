@@ -109,28 +109,13 @@ function queuePage(server) {
       body.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message));
       return;
     }
-    const scores = h("section", { "aria-label": "Your score" });
-    body.replaceChildren(...queueOf(found, about, scores));
-    const submitted = found.rows.filter((row) => row.status === "submitted");
-    if (submitted.length) await showScores(found.rows, submitted.length, scores);
-  }
-
-  async function showScores(rows, n, part) {
-    part.append(h("p", { class: "people-note", role: "status" }, "Scoring what you submitted…"));
-    try {
-      const { recalls, means } = await server.scores();
-      for (const row of rows) row.recall = recalls[row.id];
-      body.querySelectorAll(".queue-item").forEach((item, place) => showRecall(item, rows[place]));
-      part.replaceChildren(h("h2", {}, n < rows.length ? "Your score so far" : "Your score"), ...ownScores(means, n));
-    } catch (error) {
-      part.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message));
-    }
+    body.replaceChildren(...queueOf(found, about));
   }
 }
 
 const QUEUE_STEP = 100;
 
-function queueOf({ rows, last }, about, scores) {
+function queueOf({ rows, last, scores }, about) {
   const submitted = rows.filter((row) => row.status === "submitted").length;
   const next = rows.find((row) => row.id === last) ?? nextRow(rows, null);
   const list = h("ol", { class: "queue" });
@@ -145,10 +130,10 @@ function queueOf({ rows, last }, about, scores) {
     next ? h("p", {}, h("a", { class: "people-main", href: pickLink(next.id) }, submitted || last !== null ? "Go on" : "Begin with the first paper"),
       last !== null && [" with the paper that you left: ", foreign("q", {}, firstWords(next.hypothesis, 100))])
       : h("p", { class: "people-done" }, "All papers are submitted. Thank you!"),
-    scores,
+    scores && [h("h2", {}, next ? "Your score so far" : "Your score"), ...ownScores(scores)],
     h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(about.scope)),
     list, more,
-  ].filter(Boolean);
+  ].flat().filter(Boolean);
 }
 
 function grow(list, rows, more) {
@@ -159,15 +144,10 @@ function grow(list, rows, more) {
 
 function queueItem(row) {
   const said = { open: "open", draft: `${row.n_picked} picked, not submitted`, submitted: "submitted" }[row.status];
-  const item = h("li", { class: `queue-item queue-${row.status}` },
+  return h("li", { class: `queue-item queue-${row.status}` },
     foreign("a", { href: row.status === "submitted" ? linkTo(row.id) : pickLink(row.id) }, firstWords(row.hypothesis, 300) || row.id),
-    h("span", { class: "queue-facts" }, `${counted(row.n_sentences, "sentence")} · `, h("span", { class: "queue-status" }, said), h("span", { class: "queue-recall" })));
-  showRecall(item, row);
-  return item;
-}
-
-function showRecall(item, { recall }) {
-  if (recall !== undefined) item.querySelector(".queue-recall").textContent = ` · ${percent(recall)}`;
+    h("span", { class: "queue-facts" }, `${counted(row.n_sentences, "sentence")} · `, h("span", { class: "queue-status" }, said),
+      row.recall !== undefined && ` · ${percent(row.recall)}`));
 }
 
 // The next paper in the queue that is not submitted; after the last one follows the first. Null: all are submitted.

@@ -6,7 +6,7 @@ const NAME_KEY = "evidencebench-person";
 function peopleServer() {
   let name = recall(NAME_KEY, "sessionStorage");
   let submitted = null;
-  return { session, signIn, signOut, ask, queue, scores, paper, save, submit, review, name: () => name };
+  return { session, signIn, signOut, ask, queue, paper, save, submit, review, name: () => name };
 
   async function session() {
     const found = await asked("session");
@@ -31,10 +31,6 @@ function peopleServer() {
 
   async function queue() {
     return ask("queue");
-  }
-
-  async function scores() {
-    return ask("scores");
   }
 
   async function paper(id) {

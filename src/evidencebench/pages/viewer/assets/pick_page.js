@@ -72,7 +72,6 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
   const saver = autosave(save, bar.showSaved);
   const timer = setInterval(keepTime, 1000 * SAVE_TIME_EVERY_SECONDS);
   let keptSeconds = seconds;
-  let keptPlace = 0;
   document.addEventListener("visibilitychange", keepAtOnce);
   window.addEventListener("pagehide", keepAtOnce);
   window.addEventListener("focus", lookAgain);
@@ -115,8 +114,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   function found() {
     keptSeconds = clock.seconds();
-    keptPlace = text.place(current, bar.element);
-    return { id, sentences: picks, reached: keptPlace, seconds: keptSeconds };
+    return { id, sentences: picks, reached: text.place(current, bar.element), seconds: keptSeconds };
   }
 
   // An idle page that is in view asks too, since the picks may be changed or submitted on another machine.
@@ -166,7 +164,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   // Saves when the page is hidden or closed; with `keepalive` the browser sends the request also after that.
   function keepAtOnce() {
-    const isNews = clock.seconds() > keptSeconds || !saver.isDone() || text.place(current, bar.element) !== keptPlace;
+    const isNews = clock.seconds() > keptSeconds || !saver.isDone();
     if (document.visibilityState === "hidden" && !isOver && isNews) save(found(), { keepalive: true }).catch(() => {});
   }
 
@@ -183,7 +181,6 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   // Brings the person back to where the paper was left.
   function goOn(reached) {
-    keptPlace = reached;
     if (reached) bar.showPlace(reached);
     focusOn(reached, { quietly: true });
     if (reached) text.showAtTop(reached);
