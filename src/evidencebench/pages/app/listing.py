@@ -78,8 +78,14 @@ class Columns:
                 for of_system in self.recalls[position]
             ),
             unanswered=tuple(tuple(of_task.nonzero()[0].tolist()) for of_task in self.is_unanswered[position].T),
-            found=tuple(tuple(np.trim_zeros(of_task, "b").tolist()) for of_task in self.found[position]),
+            found=tuple(map(_without_zeros_at_end, self.found[position].tolist())),
         )
+
+
+def _without_zeros_at_end(counts: list[int]) -> tuple[int, ...]:
+    while counts and not counts[-1]:
+        counts.pop()
+    return tuple(counts)
 
 
 def columns_of(overview: Overview) -> Columns:
