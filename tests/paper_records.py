@@ -70,8 +70,10 @@ class State:
 def overview_of(labels: Sequence[str], task: TaskRecord = AT_2) -> Overview:
     """Return an overview of one task and systems with these labels; those called ``oracle`` know the answers."""
     systems = tuple(
-        SystemRecord(label=label, signature=label, is_control=label == "oracle", knows_labels=label == "oracle")
-        for label in labels
+        SystemRecord(
+            label=label, signature=label, is_control=is_oracle, knows_labels=is_oracle, is_counted=not is_oracle
+        )
+        for label, is_oracle in ((label, label == "oracle") for label in labels)
     )
     return Overview(title="made", data="made", n_instances=1, tasks=(task,), systems=systems, version="0")
 

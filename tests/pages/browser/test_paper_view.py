@@ -1,6 +1,7 @@
 """The view of one paper, in a real Chromium: what it says, where it jumps, and what it does with hostile texts."""
 
 import re
+from collections.abc import Callable
 from colorsys import rgb_to_hls
 from itertools import pairwise
 from pathlib import Path
@@ -9,10 +10,11 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import NewPage, assert_accessible, assert_fits, screens
+from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
+from evidencebench.execution.execute import execute
 from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, TaskTerms
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from examples import IS_THOROUGH
@@ -314,7 +316,11 @@ def test_an_aspect_is_found_by_the_systems_that_could_miss_it_each_counted_once(
     drawn = GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5)
     oracle = GradedAnswer(status="answered", certain=(2, 6), recall=0.75)
     overview = overview_of(["bm25", "llm", "silent", "lead", "lead", "oracle"])
-    systems = [*overview.systems[:4], replace(overview.systems[4], is_control=True), overview.systems[5]]
+    systems = [
+        *overview.systems[:4],
+        replace(overview.systems[4], is_control=True, is_counted=False),
+        overview.systems[5],
+    ]
     overview = replace(overview, systems=tuple(systems))
     record = record_of(HALF, drawn, None, OTHER, OTHER, oracle, terms=TERMS)
     show_paper(page, tmp_path, overview, record, State(b=1))
@@ -327,6 +333,20 @@ def test_an_aspect_is_found_by_the_systems_that_could_miss_it_each_counted_once(
     expect(details.get_by_role("link", name="#2")).to_have_attribute("title", "Sentence number 2.")
     expect(details.locator(".aspect-id")).to_have_text("made_1_aspect_0")
     expect(_choose(page, 2).locator(".found-by")).to_contain_text("Found by 1 of 3 systems: llm")
+
+
+def test_a_control_that_is_a_run_too_and_the_oracle_are_not_counted(
+    page: Page, sample_runs: tuple[Path, ...], make_bare_page: Callable[..., Path], tmp_path: Path
+) -> None:
+    execute("lead", load_sample(), tmp_path / "lead.jsonl")
+    path = make_bare_page(load_sample(), [*sample_runs, tmp_path / "lead.jsonl"], [TASKS["er_at_10"]])
+    page.goto(address_of(path, f"#/papers/{load_sample().ids[0]}"))
+    heads = page.locator(".matrix thead .head-name").all_inner_texts()
+    assert heads == ["bm25", "tfidf", "lead", "lead (control)", "abstract_backwards", "oracle"]
+    said = _choose(page, 0).locator(".found-by")
+    expect(said).to_contain_text(re.compile("Found by [0-4] of 4 systems"))
+    expect(said).not_to_contain_text("(control)")
+    expect(said).to_contain_text("Not counted, since it knows the labels: oracle.")
 
 
 def test_the_strip_stays_and_says_what_each_of_two_systems_alone_finds(

@@ -14,21 +14,15 @@ function aspectMatrix(graded, on) {
   const heads = new Map([[null, sortHead("Aspect", null, sort)], ...columns.map((side) => [side, sortHead(side.label, side, sort)])]);
   const none = h("p", { class: "none", hidden: true }, "No aspect is like that.");
   const filter = aspectFilter(graded, items, none, on);
-  const element = h(
-    "aside",
-    { class: "aspects", id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
+  const element = h("aside", { class: "aspects", id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
     h("h2", { id: "aspects-title" }, `Aspects (${graded.aspects.length})`),
     filter?.element ?? null,
     graded.aspects.some((aspect) => aspect.text !== null) ? null : h("p", { class: "no-texts" }, items.length ? NO_TEXTS : "The paper has none."),
     none,
-    h("div", { class: "matrix-frame", hidden: !items.length }, h(
-      "table",
-      { class: "matrix" },
+    h("div", { class: "matrix-frame", hidden: !items.length }, h("table", { class: "matrix" },
       h("caption", { class: "visually-hidden" }, "Which system found which aspect; those that most systems missed come first"),
       h("thead", {}, h("tr", {}, [...heads.values()])),
-      body,
-    )),
-  );
+      body)));
   let sorted = { by: null, isTurned: false };
   order();
   return { element, show: (name) => filter?.show(name), showChosen };
@@ -82,12 +76,9 @@ function columnClass({ letter }) {
 }
 
 function matrixRow(graded, aspect, columns, on) {
-  const name = h(
-    "button",
-    { type: "button", class: "aspect-name", "aria-expanded": "false", onclick: () => on.choose(aspect) },
+  const name = h("button", { type: "button", class: "aspect-name", "aria-expanded": "false", onclick: () => on.choose(aspect) },
     h("b", { class: "number" }, aspect.number),
-    aspectGist(graded, aspect),
-  );
+    aspectGist(graded, aspect));
   const cells = columns.map((side) => h("td", { class: columnClass(side) }, aspect.counts ? cell(side.covers(aspect)) : null));
   return {
     aspect,
@@ -115,12 +106,9 @@ function aspectFilter(graded, items, none, on) {
   if (filters.length < 2 || !items.length) return null;
   const buttons = filters.map(({ name, words, keeps }) => {
     const found = items.filter((item) => keeps(item)).length;
-    return h(
-      "button",
-      { type: "button", "aria-pressed": "false", onclick: () => { show(name); on.filter(name); } },
+    return h("button", { type: "button", "aria-pressed": "false", onclick: () => { show(name); on.filter(name); } },
       `${words} `,
-      h("span", { class: "number" }, found),
-    );
+      h("span", { class: "number" }, found));
   });
   show(null);
   return { element: h("div", { class: "aspect-filter", role: "group", "aria-label": "Show aspects" }, buttons), show };
@@ -182,19 +170,13 @@ function detailsOf(graded, aspect, nColumns, on) {
 function sentenceLinks({ paper }, aspect, on) {
   if (!aspect.sentences.length) return h("p", { class: "sources" }, "No sentence of the paper states it.");
   const links = aspect.sentences.map((index) => [sentenceLink(paper, index), " "]);
-  return h(
-    "div",
-    { class: "sources" },
-    h(
-      "button",
-      { type: "button", class: "next", onclick: () => on.next(aspect) },
-      `Next of ${counted(aspect.sentences.length, "sentence")}`,
-    ),
+  return h("div", { class: "sources" },
+    h("button", { type: "button", class: "next", onclick: () => on.next(aspect) },
+      `Next of ${counted(aspect.sentences.length, "sentence")}`),
     h("span", { class: "links" }, links.slice(0, MOST_LINKS)),
     links.length > MOST_LINKS
       ? h("details", {}, h("summary", {}, `${links.length - MOST_LINKS} more`), links.slice(MOST_LINKS))
-      : null,
-  );
+      : null);
 }
 
 function sentenceLink(paper, index) {

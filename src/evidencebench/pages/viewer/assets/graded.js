@@ -15,7 +15,7 @@ function gradedOf(overview, record, state) {
   const names = systemNames(overview);
   const sides = overview.systems.map((system, position) =>
     gradedSide(
-      { ...system, name: system.label, label: names[position] },
+      { ...system, label: names[position] },
       position,
       record.answers[position]?.[state.task] ?? null,
       aspects,

@@ -59,10 +59,7 @@ function abstractLabel(paper, index) {
 
 function sentenceRow(index, kind, sentence, { classes = "", before = [], after = [] }) {
   const text = foreign(kind === "h" ? "h3" : "span", { class: "text" }, sentence);
-  return h(
-    "div",
-    { class: `sentence kind-${kind} ${classes}`.trim(), id: `s-${index}`, tabindex: "-1", "data-index": index },
+  return h("div", { class: `sentence kind-${kind} ${classes}`.trim(), id: `s-${index}`, tabindex: "-1", "data-index": index },
     before,
-    h("div", { class: "body" }, text, after),
-  );
+    h("div", { class: "body" }, text, after));
 }

@@ -26,16 +26,14 @@ function mapDrawing(graded, upright, onPick) {
   const highlight = svg("path", { class: "map-highlight" });
   const title = svg("title");
   const [width, height] = upright ? [MAP_WIDTH, n] : [n, MAP_WIDTH];
-  const picture = svg(
-    "svg",
+  const picture = svg("svg",
     { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": mapWords(graded) },
     title,
     textPaths(graded, block),
     evidencePaths(graded, block),
     graded.chosen.map((side) => lanePaths(side, block)),
     highlight,
-    view,
-  );
+    view);
   const indexAt = (event) => pointedAt(event, picture, upright, n);
   picture.addEventListener("click", (event) => onPick(indexAt(event)));
   picture.addEventListener("pointermove", (event) => {
@@ -49,10 +47,7 @@ function mapDrawing(graded, upright, onPick) {
     showView: (first, last) => view.setAttribute("d", block(first, 0, MAP_WIDTH, last - first + 1)),
     showAspect(aspect) {
       const [start, size] = LANES.text;
-      highlight.setAttribute(
-        "d",
-        (aspect?.sentences ?? []).map((index) => block(index, start - 3, size + 6, 1)).join(""),
-      );
+      highlight.setAttribute("d", (aspect?.sentences ?? []).map((index) => block(index, start - 3, size + 6, 1)).join(""));
     },
   };
 }

@@ -2,11 +2,7 @@
 
 /* Returns {element, rows, highlight(aspect or null), only(isOn), reveal(index)}. */
 function textOf(graded, onChoose) {
-  const element = h(
-    "div",
-    { class: "text-rows", id: "text" },
-    sentenceRows(graded.paper, decoration(graded, onChoose)),
-  );
+  const element = h("div", { class: "text-rows", id: "text" }, sentenceRows(graded.paper, decoration(graded, onChoose)));
   const rows = [...element.querySelectorAll(".sentence")];
   element.style.setProperty("--digits", String(rows.length - 1).length);
   element.style.setProperty("--lanes", graded.chosen.length);
@@ -41,16 +37,11 @@ function decoration(graded, onChoose) {
   const query = rest === undefined ? "" : `?${rest}`;
   const words = Object.fromEntries(fatesOf(graded));
   return (index) => {
-    const aspects = [...graded.stated[index]].sort(
-      (one, other) => other.counts - one.counts || one.number - other.number,
-    );
+    const aspects = [...graded.stated[index]].sort((one, other) => other.counts - one.counts || one.number - other.number);
     const fate = graded.fateOf[index];
     const marks = graded.chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
-    const number = h(
-      "a",
-      { class: "index", href: `${path}/${index}${query}`, tabindex: "-1", "aria-label": `sentence ${index}` },
-      index,
-    );
+    const number = h("a", { class: "index", href: `${path}/${index}${query}`, tabindex: "-1", "aria-label": `sentence ${index}` },
+      index);
     return {
       classes: fate ? `is-evidence fate-${fate}` : aspects.length ? "is-aside" : "",
       before: [
@@ -79,9 +70,7 @@ function fatesOf({ chosen }) {
 // Which rows are marked: evidence, selected sentences, and the headings above them.
 function markedRows(graded) {
   const { paper } = graded;
-  const isMarked = paper.sentences.map(
-    (_, index) => graded.isEvidence(index) || graded.chosen.some((side) => side.selects(index)),
-  );
+  const isMarked = paper.sentences.map((_, index) => graded.isEvidence(index) || graded.chosen.some((side) => side.selects(index)));
   let isNeeded = false;
   for (let index = paper.sentences.length - 1; index >= 0; index -= 1) {
     if (paper.kinds[index] !== "h") isNeeded ||= isMarked[index];
@@ -107,8 +96,7 @@ function hiddenRuns(rows) {
 
 // A button in place of a run of hidden rows; it shows them.
 function gapOf(run) {
-  const gap = h(
-    "button",
+  const gap = h("button",
     {
       type: "button",
       class: "gap",
@@ -117,8 +105,7 @@ function gapOf(run) {
         run[0].focus();
       },
     },
-    `… ${counted(run.length, "sentence")}`,
-  );
+    `… ${counted(run.length, "sentence")}`);
   return Object.assign(gap, {
     open() {
       for (const row of run) row.hidden = false;
@@ -129,8 +116,7 @@ function gapOf(run) {
 
 /* The bar below the text: steps, "only marked", and what the colours mean. Returns {element, less, isLess(), showLess(isOn)}. */
 function toolbar(graded, { jump, only }) {
-  const less = h(
-    "button",
+  const less = h("button",
     {
       type: "button",
       class: "less",
@@ -139,8 +125,7 @@ function toolbar(graded, { jump, only }) {
       onclick: () => showLess(!isLess()),
     },
     wide("Only\u00a0"),
-    "marked",
-  );
+    "marked");
   const isLess = () => less.getAttribute("aria-pressed") === "true";
   const showLess = (isOn) => {
     less.setAttribute("aria-pressed", String(isOn));
@@ -149,14 +134,11 @@ function toolbar(graded, { jump, only }) {
   const a = sideA(graded);
   const isLabelled = graded.aspects.length > 0;
   const kinds = ["evidence", ...(a?.judged ? ["selected", "missed"] : [])].filter((kind) => isLabelled || kind === "selected");
-  const element = h(
-    "div",
-    { class: "toolbar", role: "group", "aria-label": "The text" },
+  const element = h("div", { class: "toolbar", role: "group", "aria-label": "The text" },
     kinds.map((kind) => stepper(graded, kind, jump)),
     a && !a.judged ? h("span", { class: "unscored" }, "A is not scored here") : null,
     isLabelled && h("p", { class: "legend" }, fatesOf(graded).map(([fate, words, short]) => [h("span", { class: `fate-${fate}`, title: words }, h("i", { class: "edge" }), short), " "])),
-    less,
-  );
+    less);
   return { element, less, isLess, showLess };
 }
 
@@ -172,11 +154,8 @@ function stepper(graded, kind, jump) {
   const n = targetsOf(graded, kind, null).length;
   const step = (by, sign, word) => {
     const title = `${word} ${full}`;
-    return h(
-      "button",
-      { type: "button", class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) },
-      sign,
-    );
+    return h("button", { type: "button", class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) },
+      sign);
   };
   return h("span", { class: "stepper" }, step(-1, "‹", "previous"), h("span", {}, `${name} `, h("span", { class: "number" }, n)), step(1, "›", "next"));
 }

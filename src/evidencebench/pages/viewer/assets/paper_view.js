@@ -12,11 +12,8 @@ function paperView(overview, record, state, on = {}) {
   const note = (changes) => on.note?.(changes);
   const text = textOf(graded, chooseFromText);
   const map = mapOf(graded, show);
-  const title = h(
-    "h2",
-    { class: "text-title", tabindex: "-1" },
-    `The paper (${counted(record.paper.sentences.length, "sentence")})`,
-  );
+  const title = h("h2", { class: "text-title", tabindex: "-1" },
+    `The paper (${counted(record.paper.sentences.length, "sentence")})`);
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
   const tools = toolbar(graded, { jump, only: text.only });
   const strip = stripOf(graded, { goTo, toggle, toAspects });
@@ -28,20 +25,14 @@ function paperView(overview, record, state, on = {}) {
     paperHead(graded, state.heading ?? "h1"),
     h("button", { type: "button", class: "to-text", onclick: toText }, "To the paper's text"),
     strip.element,
-    h(
-      "div",
-      { class: "folds" },
+    h("div", { class: "folds" },
       scoreExplanation(graded, goTo),
       graded.chosen.map((side) => picksFold(graded, side, goTo)),
-      definitions(graded),
-    ),
-    h(
-      "div",
-      { class: "paper-columns" },
+      definitions(graded)),
+    h("div", { class: "paper-columns" },
       map.upright,
       h("div", { class: "text-column" }, title, h("div", { class: "bars" }, tools.element, map.lying), text.element),
-      matrix.element,
-    ),
+      matrix.element),
     told,
   );
   watchView(text.rows, map.showView);
@@ -160,25 +151,17 @@ const NOTHING = {
 };
 
 function paperHead({ paper, reviewId }, heading) {
-  const ids = [
-    ["paper", paper.id],
-    ["text", paper.paper_id],
-    ["review", reviewId],
-  ];
-  return h(
-    "header",
-    { class: "paper-head" },
+  const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]];
+  return h("header", { class: "paper-head" },
     h("p", { class: "eyebrow" }, "Hypothesis", ids.map(([name, id]) => (id === null ? null : [` · ${name} `, foreign("span", {}, id)]))),
-    foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis),
-  );
+    foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis));
 }
 
 /* Two lines that stay on top of the text: the hypothesis, cut, and how A and B did. Returns {hypothesis, element,
    showMarks(which, isShown)}. The first line lies behind the head of the paper until that has gone. */
 function stripOf(graded, { goTo, toggle, toAspects }) {
   const { paper, chosen } = graded;
-  const hypothesis = h(
-    "button",
+  const hypothesis = h("button",
     {
       type: "button",
       class: "strip-hypothesis",
@@ -186,8 +169,7 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
       title: paper.hypothesis,
       onclick: () => hypothesis.setAttribute("aria-expanded", String(hypothesis.getAttribute("aria-expanded") === "false")),
     },
-    foreign("span", {}, paper.hypothesis),
-  );
+    foreign("span", {}, paper.hypothesis));
   const isPair = chosen.length === 2 && chosen.every((side) => side.judged);
   const marks = new Map();
   const sides = chosen.map((side, place) => {

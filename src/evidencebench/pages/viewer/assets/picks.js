@@ -27,23 +27,18 @@ function picksFold(graded, side, onChoose) {
   const counts = Object.entries(VERDICTS).filter(([kind]) => nOf(kind)).map(([kind, words]) => `${nOf(kind)} ${words}`).join(", ");
   const { certain, tied, n_drawn: nDrawn } = side.judged;
   const words = hypothesisWords(graded.paper.hypothesis);
-  return h(
-    "details",
-    { class: "picked", "data-fold": `picks-${side.letter}` },
+  return h("details", { class: "picked", "data-fold": `picks-${side.letter}` },
     h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
     h("p", {}, foreign("b", {}, side.label), `, in its order${graded.aspects.length ? `: ${counts}` : ""}. Words of the hypothesis are underlined.`),
     nDrawn
       ? h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`)
       : null,
-    h("ol", {}, picks.map((pick) => pickItem(graded, pick, words, onChoose))),
-  );
+    h("ol", {}, picks.map((pick) => pickItem(graded, pick, words, onChoose))));
 }
 
 function pickItem({ paper, aspects: known }, { index, share, kind, aspects }, words, onChoose) {
   const parts = h("span", { class: "pick-aspects" }, kind === "redundant" ? "stated before: " : null, chips(aspects, onChoose));
-  return h(
-    "li",
-    {},
+  return h("li", {},
     sentenceLink(paper, index), " ", underlined(firstWords(paper.sentences[index], MOST_PICKED_TEXT), words),
     h("p", { class: `pick-verdict is-${kind}` }, known.length ? h("b", {}, VERDICTS[kind]) : null, share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ", aspects.length ? parts : null),
   );

@@ -3,21 +3,15 @@
 // The explanation of each chosen system's score, side by side where there are two; folded at first.
 function scoreExplanation(graded, onChoose) {
   const { chosen } = graded;
-  return h(
-    "details",
-    { class: "explanation", "data-fold": "account", open: !graded.aspects.length },
+  return h("details", { class: "explanation", "data-fold": "account", open: !graded.aspects.length },
     h("summary", {}, h("h2", {}, explanationTitle(chosen))),
     h("p", { class: "terms" }, taskTerms(graded).join(" ")),
     uncoverable(graded, onChoose),
     graded.terms && chosen.length
-      ? h(
-          "div",
-          { class: "sides" },
-          chosen.map((side) => sideExplanation(graded, side)),
-        )
+      ? h("div", { class: "sides" },
+          chosen.map((side) => sideExplanation(graded, side)))
       : null,
-    graded.terms && chosen.length === 2 && chosen.every(({ judged }) => judged) ? inCommon(chosen) : null,
-  );
+    graded.terms && chosen.length === 2 && chosen.every(({ judged }) => judged) ? inCommon(chosen) : null);
 }
 
 function inCommon([a, b]) {
@@ -79,23 +73,17 @@ function uncoverable({ terms, counting }, onChoose) {
 }
 
 function sideExplanation(graded, side) {
-  return h(
-    "div",
-    { class: `side side-${side.letter.toLowerCase()}` },
-    h(
-      "h3",
-      { class: "side-name" },
+  return h("div", { class: `side side-${side.letter.toLowerCase()}` },
+    h("h3", { class: "side-name" },
       plainMark(side),
       foreign("span", {}, side.label),
-      h("span", { class: "letter" }, ` ${side.letter}`),
-    ),
+      h("span", { class: "letter" }, ` ${side.letter}`)),
     side.judged && side.judged.recall !== null
       ? h("p", { class: "score" }, h("b", {}, percentage(side.judged.recall)), " aspect recall")
       : h("p", { class: "score" }, h("b", {}, "–"), " no score"),
     h("p", { class: "why" }, whyWords(graded, side)),
     side.judged?.error ? foreign("p", { class: "error" }, firstWords(side.judged.error, 2000)) : null,
-    side.knows_labels ? h("p", { class: "aside" }, "It knows the answers: a yardstick, not a competitor.") : null,
-  );
+    side.knows_labels ? h("p", { class: "aside" }, "It knows the answers: a yardstick, not a competitor.") : null);
 }
 
 const NO_ANSWER = {
