@@ -22,7 +22,8 @@ from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted, one_line
 
-_MIN_INSTANCES_A_JOB = 500
+MIN_INSTANCES_A_JOB = 500
+"""Fewer are not worth another process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ def score_runs(
     asked = tuple(tasks) or common_tasks(list(runs.values()), dataset)
     controls = CONTROLS if with_controls else {}
     n_instances = _common_limit(runs, min(limit or len(dataset), len(dataset)))
-    engine = engine_of(engine, jobs, at_most=1 + n_instances // _MIN_INSTANCES_A_JOB)
+    engine = engine_of(engine, jobs, at_most=1 + n_instances // MIN_INSTANCES_A_JOB)
     if isinstance(engine, InProcess):
         found = evaluate(
             sources_of(runs, with_controls=with_controls),

@@ -1,20 +1,29 @@
 """The curves of aspect recall by budget, for every system and for the ceiling."""
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
+from evidencebench.data.dataset import reopen_dataset
+from evidencebench.data.formats.table import DataFile
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, coverage_of
 from evidencebench.data.tasks import Task, task_named
+from evidencebench.engine.in_process import InProcess
+from evidencebench.engine.protocol import Engine
+from evidencebench.engine.results import outcomes_in_order
 from evidencebench.execution.answering import answers_from
 from evidencebench.pages.figures import ChartLine, line_chart
 from evidencebench.pages.markup import Node, beginning_of, node
 from evidencebench.pages.report.blocks import code, folding_part, note, section, table_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.query import AspectScope
+from evidencebench.runs.formats import open_run
+from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import AnswerSource, answers_of
 from evidencebench.scoring.measures import aspect_recall
@@ -27,6 +36,7 @@ from evidencebench.wording import counted
 
 # Of a chart, in units: two stand beside one another on a desk, and one fits on a phone.
 _WIDTH = 400
+_BLOCK_SIZE = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,49 +92,84 @@ class _Answers:
 
 
 def curves_of(
-    findings: Findings, largest: int, on_progress: Callable[[int, int], None] | None = None
+    findings: Findings,
+    largest: int,
+    on_progress: Callable[[int, int], None] | None = None,
+    *,
+    engine: Engine | None = None,
 ) -> tuple[Curves, ...]:
-    """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
-    answers = _answers(findings)
-    # Instance after instance, of each every system, of each every budget: flat, since many instances take much memory.
-    recalls: dict[AspectScope, array[float]] = {"all": array("d"), "results": array("d")}
-    clusters: dict[AspectScope, list[str]] = {"all": [], "results": []}
-    for n_done, instance in enumerate(findings.dataset.instances(findings.n_instances), 1):
-        scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
-        coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
-        systems = [one.recalls(instance, coverages, largest) for one in answers.values()]
-        systems.append([ceilings_by_budget(coverage, largest) for coverage in coverages.values()])
-        for scope, *found in zip(scopes, *systems, strict=True):
-            for points in found:
-                recalls[scope].extend(points)
-            clusters[scope].append(instance.cluster)
+    """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any.
+
+    The work runs on ``engine``, in blocks of instances; None: in this process.
+    """
+    scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
+    on_a_board = {row.system for rows in findings.standings.values() for row in rows if row.is_control}
+    controls = [name for name in scored.controls if name in on_a_board and not CONTROLS[name].knows_labels]
+    names = [*((label, False) for label in scored.runs), *((name, True) for name in controls)]
+    answers = dict(zip(names, _answers(list(scored.runs.values()), scored.rules, controls), strict=True))
+    blocks = [ids[start : start + _BLOCK_SIZE] for start in range(0, len(ids), _BLOCK_SIZE)]
+    if engine is None or isinstance(engine, InProcess):
+        parts = (_recalls(map(findings.dataset.__getitem__, block), [*answers.values()], largest) for block in blocks)
+    else:
+        paths = [run.path for run in scored.runs.values()]
+        arguments = (findings.dataset.file, paths, scored.rules, controls, largest)
+        parts = (outcome.value for outcome in outcomes_in_order(engine, _block_recalls, arguments, blocks))
+    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
+    n_done = 0
+    for block, part in zip(blocks, parts, strict=True):
+        for scope, (table, clusters) in part.items():
+            recalls[scope][0].extend(table)
+            recalls[scope][1].extend(clusters)
+        n_done += len(block)
         if on_progress is not None:
             on_progress(n_done, findings.n_instances)
     shape = (-1, len(answers) + 1, largest)
     return tuple(
-        _curves(findings, scope, answers, np.frombuffer(table).reshape(shape), clusters[scope])
-        for scope, table in recalls.items()
+        _curves(findings, scope, answers, np.frombuffer(table).reshape(shape), clusters)
+        for scope, (table, clusters) in recalls.items()
         if table
     )
 
 
-def _answers(findings: Findings) -> dict[tuple[str, bool], _Answers]:
-    """Return the answers of the runs, and of the controls on a leaderboard, by (name, whether it is a control)."""
-    scored = findings.scored
-    found = {
-        (label, False): _Answers(
-            source=answers_of(run),
-            rules=scored.rules,
-            separate_tasks=frozenset(task for _, task in run.done if task is not None),
-        )
-        for label, run in scored.runs.items()
-    }
-    on_a_board = {row.system for rows in findings.standings.values() for row in rows if row.is_control}
-    for name in scored.controls:
-        if name in on_a_board and not CONTROLS[name].knows_labels:
-            # A control is read by the default rules, whatever the rules for runs.
-            found[name, True] = _Answers(source=answers_from(CONTROLS[name].named), rules=Rules())
-    return found
+_Recalls: TypeAlias = dict[AspectScope, tuple["array[float]", list[str]]]
+"""Recalls: instance after instance, of each every system, then the ceiling, of each every budget; and the clusters."""
+
+
+def _block_recalls(
+    data: DataFile, paths: Sequence[Path], rules: Rules, controls: Sequence[str], largest: int
+) -> Callable[[Sequence[str]], _Recalls]:
+    dataset = reopen_dataset(data)
+    answers = _answers([open_run(path) for path in paths], rules, controls)
+    return lambda ids: _recalls(map(dataset.__getitem__, ids), answers, largest)
+
+
+def _recalls(instances: Iterable[Instance], answers: Sequence[_Answers], largest: int) -> _Recalls:
+    recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
+    for instance in instances:
+        scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
+        coverages = {scope: coverage_of(instance.labels, scope) for scope in scopes}
+        systems = [one.recalls(instance, coverages, largest) for one in answers]
+        systems.append([ceilings_by_budget(coverage, largest) for coverage in coverages.values()])
+        for scope, *found in zip(scopes, *systems, strict=True):
+            for points in found:
+                recalls[scope][0].extend(points)
+            recalls[scope][1].append(instance.cluster)
+    return recalls
+
+
+def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> list[_Answers]:
+    """Return the answers of runs, then of controls, which are read by the default rules, whatever those for runs."""
+    return [
+        *(
+            _Answers(
+                source=answers_of(run),
+                rules=rules,
+                separate_tasks=frozenset(task for _, task in run.done if task is not None),
+            )
+            for run in runs
+        ),
+        *(_Answers(source=answers_from(CONTROLS[name].named), rules=Rules()) for name in controls),
+    ]
 
 
 def _curves(

@@ -10,6 +10,7 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.data.tasks import TaskOrName, tasks_from
+from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.pages.markup import Node, as_html, beginning_of, node, replace_forbidden
 from evidencebench.pages.report.blocks import task_switch
@@ -39,7 +40,7 @@ from evidencebench.pages.viewer.page_records import GradedInstance, ListRow
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.scoring.cautions import Caution, cautions_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.scoring.score_runs import has_labels
+from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted
@@ -107,12 +108,14 @@ def report_page(
     title = title or _title(data.name, list(runs))
     has_papers = findings.n_instances <= MOST_PAPERS if papers is None else papers
     shown_data = shareable(shown_data or str(data.path))
+    by_budget = _progress_of("recall by budget", on_progress)
+    workers = engine_of(engine, jobs, at_most=1 + findings.n_instances // MIN_INSTANCES_A_JOB)
     sections = [
         leaderboard_section(findings),
         pairs_section(findings, has_papers=has_papers),
         hypotheses_section(findings, shown_data),
         picks_section(findings),
-        curves_section(findings, curves_of(findings, largest, _progress_of("recall by budget", on_progress)), largest),
+        curves_section(findings, curves_of(findings, largest, by_budget, engine=workers), largest),
         breakdowns_section(findings),
         failures_section(findings, has_papers=has_papers),
         costs_section(findings),
