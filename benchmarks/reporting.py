@@ -2,7 +2,8 @@
 
 The peer is ``leaderboard`` on the same runs, in turn with it: it grades and ranks the same answers and shows them as
 text. Goals: under 5 s from start to end of the process, under 15 MB, and usable in Chromium in under 2 s: results
-drawn, the plot of two systems there, and a paper opened by a click. That of 5,000, without its papers: under 30 s.
+drawn, the plot of two systems there, and a paper opened by a click. That of 5,000, with its papers and in two
+processes: under 20 s, and drawn and a paper opened in under 3 s.
 """
 
 import shutil
@@ -20,7 +21,7 @@ _N_PAIRS = 3
 _GOAL_SECONDS = 5.0
 _GOAL_MB = 15.0
 _GOAL_OPEN_SECONDS = 2.0
-_N_LARGE, _LARGE_SYSTEMS, _GOAL_LARGE_SECONDS = 5_000, _SYSTEMS[:3], 30.0
+_N_LARGE, _LARGE_SYSTEMS, _GOAL_LARGE_SECONDS, _GOAL_LARGE_OPEN_SECONDS = 5_000, _SYSTEMS[:3], 20.0, 3.0
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 
@@ -42,8 +43,10 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:  # noqa: ARG001
     )
     size = page.stat().st_size / 1e6
     yield Figure(name="report: size", ours=f"{size:.1f} MB", goal=f"< {_GOAL_MB:.0f} MB", reached=size < _GOAL_MB)
-    large = measured(_report(*_made(folder, _N_LARGE, _LARGE_SYSTEMS), folder / "large_report.html")).seconds
-    yield under_seconds(f"report of {_N_LARGE:,}", large, _GOAL_LARGE_SECONDS, note=f"{len(_LARGE_SYSTEMS)} runs")
+    large_page = folder / "large_report.html"
+    large = measured([*_report(*_made(folder, _N_LARGE, _LARGE_SYSTEMS), large_page), "--jobs", "2"]).seconds
+    note = f"{len(_LARGE_SYSTEMS)} runs, {large_page.stat().st_size / 1e6:.0f} MB"
+    yield under_seconds(f"report of {_N_LARGE:,}", large, _GOAL_LARGE_SECONDS, note=note)
     found = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if found is None or find_spec("playwright") is None:
         yield Figure(name="report: usable in Chromium", ours="no browser")
@@ -51,6 +54,9 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:  # noqa: ARG001
     drawn, opened = _usable(found, page)
     yield under_seconds("report: drawn in Chromium", drawn, _GOAL_OPEN_SECONDS)
     yield under_seconds("report: and a paper opened", opened, _GOAL_OPEN_SECONDS)
+    drawn, opened = _usable(found, large_page)
+    yield under_seconds(f"report of {_N_LARGE:,}: drawn", drawn, _GOAL_LARGE_OPEN_SECONDS)
+    yield under_seconds(f"report of {_N_LARGE:,}: a paper opened", opened, _GOAL_LARGE_OPEN_SECONDS)
 
 
 def _report(data: Path, runs: list[Path], page: Path) -> list[str | Path]:
