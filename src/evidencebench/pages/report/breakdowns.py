@@ -14,7 +14,7 @@ from evidencebench.pages.figures import BarGroup, panel_chart
 from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import by_task, folding_part, legend, note, section, table_node
 from evidencebench.pages.report.findings import Findings
-from evidencebench.query import Kind
+from evidencebench.query import AspectScope, Kind
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.place_breakdown import N_AT_AN_END, SHARES, covered_at_ends, share_group
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
@@ -38,21 +38,26 @@ def breakdowns_of(findings: Findings) -> dict[str, dict[str, Bins]]:
 
     Tasks over the same aspects have the same bins, so they share the resampling.
     """
+    places: dict[AspectScope, list[tuple[int, ...]]] = {task.scope: [] for task in findings.tasks}
+    for instance in findings.dataset.instances(findings.n_instances):
+        for scope, of_scope in places.items():
+            if instance.labels.that_count(scope):
+                of_scope.append(_places(instance, scope))
     found: dict[str, dict[str, Bins]] = {}
-    for scope in dict.fromkeys(task.scope for task in findings.tasks):
+    for scope, of_scope in places.items():
         tasks = [task for task in findings.tasks if task.scope == scope]
-        found |= _breakdowns(findings, tasks)
+        found |= _breakdowns(findings, tasks, np.array(of_scope))
     return {task.name: found[task.name] for task in findings.tasks}
 
 
-def _breakdowns(findings: Findings, tasks: Sequence[Task]) -> dict[str, dict[str, Bins]]:
-    """Return the breakdowns of tasks over the same aspects."""
+def _breakdowns(
+    findings: Findings, tasks: Sequence[Task], places: np.ndarray[tuple[int, int], np.dtype[np.int_]]
+) -> dict[str, dict[str, Bins]]:
+    """Return the breakdowns of tasks over the same aspects; ``places`` are the `_places` of each instance."""
     columns = {task.name: findings.columns(task) for task in tasks}
     keys = [(task, system) for task, scores in columns.items() for system in scores]
     recalls = np.column_stack([columns[task][system].recalls for task, system in keys])
     first = columns[keys[0][0]][keys[0][1]]
-    # One instance after the other, since all of them may need more memory than there is.
-    places = np.array([_places(findings.dataset[instance_id], tasks[0]) for instance_id in first.ids])
     found: dict[str, dict[str, Bins]] = {task.name: {} for task in tasks}
     for place_of, (title, names) in zip(places.T, _PROPERTIES.items(), strict=True):
         bins: dict[str, dict[str, dict[str, Estimate]]] = {task.name: {} for task in tasks}
@@ -82,25 +87,25 @@ _PROPERTIES = {
 """Each property of an instance, with the names of its bins; `_places` has an instance's bin in each."""
 
 
-def _places(instance: Instance, task: Task) -> tuple[int, int, int, int]:
+def _places(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]:
     """Return the positions of an instance's bins: by aspects, by length, by the abstract, by the ends of the paper."""
-    by_aspects = bisect(_ASPECT_BINS, len(instance.labels.that_count(task.scope)))
+    by_aspects = bisect(_ASPECT_BINS, len(instance.labels.that_count(scope)))
     by_length = bisect(_LENGTH_BINS, len(instance.query.sentences))
-    return by_aspects, by_length, _place(instance, task), _at_ends(instance, task)
+    return by_aspects, by_length, _place(instance, scope), _at_ends(instance, scope)
 
 
-def _place(instance: Instance, task: Task) -> int:
+def _place(instance: Instance, scope: AspectScope) -> int:
     """Return the position in `_PLACES` that an instance belongs to."""
-    coverage = coverage_of(instance.labels, task.scope)
+    coverage = coverage_of(instance.labels, scope)
     covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
     if not coverage.coverable:
         return 3
     return 0 if covered == coverage.coverable else 1 if covered else 2
 
 
-def _at_ends(instance: Instance, task: Task) -> int:
+def _at_ends(instance: Instance, scope: AspectScope) -> int:
     """Return the position in `_AT_ENDS` that an instance belongs to."""
-    n_at_ends, n_coverable, _ = covered_at_ends(instance, task.scope)
+    n_at_ends, n_coverable, _ = covered_at_ends(instance, scope)
     return share_group(n_at_ends, n_coverable) if n_coverable else len(SHARES)
 
 
