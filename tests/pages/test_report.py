@@ -304,6 +304,17 @@ def test_the_two_best_runs_on_a_task_are_named_for_the_papers(folder: Path) -> N
         assert [labels[place] for place in task["best"]] == [*competing, "oracle"]
 
 
+def test_two_runs_that_score_the_same_everywhere_are_not_the_first_pair(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "again.jsonl"
+    copy.write_bytes((folder / "cues.jsonl").read_bytes())
+    page = report_of([folder / "cues.jsonl", copy, folder / "bm25.jsonl"], SAMPLE, "er_at_10")
+    labels = [system["label"] for system in page.data("overview")["systems"]]
+    (task,) = page.data("overview")["tasks"]
+    assert [labels[place] for place in task["best"]][1] == "bm25"
+    pairs = page.data("pairs-data")
+    assert [pairs["names"][place] for place in pairs["tasks"]["er_at_10"]["best"]][1] == "bm25"
+
+
 def test_a_system_has_one_mark_in_every_chart_of_a_page(report: Element) -> None:
     looks: dict[str, set[str]] = {}
     for section in ("leaderboard", "curves", "breakdowns", "hypotheses"):

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.engine.protocol import Engine
@@ -103,11 +105,20 @@ class Findings:
         systems = [*((label, False) for label in self.scored.runs), *((name, True) for name in self.scored.controls)]
         return systems.index((system, is_control))
 
-    def best_runs(self, task: Task) -> tuple[int, ...]:
-        """Return the places of the runs among ``scored.runs``, the best on a task first; those without a rank last."""
-        runs = [row for row in self.standings[task.name] if not row.is_control]
-        labels = list(self.scored.runs)
-        return tuple(labels.index(row.system) for row in sorted(runs, key=lambda row: row.rank is None))
+    def best_runs(self, task: Task) -> tuple[Standing, ...]:
+        """Return the runs, the best on a task first; those without a rank last.
+
+        Runs that score as the best does on every instance come after those that do not: the first two are shown
+        against each other, and two that are the same would show nothing.
+        """
+        rows = [row for row in self.standings[task.name] if not row.is_control]
+        best, *others = sorted(rows, key=lambda row: row.rank is None)
+
+        def is_same(row: Standing) -> bool:
+            first, second = (self.scored.scores[one.system][task.name].recalls for one in (best, row))
+            return np.array_equal(first, second)
+
+        return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
         """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle.

@@ -82,10 +82,12 @@ def pairs_data(findings: Findings) -> dict[str, Any]:
 def _task_data(findings: Findings, task: Task, names: Sequence[str]) -> dict[str, Any]:
     board, columns = findings.boards[task.name], findings.columns(task)
     ranked = board.ranked
+    runs = [row for row in findings.best_runs(task) if row.rank]
+    controls = [row for row in ranked if row.is_control]
     shared = mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
     return {
         "systems": [names.index(_address(findings, row)) for row in ranked],
-        "best": [names.index(_address(findings, row)) for row in sorted(ranked, key=lambda row: row.is_control)[:2]],
+        "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
         "pairs": [
             [*places, *_pair_data(pair), _points(shared[places])]
             for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)

@@ -23,7 +23,8 @@ def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None =
     """Return the data of the report's viewer: the runs and controls of its leaderboards, under the same names."""
     dataset, tasks, scored = findings.dataset, findings.tasks, findings.scored
     systems = shown_systems(scored.runs, dataset, tasks, scored.rules)
-    best = {task.name: findings.best_runs(task) for task in tasks}
+    labels = list(scored.runs)
+    best = {task.name: tuple(labels.index(row.system) for row in findings.best_runs(task)) for task in tasks}
     return ViewerData(title=title, dataset=dataset, tasks=tasks, systems=systems, best=best, exchanges=exchanges)
 
 
