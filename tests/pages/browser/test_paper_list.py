@@ -218,7 +218,7 @@ def test_bars_of_aspects_open_the_papers_that_have_them(sample: Page, sample_run
     show = sample.get_by_role("combobox", name="Show", exact=True)
     show.select_option("no system finds some aspect")
     expect(sample.locator("a.row-link")).to_have_count(len(some[0]))
-    expect(sample.locator(".list-count")).to_contain_text("only with an aspect that 0 systems found")
+    expect(sample.locator(".list-count")).to_contain_text("only with an aspect that no system found")
     sample.reload()
     expect(show.locator("option:checked")).to_have_text("no system finds some aspect")
 

@@ -9,8 +9,7 @@ async function saveList(overview, source, asked, tell) {
     found = await source.rows({ ...asked, offset: lines.length - 1, n: MOST_ROWS });
     lines.push(...found.rows.map((row) => [...FILE_FIELDS.map((name) => row[name]), ...row.recalls.map((recalls) => recalls[asked.task])]));
   }
-  const href = URL.createObjectURL(new Blob(lines.map((line) => `${line.map(cellOf).join(",")}\r\n`), { type: "text/csv" }));
-  h("a", { href, download: "papers.csv" }).click();
+  save("papers.csv", "text/csv", lines.map((line) => `${line.map(cellOf).join(",")}\r\n`));
 }
 
 const MOST_ROWS = 200; // as in routes.py

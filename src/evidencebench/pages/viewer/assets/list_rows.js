@@ -30,8 +30,7 @@ function sortBy(sort) {
 }
 
 function rowOf(row, asked, names, route) {
-  const text = row.hypothesis.length > LONGEST_SHOWN ? `${row.hypothesis.slice(0, LONGEST_SHOWN)}…` : row.hypothesis;
-  const link = foreign("a", { class: "row-link", "data-hit": row.hits?.index }, text || "(empty hypothesis)");
+  const link = foreign("a", { class: "row-link", "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
   link.dataset.id = row.id;
   markHits(link, searchedIn(route, "hypothesis"));
   const unit = (text) => h("span", { class: "unit" }, text); // that a head says
@@ -63,7 +62,6 @@ function scoreLine(letter, score, name) {
 
 function differenceLine(difference) {
   if (difference === null) return null;
-  const points = (100 * difference).toFixed(1);
-  const signed = points.replace("-", "−").replace(/^(?=\d)/, "+");
-  return h("span", { class: "difference-line" }, Number(points) === 0 ? "A = B" : [h("span", { class: "unit" }, "A − B: "), signed]);
+  const points = signed(100 * difference);
+  return h("span", { class: "difference-line" }, points === "+0.0" ? "A = B" : [h("span", { class: "unit" }, "A − B: "), points]);
 }

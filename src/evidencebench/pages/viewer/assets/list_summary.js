@@ -36,7 +36,7 @@ function listSummary(overview, source) {
 function countText({ q, found }, { n_found, n_instances: all, n_scored, n_without_results: without, rows }) {
   const parts = [n_found === all ? counted(all, "paper") : `${n_found.toLocaleString("en")} of ${counted(all, "paper")}`];
   if (without && n_scored === all) parts.push(`${without.toLocaleString("en")} without Results`);
-  if (found !== null) parts.push(`only with an aspect that ${counted(found, "system")} found`);
+  if (found !== null) parts.push(`only with an aspect that ${found ? counted(found, "system") : "no system"} found`);
   if (q && !wordsOf(q).length && rows[0]?.id !== q) parts.push("to search, type letters or digits");
   return parts.join("; ");
 }

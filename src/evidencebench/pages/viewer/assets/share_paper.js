@@ -9,7 +9,7 @@ function shareButton(source, overview, say) {
       const [parts, record, { rows }] = await Promise.all([source.pageParts(), source.instance(id), source.rows({ q: id, n: 1 })]);
       const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
       const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
-      save(name, sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
+      save(name, "text/html", sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
       say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
     } catch (error) {
       say(error.message);
@@ -33,11 +33,11 @@ function sharedPage({ policy, style, script }, place, data) {
     `<main id="results" hidden></main>\n<main id="viewer" data-place="${quoted(place)}" hidden></main>\n`,
     ...elements,
     `<script>${script}<\/script>\n</body>\n</html>\n`,
-  ].join("");
+  ];
 }
 
-function save(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/html" }));
+function save(name, type, parts) {
+  const address = URL.createObjectURL(new Blob(parts, { type }));
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000); // a browser may ask the reader first
 }
