@@ -29,15 +29,18 @@ function systemMark(letter) {
 
 function choiceBar(overview, helpButton) {
   const names = systemNames(overview);
-  const systems = names.map((name, n) => [name, `${shortened(name)}${overview.systems[n].unfinished && ` (${overview.systems[n].unfinished} answered)`}`, name]);
+  const systems = names.map((name, n) => {
+    const { unfinished } = overview.systems[n];
+    return [name, `${shortened(name)}${unfinished && ` (${unfinished} answered)`}`, name];
+  });
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
   const taskName = foreign("code", { class: "task-name" }, "");
   task.label.firstChild.append(" ", taskName);
   const a = picker([wide("System "), "A"], systems, (name) => choose({ a: name }), systemMark("a"));
   const b = picker([wide("System "), "B"], [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
-  const swap = h("button", { type: "button", class: "swap", "aria-label": "Swap A and B", title: "Swap A and B",
-    onclick: () => swapSystems(overview) }, "⇄");
+  const title = "Swap A and B";
+  const swap = h("button", { class: "swap", "aria-label": title, title, onclick: () => swapSystems(overview) }, "⇄");
   if (!systems.length) a.select.append(optionOf(["", "none"]));
   const element = h("div", { class: "choice-bar", role: "group", "aria-label": "What is compared" },
     task.label, a.label, swap, b.label, helpButton);

@@ -10,7 +10,9 @@ function cleaned(text) {
 }
 
 function h(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
+  const element = document.createElement(tag);
+  if (tag === "button") element.type = "button"; // it sends a form only where its type is given
+  return fill(element, attributes, children);
 }
 
 function svg(tag, attributes = {}, ...children) {

@@ -13,15 +13,14 @@ function gradedOf(overview, record, state) {
   const stated = record.paper.sentences.map(() => []); // sentence -> the aspects that it is evidence for
   for (const aspect of aspects) for (const index of aspect.sentences) stated[index].push(aspect);
   const names = systemNames(overview);
-  const sides = overview.systems.map((system, position) =>
-    gradedSide(
-      { ...system, label: names[position] },
-      position,
-      record.answers[position]?.[state.task] ?? null,
-      aspects,
-    ),
-  );
-  const chosen = [withLetter(sides[state.a], "A"), withLetter(sides[state.b], "B")].filter(Boolean);
+  const sides = overview.systems.map((system, position) => {
+    const judged = record.answers[position]?.[state.task] ?? null;
+    return { ...system, label: names[position], position, judged, ...gradedAnswer(judged, aspects) };
+  });
+  const chosen = ["A", "B"].flatMap((letter) => {
+    const side = sides[state[letter.toLowerCase()]];
+    return side ? [{ ...side, letter }] : [];
+  });
   return {
     task,
     terms: record.terms[state.task] ?? null,
@@ -53,30 +52,17 @@ function onlyOf(graded, side, other) {
   return graded.counting.filter((aspect) => side.covers(aspect) > 0 && other.covers(aspect) === 0);
 }
 
-// The number of selected sentences that are evidence; the expected number where chance decides which count.
-function evidenceIn({ isEvidence }, side) {
-  return side.selected.reduce((sum, index) => sum + (isEvidence(index) ? side.selects(index) : 0), 0);
-}
-
-function withLetter(side, letter) {
-  return side ? { ...side, letter } : null;
-}
-
 // One system's answer: the chance that a sentence is selected, and that an aspect is covered, each 0 to 1.
-function gradedSide(system, position, judged, aspects) {
-  const shares = new Map();
-  for (const index of judged?.certain ?? []) shares.set(index, 1);
-  for (const index of judged?.tied ?? [])
-    if (!shares.has(index)) shares.set(index, judged.n_drawn / judged.tied.length);
-  const covered = new Map(aspects.map((aspect) => [aspect.number, judged ? coveredShare(aspect, judged) : 0]));
+function gradedAnswer(judged, aspects) {
+  const { certain = [], tied = [], n_drawn: nDrawn = 0 } = judged ?? {};
+  const shares = new Map(tied.map((index) => [index, nDrawn / tied.length]));
+  for (const index of certain) shares.set(index, 1);
+  const covered = aspects.map((aspect) => (judged ? coveredShare(aspect, judged) : 0));
   return {
-    ...system,
-    position,
-    judged,
-    nSelected: judged ? judged.certain.length + judged.n_drawn : 0,
+    nSelected: certain.length + nDrawn,
     selected: [...shares.keys()].sort((one, other) => one - other),
     selects: (index) => shares.get(index) ?? 0,
-    covers: (aspect) => covered.get(aspect.number),
+    covers: (aspect) => covered[aspect.number],
   };
 }
 

@@ -27,7 +27,7 @@ function paperHits(root) {
   let held = {}; // {paper, key, indexes}
   const place = h("span", { class: "number", role: "status" });
   const asked = foreign("span", {}, "");
-  const button = (by, word, sign) => h("button", { type: "button", "aria-label": `${word} hit`, onclick: () => step(by) }, sign);
+  const button = (by, word, sign) => h("button", { "aria-label": `${word} hit`, onclick: () => step(by) }, sign);
   const stepper = h("span", { class: "stepper hits" }, button(-1, "previous", "‹"), asked, " ", place, button(1, "next", "›"));
   return { follow, step };
 
@@ -41,10 +41,10 @@ function paperHits(root) {
     held = { paper, key, indexes };
     markHits(paper.querySelector(".hypothesis"), searchedIn(route, "hypothesis"));
     texts.filter((text, index) => text.firstElementChild || indexes.includes(index)).forEach((text) => markHits(text, words));
-    for (const map of paper.querySelectorAll(".map")) {
-      const ticks = indexes.map((index) => blockPath(map.matches(".map-upright"), index, 47, 4, 1));
+    const ticks = indexes.map((index) => blockPath(index, 47, 4)).join("");
+    for (const map of paper.querySelectorAll(".map g")) {
       map.querySelector(".map-hits")?.remove();
-      map.firstChild.append(svg("path", { class: "map-hits", d: ticks.join("") }));
+      map.append(svg("path", { class: "map-hits", d: ticks }));
     }
     asked.textContent = cleaned(`“${shortened(route.query.get("q") ?? "", 20)}”`);
     place.textContent = indexes.length;

@@ -49,9 +49,10 @@ function keyDialog(commands, isOn, turn) {
   const dialog = h("dialog", { class: "key-dialog", "aria-labelledby": "key-title" },
     h("h2", { id: "key-title" }, "Keyboard"),
     h("label", { class: "key-switch" }, box, "Single-key shortcuts on"),
-    h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
+    h("table", {},
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
       h("tbody", {}, [...commands, { keys: ["?"], name: "open this list" }].map(keyRow))),
-    h("button", { type: "button", onclick: () => dialog.close() }, "Close"));
+    h("button", { onclick: () => dialog.close() }, "Close"));
   return dialog;
 }
 

@@ -1,83 +1,95 @@
 // Shows the text of a paper with its evidence and selections; all sentences, or only the marked ones.
 
-/* Returns {element, rows, highlight(aspect or null), only(isOn), reveal(index)}. */
+/* Returns {element, rows, highlight(aspect or null), only(isOn), reveal(row)}. */
 function textOf(graded, onChoose) {
-  const element = h("div", { class: "text-rows", id: "text" }, sentenceRows(graded.paper, decoration(graded, onChoose)));
+  const element = h("div", { class: "text-rows", id: "text" }, paperRows(graded, onChoose));
   const rows = [...element.querySelectorAll(".sentence")];
   element.style.setProperty("--digits", String(rows.length - 1).length);
   element.style.setProperty("--lanes", graded.chosen.length);
   const isMarked = markedRows(graded);
+  let gaps = [];
   return { element, rows, highlight, only, reveal };
 
   function highlight(aspect) {
-    element.querySelectorAll(".is-chosen").forEach((row) => row.classList.remove("is-chosen"));
-    for (const index of aspect?.sentences ?? []) rows[index].classList.add("is-chosen");
+    rows.forEach((row, index) => row.classList.toggle("is-chosen", Boolean(aspect?.sentences.includes(index))));
   }
 
   function only(isOn) {
-    element.querySelectorAll(".gap").forEach((gap) => gap.remove());
+    gaps.forEach((gap) => gap.remove());
     rows.forEach((row, index) => {
       row.hidden = isOn && !isMarked[index];
     });
-    if (isOn) hiddenRuns(rows).forEach((run) => run[0].before(gapOf(run)));
+    gaps = hiddenRuns(rows).map(gapOf);
   }
 
-  function reveal(index) {
-    if (!rows[index].hidden) return;
-    const gap = [...element.querySelectorAll(".gap")].findLast(
-      (found) => found.compareDocumentPosition(rows[index]) & Node.DOCUMENT_POSITION_FOLLOWING,
-    );
-    gap?.open();
+  function reveal(row) {
+    if (row.hidden) gaps.find((gap) => gap.run.includes(row)).open();
   }
 }
 
-// The elements around a sentence: its number, the marks of the systems that selected it, and the aspects it states.
-function decoration(graded, onChoose) {
-  const [path, rest] = splitOnce(linkTo(graded.paper.id), "?");
-  const query = rest === undefined ? "" : `?${rest}`;
+// The paper in reading order, its abstract set apart; kinds of sentences are h(eading), a(bstract) and b(ody).
+function paperRows(graded, onChoose) {
+  const { paper } = graded;
   const words = Object.fromEntries(fatesOf(graded));
-  return (index) => {
-    const aspects = [...graded.stated[index]].sort((one, other) => other.counts - one.counts || one.number - other.number);
-    const fate = graded.fateOf[index];
-    const marks = graded.chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
-    const number = h("a", { class: "index", href: `${path}/${index}${query}`, tabindex: "-1", "aria-label": `sentence ${index}` },
-      index);
-    return {
-      classes: fate ? `is-evidence fate-${fate}` : aspects.length ? "is-aside" : "",
-      before: [
-        number,
-        marks.length ? h("span", { class: "lanes" }, marks) : null,
-        fate ? h("span", { class: "edge", role: "img", "aria-label": words[fate], title: words[fate] }) : null,
-      ],
-      after: aspects.length ? h("span", { class: "chips" }, " ", chips(aspects, onChoose)) : null,
-    };
-  };
+  const blocks = [];
+  let abstract = null;
+  [...paper.kinds].forEach((kind, index) => {
+    const row = sentenceRow(graded, index, kind, words, onChoose);
+    if (kind === "a" && !abstract) {
+      abstract = h("section", { class: "abstract", "aria-label": "Abstract" }, abstractLabel(paper, index));
+      blocks.push(abstract);
+    }
+    if (kind !== "a") abstract = null;
+    if (abstract) abstract.append(row);
+    else blocks.push(row);
+  });
+  return blocks;
+}
+
+// A sentence with its number, the marks of the systems that selected it, who found it, and the aspects it states.
+function sentenceRow(graded, index, kind, words, onChoose) {
+  const { paper, chosen, stated, fateOf } = graded;
+  const fate = fateOf[index];
+  const aspects = stated[index].toSorted((one, other) => other.counts - one.counts || one.number - other.number);
+  const marks = chosen.filter((side) => side.selects(index)).map((side) => mark(side, side.selects(index)));
+  return h("div",
+    {
+      class: `sentence kind-${kind}${fate ? ` is-evidence fate-${fate}` : ""}`,
+      id: `s-${index}`,
+      tabindex: "-1",
+      "data-index": index,
+    },
+    h("a", { class: "index", href: linkTo(paper.id, index), tabindex: "-1", "aria-label": `sentence ${index}` }, index),
+    marks.length > 0 && h("span", { class: "lanes" }, marks),
+    fate && h("span", { class: "edge", role: "img", "aria-label": words[fate], title: words[fate] }),
+    h("div", { class: "body" },
+      foreign(kind === "h" ? "h3" : "span", { class: "text" }, paper.sentences[index]),
+      aspects.length > 0 && h("span", { class: "chips" }, " ", chips(aspects, onChoose))));
 }
 
 // What becomes of evidence, as [class, words, short words]: those that can occur with the systems that are compared.
 function fatesOf({ chosen }) {
-  const judged = chosen.filter((side) => side.judged).map((side) => side.letter);
-  if (!judged.length) return [["plain", "evidence", "evidence"]];
-  const only = judged.length > 1;
+  const letters = chosen.filter((side) => side.judged).map((side) => side.letter);
+  if (!letters.length) return [["plain", "evidence", "evidence"]];
+  const isPair = letters.length > 1;
+  const only = isPair ? "only " : "";
   return [
-    ...(only ? [["both", "evidence found by both", "both"]] : []),
-    ...judged.map((letter) => [letter.toLowerCase(), `evidence found by ${only ? "only " : ""}${letter}`, [only && wide("only\u00a0"), letter]]),
-    ["missed", `evidence missed by ${only ? "both" : judged[0]}`, "missed"],
+    ...(isPair ? [["both", "evidence found by both", "both"]] : []),
+    ...letters.map((letter) =>
+      [letter.toLowerCase(), `evidence found by ${only}${letter}`, [isPair && wide("only\u00a0"), letter]]),
+    ["missed", `evidence missed by ${isPair ? "both" : letters[0]}`, "missed"],
     ["plain", "evidence, but found in another sentence", "elsewhere"],
   ];
 }
 
 // Which rows are marked: evidence, selected sentences, and the headings above them.
-function markedRows(graded) {
-  const { paper } = graded;
-  const isMarked = paper.sentences.map((_, index) => graded.isEvidence(index) || graded.chosen.some((side) => side.selects(index)));
+function markedRows({ paper, chosen, isEvidence }) {
+  const isMarked = paper.sentences.map((_, index) => isEvidence(index) || chosen.some((side) => side.selects(index)));
   let isNeeded = false;
-  for (let index = paper.sentences.length - 1; index >= 0; index -= 1) {
-    if (paper.kinds[index] !== "h") isNeeded ||= isMarked[index];
-    else {
-      isMarked[index] ||= isNeeded;
-      isNeeded = false;
-    }
+  for (let index = isMarked.length - 1; index >= 0; index -= 1) {
+    const isHeading = paper.kinds[index] === "h";
+    if (isHeading) isMarked[index] ||= isNeeded;
+    isNeeded = !isHeading && (isNeeded || isMarked[index]);
   }
   return isMarked;
 }
@@ -85,61 +97,45 @@ function markedRows(graded) {
 // Runs of hidden rows that follow each other in the same parent element.
 function hiddenRuns(rows) {
   const runs = [];
-  rows.forEach((row, index) => {
-    if (!row.hidden) return;
-    const before = rows[index - 1];
-    if (before?.hidden && before.parentNode === row.parentNode) runs.at(-1).push(row);
+  for (const row of rows.filter(({ hidden }) => hidden)) {
+    if (runs.length && runs.at(-1).at(-1) === row.previousElementSibling) runs.at(-1).push(row);
     else runs.push([row]);
-  });
+  }
   return runs;
 }
 
 // A button in place of a run of hidden rows; it shows them.
 function gapOf(run) {
-  const gap = h("button",
-    {
-      type: "button",
-      class: "gap",
-      onclick: () => {
-        gap.open();
-        run[0].focus();
-      },
-    },
-    `… ${counted(run.length, "sentence")}`);
-  return Object.assign(gap, {
-    open() {
-      for (const row of run) row.hidden = false;
-      gap.remove();
-    },
-  });
+  const open = () => {
+    for (const row of run) row.hidden = false;
+    gap.remove();
+  };
+  const turn = () => {
+    open();
+    run[0].focus();
+  };
+  const gap = h("button", { class: "gap", onclick: turn }, `… ${counted(run.length, "sentence")}`);
+  run[0].before(gap);
+  return Object.assign(gap, { run, open });
 }
 
-/* The bar below the text: steps, "only marked", and what the colours mean. Returns {element, less, isLess(), showLess(isOn)}. */
-function toolbar(graded, { jump, only }) {
-  const less = h("button",
-    {
-      type: "button",
-      class: "less",
-      "aria-pressed": "false",
-      title: "Only evidence and selections, with the headings over them",
-      onclick: () => showLess(!isLess()),
-    },
-    wide("Only\u00a0"),
-    "marked");
-  const isLess = () => less.getAttribute("aria-pressed") === "true";
-  const showLess = (isOn) => {
-    less.setAttribute("aria-pressed", String(isOn));
-    only(isOn);
-  };
+// The bar below the text: steps, what the colours mean, and the button "only marked". Returns {element, less}.
+function toolbar(graded, jump, toggleLess) {
+  const title = "Only evidence and selections, with the headings over them";
+  const less = h("button", { class: "less", "aria-pressed": "false", title, onclick: toggleLess },
+    wide("Only\u00a0"), "marked");
   const a = sideA(graded);
   const isLabelled = graded.aspects.length > 0;
-  const kinds = ["evidence", ...(a?.judged ? ["selected", "missed"] : [])].filter((kind) => isLabelled || kind === "selected");
+  const kinds = Object.keys(STEP_NAMES).filter((kind) =>
+    (kind === "evidence" || a?.judged) && (isLabelled || kind === "selected"));
+  const fates = fatesOf(graded).map(([fate, words, short]) =>
+    [h("span", { class: `fate-${fate}`, title: words }, h("i", { class: "edge" }), short), " "]);
   const element = h("div", { class: "toolbar", role: "group", "aria-label": "The text" },
     kinds.map((kind) => stepper(graded, kind, jump)),
-    a && !a.judged ? h("span", { class: "unscored" }, "A is not scored here") : null,
-    isLabelled && h("p", { class: "legend" }, fatesOf(graded).map(([fate, words, short]) => [h("span", { class: `fate-${fate}`, title: words }, h("i", { class: "edge" }), short), " "])),
+    a && !a.judged && h("span", { class: "unscored" }, "A is not scored here"),
+    isLabelled && h("p", { class: "legend" }, fates),
     less);
-  return { element, less, isLess, showLess };
+  return { element, less };
 }
 
 // Kind of step -> [short name, full name].
@@ -151,11 +147,11 @@ const STEP_NAMES = {
 
 function stepper(graded, kind, jump) {
   const [name, full] = STEP_NAMES[kind];
-  const n = targetsOf(graded, kind, null).length;
+  const n = targetsOf(graded, kind).length;
   const step = (by, sign, word) => {
     const title = `${word} ${full}`;
-    return h("button", { type: "button", class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) },
-      sign);
+    return h("button", { class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) }, sign);
   };
-  return h("span", { class: "stepper" }, step(-1, "‹", "previous"), h("span", {}, `${name} `, h("span", { class: "number" }, n)), step(1, "›", "next"));
+  return h("span", { class: "stepper" },
+    step(-1, "‹", "previous"), h("span", {}, `${name} `, h("span", { class: "number" }, n)), step(1, "›", "next"));
 }

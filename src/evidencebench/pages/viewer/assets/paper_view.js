@@ -1,30 +1,31 @@
 // Shows one paper: its text with marks first, a strip and folded accounts above it, a map and the aspects beside it.
 
-/* `state` is {task, a, b, sentence, aspect, filter, marked, heading}: positions, or null where there is none; the filter of
-   aspects by its name; whether only marked sentences are shown; and the element of the hypothesis. `on.reach(index)` is told
-   each sentence that the reader is led to, `on.note(changes)` what of the address changes. The element returned also has
-   jump("evidence" | "selected" | "missed", step), toggle("a" | "b"), toggleLess(), show(index), and reading() with
-   resume(reading) to carry what a reader has set to another view; all of them work once it is on the page. */
+/* `state` is {task, a, b, sentence, aspect, filter, marked, heading}: positions, or null where there is none; the
+   filter of aspects by its name; whether only marked sentences are shown; and the element of the hypothesis.
+   `on.reach(index)` is told each sentence that the reader is led to, `on.note(changes)` what of the address changes.
+   The element returned also has jump("evidence" | "selected" | "missed", step), toggle("a" | "b"), toggleLess(),
+   show(index), and resume(view) to take over what a reader has set in another; all work once it is on the page. */
 function paperView(overview, record, state, on = {}) {
   const graded = gradedOf(overview, record, state);
   const element = h("article", { class: "paper" });
   const told = h("p", { class: "visually-hidden", role: "status" });
   const note = (changes) => on.note?.(changes);
-  const text = textOf(graded, chooseFromText);
+  const text = textOf(graded, press);
   const map = mapOf(graded, show);
   const title = h("h2", { class: "text-title", tabindex: "-1" },
     `The paper (${counted(record.paper.sentences.length, "sentence")})`);
+  const nextOf = (aspect) => show(nextTarget(aspect.sentences, current, 1));
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
-  const tools = toolbar(graded, { jump, only: text.only });
+  const tools = toolbar(graded, jump, toggleLess);
   const strip = stripOf(graded, { goTo, toggle, toAspects });
   let current = null;
   let pressed = null; // the aspect that is highlighted
 
   element.append(
-    strip.hypothesis,
+    stripHypothesis(record.paper),
     paperHead(graded, state.heading ?? "h1"),
-    h("button", { type: "button", class: "to-text", onclick: toText }, "To the paper's text"),
-    strip.element,
+    h("button", { class: "to-text", onclick: toText }, "To the paper's text"),
+    strip,
     h("div", { class: "folds" },
       scoreExplanation(graded, goTo),
       graded.chosen.map((side) => picksFold(graded, side, goTo)),
@@ -36,28 +37,27 @@ function paperView(overview, record, state, on = {}) {
     told,
   );
   watchView(text.rows, map.showView);
-  tools.less.addEventListener("click", () => note({ marked: tools.isLess() ? 1 : null }));
   text.element.addEventListener("click", (event) => {
     const row = event.target.closest(".sentence");
     if (row) current = Number(row.dataset.index);
   });
   matrix.show(state.filter);
-  if (state.marked) tools.showLess(true);
+  if (state.marked) showLess(true);
   if (graded.aspects[state.aspect]) highlight(graded.aspects[state.aspect]);
   if (state.sentence !== null && state.sentence !== undefined)
     requestAnimationFrame(() => element.isConnected && show(state.sentence));
-  return Object.assign(element, { jump, toggle, toggleLess, show, reading, resume });
+  return Object.assign(element, { jump, toggle, toggleLess, show, resume });
 
   // Goes to a sentence and gives it the focus; it is shown first where it is hidden.
   function show(index, { keepsFocus = false } = {}) {
     const row = text.rows[index];
     if (!row) return;
-    text.reveal(index);
+    text.reveal(row);
     text.rows[current]?.classList.remove("is-target");
     current = index;
     row.classList.add("is-target");
     if (!keepsFocus) row.focus({ preventScroll: true });
-    element.style.setProperty("--strip", `${strip.element.offsetHeight}px`); // so that no sentence is scrolled below it
+    element.style.setProperty("--strip", `${strip.offsetHeight}px`); // so that no sentence is scrolled below it
     scrollTo(row, () => row.classList.contains("is-target"));
     on.reach?.(index);
   }
@@ -85,23 +85,28 @@ function paperView(overview, record, state, on = {}) {
     return next;
   }
 
+  // Hides the marks of A or B, or shows them again.
   function toggle(which) {
     const isHidden = element.classList.toggle(`hides-${which}`);
-    strip.showMarks(which, !isHidden);
+    const button = strip.querySelector(`.marks-${which}`);
+    if (button) button.ariaPressed = !isHidden;
   }
 
   function toggleLess() {
-    tools.less.click();
+    const isOn = tools.less.ariaPressed !== "true";
+    showLess(isOn);
+    note({ marked: isOn ? 1 : null });
   }
 
-  function reading() {
-    const hidden = ["a", "b"].filter((which) => element.classList.contains(`hides-${which}`));
-    return { hidden, open: [...element.querySelectorAll("[data-fold][open]")].map((fold) => fold.dataset.fold) };
+  function showLess(isOn) {
+    tools.less.ariaPressed = isOn;
+    text.only(isOn);
   }
 
-  function resume({ hidden, open }) {
-    for (const fold of element.querySelectorAll("[data-fold]")) if (open.includes(fold.dataset.fold)) fold.open = true;
-    hidden.forEach(toggle);
+  function resume(before) {
+    for (const { dataset } of before.querySelectorAll("[data-fold][open]"))
+      element.querySelector(`[data-fold="${dataset.fold}"]`)?.setAttribute("open", "");
+    for (const which of ["a", "b"]) if (before.classList.contains(`hides-${which}`)) toggle(which);
   }
 
   function highlight(aspect) {
@@ -109,8 +114,8 @@ function paperView(overview, record, state, on = {}) {
     matrix.showChosen(aspect);
     map.showAspect(aspect);
     text.highlight(aspect);
-    for (const one of element.querySelectorAll("button.chip"))
-      one.setAttribute("aria-pressed", String(Number(one.dataset.aspect) === aspect?.number));
+    for (const one of element.querySelectorAll(".chip"))
+      one.ariaPressed = Number(one.dataset.aspect) === aspect?.number;
   }
 
   function press(aspect) {
@@ -126,21 +131,12 @@ function paperView(overview, record, state, on = {}) {
   // From the matrix: where it stands beside the text, the text goes to the aspect's first sentence; the focus stays.
   function choose(aspect) {
     press(aspect);
-    if (pressed && isBeside() && aspect.sentences.length) show(aspect.sentences[0], { keepsFocus: true });
-  }
-
-  // In the text the reader is at one of its sentences already.
-  function chooseFromText(aspect) {
-    press(aspect);
+    if (pressed && isBeside()) show(aspect.sentences[0], { keepsFocus: true });
   }
 
   function goTo(aspect) {
     if (pressed !== aspect) press(aspect);
-    if (aspect.sentences.length) show(aspect.sentences[0]);
-  }
-
-  function nextOf(aspect) {
-    show(nextTarget(aspect.sentences, current, 1));
+    show(aspect.sentences[0]);
   }
 }
 
@@ -151,43 +147,44 @@ const NOTHING = {
 };
 
 function paperHead({ paper, reviewId }, heading) {
-  const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]];
+  const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
   return h("header", { class: "paper-head" },
-    h("p", { class: "eyebrow" }, "Hypothesis", ids.map(([name, id]) => (id === null ? null : [` · ${name} `, foreign("span", {}, id)]))),
+    h("p", { class: "eyebrow" }, "Hypothesis", ids.map(([name, id]) => [` · ${name} `, foreign("span", {}, id)])),
     foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis));
 }
 
-/* Two lines that stay on top of the text: the hypothesis, cut, and how A and B did. Returns {hypothesis, element,
-   showMarks(which, isShown)}. The first line lies behind the head of the paper until that has gone. */
+// The first of two lines that stay on top of the text: the hypothesis, cut. It lies behind the head until that is gone.
+function stripHypothesis({ hypothesis }) {
+  const turn = ({ currentTarget: button }) => { button.ariaExpanded = button.ariaExpanded !== "true"; };
+  return h("button", { class: "strip-hypothesis", "aria-expanded": "false", title: hypothesis, onclick: turn },
+    foreign("span", {}, hypothesis));
+}
+
+// The second line: how A and B did.
 function stripOf(graded, { goTo, toggle, toAspects }) {
-  const { paper, chosen } = graded;
-  const hypothesis = h("button",
-    {
-      type: "button",
-      class: "strip-hypothesis",
-      "aria-expanded": "false",
-      title: paper.hypothesis,
-      onclick: () => hypothesis.setAttribute("aria-expanded", String(hypothesis.getAttribute("aria-expanded") === "false")),
-    },
-    foreign("span", {}, paper.hypothesis));
+  const { chosen } = graded;
   const isPair = chosen.length === 2 && chosen.every((side) => side.judged);
-  const marks = new Map();
   const sides = chosen.map((side, place) => {
-    const which = side.letter.toLowerCase();
-    const title = `Show the marks of ${side.letter}: ${side.label}`;
-    const button = h("button", { type: "button", class: "marks", "aria-pressed": "true", title, onclick: () => toggle(which) },
-      plainMark(side), foreign("span", { class: "label" }, shortened(side.label, 24)));
-    marks.set(which, button);
+    const { letter, label, judged } = side;
+    const which = letter.toLowerCase();
     const only = isPair ? onlyOf(graded, side, chosen[1 - place]) : [];
-    const { status } = side.judged ?? { status: "no score" };
-    return h("div", { class: "strip-side" }, button,
-      side.judged ? h("b", { class: "score" }, percentage(side.judged.recall)) : null,
-      status === "answered" ? null : h("span", { class: "strip-status" }, status),
-      only.length ? h("span", { class: "strip-only" }, h("span", { class: "strip-word" }, "alone finds "), chips(only, goTo)) : null);
+    const status = judged?.status ?? "no score";
+    return h("div", { class: "strip-side" },
+      h("button",
+        {
+          class: `marks marks-${which}`,
+          "aria-pressed": "true",
+          title: `Show the marks of ${letter}: ${label}`,
+          onclick: () => toggle(which),
+        },
+        plainMark(side), foreign("span", { class: "label" }, shortened(label, 24))),
+      judged && h("b", { class: "score" }, percentage(judged.recall)),
+      status !== "answered" && h("span", { class: "strip-status" }, status),
+      only.length > 0 && h("span", { class: "strip-only" },
+        h("span", { class: "strip-word" }, "alone finds "), chips(only, goTo)));
   });
-  const element = h("div", { class: "strip", role: "group", "aria-label": "How the systems did" }, sides,
-    h("button", { type: "button", class: "to-aspects", onclick: toAspects }, "Aspects"));
-  return { hypothesis, element, showMarks: (which, isShown) => marks.get(which)?.setAttribute("aria-pressed", String(isShown)) };
+  return h("div", { class: "strip", role: "group", "aria-label": "How the systems did" }, sides,
+    h("button", { class: "to-aspects", onclick: toAspects }, "Aspects"));
 }
 
 function sideA({ chosen }) {
@@ -195,28 +192,26 @@ function sideA({ chosen }) {
 }
 
 // The sentences to step through, in reading order; with an aspect highlighted, its evidence only.
-function targetsOf(graded, kind, pressed) {
+function targetsOf(graded, kind, pressed = null) {
   const a = sideA(graded);
-  const indexes = graded.paper.sentences.map((_, index) => index);
-  if (kind === "selected") return a ? a.selected : [];
-  if (kind === "missed")
-    return a?.judged
-      ? indexes.filter((index) => graded.stated[index].some((aspect) => aspect.counts && a.covers(aspect) === 0))
-      : [];
-  if (pressed) return pressed.sentences;
-  return indexes.filter(graded.isEvidence);
+  if (kind === "selected") return a?.selected ?? [];
+  if (kind === "evidence" && pressed) return pressed.sentences;
+  const isMissed = (aspect) => a?.judged && aspect.counts && !a.covers(aspect);
+  const isTarget = kind === "evidence" ? graded.isEvidence : (index) => graded.stated[index].some(isMissed);
+  return [...graded.stated.keys()].filter(isTarget);
 }
 
 // The next target after the current sentence, or before it; after the last one follows the first.
 function nextTarget(targets, current, step) {
-  if (step < 0) return targets.findLast((index) => current !== null && index < current) ?? targets[targets.length - 1];
-  return targets.find((index) => current === null || index > current) ?? targets[0];
+  const from = current ?? -1;
+  if (step < 0) return targets.findLast((index) => index < from) ?? targets.at(-1);
+  return targets.find((index) => index > from) ?? targets[0];
 }
 
 const N_SETTLING_FRAMES = 3;
 
-/* Scrolls at once, without animation. Rows that were never on the screen have a guessed height until they are laid out, one
-   frame later; so it is scrolled again in the next frames, as long as the reader wants to be there. */
+/* Scrolls at once, without animation. Rows that were never on the screen have a guessed height until they are laid out,
+   one frame later; so it is scrolled again in the next frames, as long as the reader wants to be there. */
 function scrollTo(element, isWanted, nFrames = N_SETTLING_FRAMES) {
   element.scrollIntoView({ block: "start", behavior: "instant" });
   if (nFrames) requestAnimationFrame(() => isWanted() && scrollTo(element, isWanted, nFrames - 1));

@@ -3,13 +3,15 @@
 const MOST_PICKED_TEXT = 600; // characters
 const VERDICTS = { new: "new evidence", redundant: "adds nothing", none: "no evidence", heading: "heading" };
 
-// {index, share, kind, aspects}: sentences that chance decides on are compared with the certain ones only. picks.py counts the same.
-function picksOf(graded, { judged, selects }) {
+/* Picks are {index, share, kind, aspects}: sentences that chance decides on are compared with the certain ones only.
+   picks.py counts the same. */
+function picksOf({ stated, paper }, { judged, selects }) {
   const covered = new Set();
   const pickOf = (index) => {
-    const aspects = graded.stated[index].filter((aspect) => aspect.counts);
+    const aspects = stated[index].filter((aspect) => aspect.counts);
     const fresh = aspects.filter((aspect) => !covered.has(aspect));
-    const kind = fresh.length ? "new" : aspects.length ? "redundant" : graded.paper.kinds[index] === "h" ? "heading" : "none";
+    const without = paper.kinds[index] === "h" ? "heading" : "none";
+    const kind = fresh.length ? "new" : aspects.length ? "redundant" : without;
     return { index, share: selects(index), kind, aspects: fresh.length ? fresh : aspects };
   };
   const certain = judged.certain.map((index) => {
@@ -23,35 +25,39 @@ function picksOf(graded, { judged, selects }) {
 function picksFold(graded, side, onChoose) {
   if (!side.judged || !side.selected.length) return null;
   const picks = picksOf(graded, side);
-  const nOf = (kind) => picks.filter((pick) => pick.kind === kind).length;
-  const counts = Object.entries(VERDICTS).filter(([kind]) => nOf(kind)).map(([kind, words]) => `${nOf(kind)} ${words}`).join(", ");
+  const counts = Object.entries(VERDICTS).flatMap(([kind, words]) => {
+    const n = picks.filter((pick) => pick.kind === kind).length;
+    return n ? [`${n} ${words}`] : [];
+  });
   const { certain, tied, n_drawn: nDrawn } = side.judged;
   const words = hypothesisWords(graded.paper.hypothesis);
+  const isLabelled = graded.aspects.length > 0;
   return h("details", { class: "picked", "data-fold": `picks-${side.letter}` },
     h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
-    h("p", {}, foreign("b", {}, side.label), `, in its order${graded.aspects.length ? `: ${counts}` : ""}. Words of the hypothesis are underlined.`),
-    nDrawn
-      ? h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`)
-      : null,
-    h("ol", {}, picks.map((pick) => pickItem(graded, pick, words, onChoose))));
-}
-
-function pickItem({ paper, aspects: known }, { index, share, kind, aspects }, words, onChoose) {
-  const parts = h("span", { class: "pick-aspects" }, kind === "redundant" ? "stated before: " : null, chips(aspects, onChoose));
-  return h("li", {},
-    sentenceLink(paper, index), " ", underlined(firstWords(paper.sentences[index], MOST_PICKED_TEXT), words),
-    h("p", { class: `pick-verdict is-${kind}` }, known.length ? h("b", {}, VERDICTS[kind]) : null, share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ", aspects.length ? parts : null),
-  );
+    h("p", {}, foreign("b", {}, side.label), ", in its order", isLabelled && `: ${counts.join(", ")}`,
+      ". Words of the hypothesis are underlined."),
+    nDrawn > 0 && h("p", {}, `Chance draws ${nDrawn} of ${certain.length ? "the last " : ""}`,
+      `${counted(tied.length, "sentence")}. What each adds is said as if it were drawn alone.`),
+    h("ol", {}, picks.map(({ index, share, kind, aspects }) => h("li", {},
+      sentenceLink(graded.paper, index), " ",
+      underlined(firstWords(graded.paper.sentences[index], MOST_PICKED_TEXT), words),
+      h("p", { class: `pick-verdict is-${kind}` },
+        isLabelled && h("b", {}, VERDICTS[kind]),
+        share < 1 ? ` (counts with a chance of ${percent(share)}) ` : " ",
+        kind === "redundant" && "stated before: ",
+        chips(aspects, onChoose))))));
 }
 
 // Words that say nothing about the subject.
-const COMMON = new Set("and are but can for from had has have into its more not than that the their them then there these they this those was were which while will with".split(" "));
+const COMMON = new Set((
+  "and are but can for from had has have into its more not than that the their them then there these they this those " +
+  "was were which while will with").split(" "));
 
 function hypothesisWords(hypothesis) {
-  return [...new Set(wordsOf(hypothesis))].filter((word) => word.length > 2 && !COMMON.has(word));
+  return wordsOf(hypothesis).filter((word) => word.length > 2 && !COMMON.has(word));
 }
 
-// Whether two words are alike: their first four or more letters are the same, and at most three follow, as in "keeps" and "keeping".
+// Whether at least four letters begin both words, and at most three follow, as in "keeps" and "keeping".
 function isAlike(one, other) {
   let n = 0;
   while (n < one.length && one[n] === other[n]) n += 1;
@@ -59,7 +65,7 @@ function isAlike(one, other) {
 }
 
 function underlined(text, words) {
-  const parts = cleaned(text).split(/([\p{L}\p{N}]+)/u); // every second part is a word
+  const parts = cleaned(text).split(WORD_LIKE); // every second part is a word
   const isHit = (part) => wordsOf(part).some((found) => words.some((word) => isAlike(found, word)));
   const element = foreign("span", {}, "");
   append(element, parts.map((part, place) => (place % 2 && isHit(part) ? h("u", {}, part) : part)));

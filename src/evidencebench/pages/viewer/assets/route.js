@@ -3,7 +3,7 @@
 // What results and papers share: the query of a link from one to the other keeps it.
 const SHARED = ["task", "a", "b"];
 
-// Reads "#/papers/ID/12?task=..." or "#SECTION?task=...". The path is split before it is decoded, since an id may hold "/".
+// Reads "#/papers/ID/12?task=..." or "#SECTION?task=...". The path is split before it is decoded: an id may hold "/".
 function readRoute(hash = location.hash) {
   const [path, query = ""] = splitOnce(hash, "?");
   const parts = path.split("/");
@@ -94,25 +94,27 @@ function systemNames(overview) {
 // Messages about systems and tasks of a link that this page does not have, and what is shown instead.
 function unknownOf(overview, { query }, state) {
   const names = systemNames(overview);
-  const told = [["system", names, query.get("a"), names[state.a]], ["system", names, query.get("b"), names[state.b]],
-    ["task", overview.tasks.map(({ name }) => name), query.get("task"), overview.tasks[state.task]?.name]];
-  return told
-    .filter(([, known, wanted]) => wanted && !known.includes(wanted))
-    .map(([kind, , wanted, shown]) => `This page has no ${kind} “${shortened(cleaned(wanted))}”; showing ${shown ?? "none"}.`);
+  const tasks = overview.tasks.map(({ name }) => name);
+  return [["system", names, "a"], ["system", names, "b"], ["task", tasks, "task"]].flatMap(([kind, known, key]) => {
+    const wanted = query.get(key);
+    if (!wanted || known.includes(wanted)) return [];
+    return [`This page has no ${kind} “${shortened(cleaned(wanted))}”; showing ${known[state[key]] ?? "none"}.`];
+  });
 }
 
-// The positions of a route's task and systems, by default the two best runs on the task, or the first two; null where there is no system, or the reader chose "none".
-function chosen(overview, route) {
+/* The positions of a route's task and systems; by default the two best runs on the task, or the first two. null where
+   there is no system, or the reader chose "none". */
+function chosen(overview, { query }) {
   const names = systemNames(overview);
   const runs = overview.systems.filter((system) => !system.is_control).length;
   const named = (key, fallback) => {
-    if (!route.query.has(key)) return fallback;
-    const position = names.indexOf(route.query.get(key));
-    return position < 0 ? (route.query.get(key) === "" ? null : fallback) : position;
+    if (query.get(key) === "") return null;
+    const position = names.indexOf(query.get(key));
+    return position < 0 ? fallback : position;
   };
-  const task = Math.max(0, overview.tasks.findIndex((one) => one.name === route.query.get("task")));
+  const task = Math.max(0, overview.tasks.findIndex(({ name }) => name === query.get("task")));
   const best = overview.tasks[task]?.best ?? [];
-  const [first, second] = best.length ? best : [...names.keys()];
+  const [first, second] = best.length ? best : names.keys();
   const a = named("a", (named("b", null) === first ? second : first) ?? null);
   const other = a === second ? first : second;
   return { task, a, b: named("b", runs > 1 ? other : null) };

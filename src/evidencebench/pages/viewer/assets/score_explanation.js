@@ -2,42 +2,45 @@
 
 // The explanation of each chosen system's score, side by side where there are two; folded at first.
 function scoreExplanation(graded, onChoose) {
-  const { chosen } = graded;
-  return h("details", { class: "explanation", "data-fold": "account", open: !graded.aspects.length },
+  const { chosen, terms, aspects } = graded;
+  const isPair = chosen.length === 2 && chosen.every(({ judged }) => judged);
+  return h("details", { class: "explanation", "data-fold": "account", open: !aspects.length },
     h("summary", {}, h("h2", {}, explanationTitle(chosen))),
     h("p", { class: "terms" }, taskTerms(graded).join(" ")),
     uncoverable(graded, onChoose),
-    graded.terms && chosen.length
-      ? h("div", { class: "sides" },
-          chosen.map((side) => sideExplanation(graded, side)))
-      : null,
-    graded.terms && chosen.length === 2 && chosen.every(({ judged }) => judged) ? inCommon(chosen) : null);
+    terms && chosen.length > 0 && h("div", { class: "sides" }, chosen.map((side) => sideExplanation(graded, side))),
+    terms && isPair && inCommon(chosen));
 }
 
 function inCommon([a, b]) {
-  const nBoth = a.selected.filter((index) => b.selects(index)).length;
-  return h("p", { class: "in-common" }, nBoth ? `Both selected ${counted(nBoth, "sentence")} in common.` : "They selected no sentence in common.");
+  const nBoth = a.selected.filter(b.selects).length;
+  return h("p", { class: "in-common" },
+    nBoth ? `Both selected ${counted(nBoth, "sentence")} in common.` : "They selected no sentence in common.");
 }
 
 function explanationTitle(chosen) {
   if (!chosen.length) return ["What", wide("\u00a0is asked")];
-  return ["Why", wide(chosen.some(({ judged }) => judged && judged.recall !== null) ? "\u00a0the score is what it is" : "\u00a0there is no score")];
+  const isScored = chosen.some(({ judged }) => judged && judged.recall !== null);
+  return ["Why", wide(isScored ? "\u00a0the score is what it is" : "\u00a0there is no score")];
 }
+
+const NO_LABELS = "The paper has no labels, so ";
 
 // Budget, aspects that count, and ceiling of the task on this paper; they are the same for every system.
 function taskTerms({ task, terms, aspects, counting }) {
-  if (!terms) {
-    const lack =
-      task.scope === "results"
-        ? "This task counts Results aspects only, and the paper has none"
-        : "The paper has no aspects";
-    if (!aspects.length && task.budget === "optimal") {
-      return ["The paper has no labels, so nobody knows how many sentences suffice. Choose a task with a fixed number to see what the systems selected."];
-    }
-    return [`${lack}. It is left out of this task's scores.`];
-  }
-  if (!terms.n_aspects) return ["The paper has no labels, so there is nothing to score: this is what the systems selected.", budgetWords(task, terms)];
-  return [budgetWords(task, terms), scopeWords(task, aspects.length, counting.length), ceilingWords(terms)];
+  if (terms?.n_aspects === 0)
+    return [`${NO_LABELS}there is nothing to score: this is what the systems selected.`, budgetWords(task, terms)];
+  if (terms) return [budgetWords(task, terms), scopeWords(task, aspects.length, counting.length), ceilingWords(terms)];
+  if (!aspects.length && task.budget === "optimal")
+    return [
+      `${NO_LABELS}nobody knows how many sentences suffice.`,
+      "Choose a task with a fixed number to see what the systems selected.",
+    ];
+  const isOfResults = task.scope === "results";
+  return [
+    isOfResults ? "This task counts Results aspects only, and the paper has none." : "The paper has no aspects.",
+    "It is left out of this task's scores.",
+  ];
 }
 
 function budgetWords(task, { budget }) {
@@ -47,8 +50,8 @@ function budgetWords(task, { budget }) {
   return task.budget === "optimal" ? `${most}: the fewest that cover every aspect that can be covered.` : `${most}.`;
 }
 
-function scopeWords(task, nAspects, nCounting) {
-  if (task.scope === "all")
+function scopeWords({ scope }, nAspects, nCounting) {
+  if (scope === "all")
     return nAspects === 1 ? "The paper's only aspect counts." : `All ${nAspects} aspects of the paper count.`;
   const count = nCounting === 1 ? "counts" : "count";
   return `Of the paper's ${counted(nAspects, "aspect")}, only the ${nCounting} labelled Results ${count}.`;
@@ -56,34 +59,33 @@ function scopeWords(task, nAspects, nCounting) {
 
 function ceilingWords({ budget, n_aspects: n, ceiling }) {
   if (budget === 0) return "";
-  const best =
-    budget === null ? "All sentences together" : `The best ${budget === 1 ? "sentence" : counted(budget, "sentence")}`;
   if (ceiling === null) return "How much the best choice could cover is not known: it could not be proven.";
-  const verb = budget === 1 ? "covers" : "cover";
-  if (ceiling >= 1) return `${best} ${verb} ${n === 1 ? "it" : `all ${n}`} (${percentage(ceiling)}).`;
-  return `${best} ${verb} ${tally(ceiling * n)} of ${n} (${percentage(ceiling)}), so nobody can score more here.`;
+  const many = budget ? `The best ${counted(budget, "sentence")} cover` : "All sentences together cover";
+  const best = budget === 1 ? "The best sentence covers" : many;
+  if (ceiling >= 1) return `${best} ${n === 1 ? "it" : `all ${n}`} (${percentage(ceiling)}).`;
+  return `${best} ${tally(ceiling * n)} of ${n} (${percentage(ceiling)}), so nobody can score more here.`;
 }
 
 function uncoverable({ terms, counting }, onChoose) {
-  const withoutSource = counting.filter((aspect) => !aspect.sentences.length);
-  if (!terms || !withoutSource.length) return null;
-  const [has, theyCount] = withoutSource.length === 1 ? ["has", "it counts"] : ["have", "they count"];
-  const words = `${counted(withoutSource.length, "aspect")} ${has} no sentence in the paper and cannot be covered`;
-  return h("p", { class: "uncoverable" }, `${words}, but ${theyCount}: `, chips(withoutSource, onChoose));
+  const unstated = counting.filter((aspect) => !aspect.sentences.length);
+  if (!terms || !unstated.length) return null;
+  const [has, theyCount] = unstated.length === 1 ? ["has", "it counts"] : ["have", "they count"];
+  return h("p", { class: "uncoverable" },
+    `${counted(unstated.length, "aspect")} ${has} no sentence in the paper and cannot be covered, but ${theyCount}: `,
+    chips(unstated, onChoose));
 }
 
 function sideExplanation(graded, side) {
-  return h("div", { class: `side side-${side.letter.toLowerCase()}` },
+  const { judged, letter, label } = side;
+  const isScored = judged && judged.recall !== null;
+  return h("div", { class: `side side-${letter.toLowerCase()}` },
     h("h3", { class: "side-name" },
-      plainMark(side),
-      foreign("span", {}, side.label),
-      h("span", { class: "letter" }, ` ${side.letter}`)),
-    side.judged && side.judged.recall !== null
-      ? h("p", { class: "score" }, h("b", {}, percentage(side.judged.recall)), " aspect recall")
-      : h("p", { class: "score" }, h("b", {}, "–"), " no score"),
-    h("p", { class: "why" }, whyWords(graded, side)),
-    side.judged?.error ? foreign("p", { class: "error" }, firstWords(side.judged.error, 2000)) : null,
-    side.knows_labels ? h("p", { class: "aside" }, "It knows the answers: a yardstick, not a competitor.") : null);
+      plainMark(side), foreign("span", {}, label), h("span", { class: "letter" }, ` ${letter}`)),
+    h("p", { class: "score" },
+      h("b", {}, percentage(judged?.recall)), isScored ? " aspect recall" : " no score"),
+    h("p", { class: "why" }, foreign("b", {}, label), " ", whyWords(graded, side)),
+    judged?.error && foreign("p", { class: "error" }, firstWords(judged.error, 2000)),
+    side.knows_labels && h("p", { class: "aside" }, "It knows the answers: a yardstick, not a competitor."));
 }
 
 const NO_ANSWER = {
@@ -94,52 +96,44 @@ const NO_ANSWER = {
 };
 
 function whyWords(graded, side) {
-  const { judged } = side;
-  const name = foreign("b", {}, side.label);
-  if (!judged && graded.terms.n_aspects === 0 && side.knows_labels) return [name, " knows the labels, and here are none."];
-  if (!judged)
-    return [name, " cannot answer this task: it ranks sentences, and without a budget nothing says where to stop."];
-  if (judged.status === "empty" && graded.terms.budget === 0) return [name, " could select nothing here."];
-  if (judged.status !== "answered") return [name, " ", NO_ANSWER[judged.status]];
-  return [name, " ", selectionWords(graded, side), " ", coverWords(graded, side)];
-}
-
-function selectionWords({ terms }, { judged, nSelected }) {
-  if (judged.n_drawn) {
-    const nNamed = judged.certain.length + judged.tied.length;
-    const kept = judged.certain.length
-      ? `${judged.certain.length} of them for certain and ${judged.n_drawn} of the ${judged.tied.length} that tie`
-      : "any of them with the same chance";
-    const named = `named ${counted(nNamed, "sentence")}, of which only ${nSelected} count`;
-    return `${named}, ${kept}: the score is the mean over all choices.`;
-  }
-  const allowed = terms.budget === null || nSelected === terms.budget ? "" : ` of the ${terms.budget} allowed`;
-  return `selected ${counted(nSelected, "sentence")}${allowed}.`;
-}
-
-function coverWords(graded, side) {
+  const { judged, knows_labels: knowsLabels } = side;
   const { terms } = graded;
-  const { judged } = side;
-  const nEvidence = evidenceIn(graded, side);
-  if (judged.recall === null) return "";
-  const nCovered = judged.recall * terms.n_aspects;
-  const mean = judged.n_drawn ? "On average, " : "";
-  if (!nEvidence) return `None of them is evidence, so it covers 0 of the ${aspectsThatCount(terms)}.`;
-  const [is, covers] = tally(nEvidence) === "1" ? ["is", "covers"] : ["are", "cover"];
-  const words = `${tally(nCovered)} of the ${aspectsThatCount(terms)}: ${percentage(judged.recall)}`;
-  return `${mean}${tally(nEvidence)} of them ${is} evidence and ${covers} ${words}${praise(terms, judged.recall)}.`;
+  if (!judged && terms.n_aspects === 0 && knowsLabels) return "knows the labels, and here are none.";
+  if (!judged) return "cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.";
+  if (judged.status === "empty" && terms.budget === 0) return "could select nothing here.";
+  if (judged.status !== "answered") return NO_ANSWER[judged.status];
+  return `${selectionWords(graded, side)} ${coverWords(graded, side)}`;
+}
+
+function selectionWords({ terms: { budget } }, { judged, nSelected }) {
+  const { certain, tied, n_drawn: nDrawn } = judged;
+  if (!nDrawn) {
+    const allowed = budget === null || nSelected === budget ? "" : ` of the ${budget} allowed`;
+    return `selected ${counted(nSelected, "sentence")}${allowed}.`;
+  }
+  const kept = certain.length
+    ? `${certain.length} of them for certain and ${nDrawn} of the ${tied.length} that tie`
+    : "any of them with the same chance";
+  const named = `named ${counted(certain.length + tied.length, "sentence")}, of which only ${nSelected} count`;
+  return `${named}, ${kept}: the score is the mean over all choices.`;
+}
+
+function coverWords(graded, { judged, selected, selects }) {
+  const { recall, n_drawn: nDrawn } = judged;
+  if (recall === null) return "";
+  const { n_aspects: n, ceiling, budget } = graded.terms;
+  const counting = n === 1 ? "1 aspect that counts" : `${n} aspects that count`;
+  // the expected number where chance decides which of them count
+  const nEvidence = selected.filter(graded.isEvidence).reduce((sum, index) => sum + selects(index), 0);
+  if (!nEvidence) return `None of them is evidence, so it covers 0 of the ${counting}.`;
+  const verbs = tally(nEvidence) === "1" ? "is evidence and covers" : "are evidence and cover";
+  const isBest = ceiling !== null && budget !== null && recall >= ceiling - 1e-9;
+  const covered = `${tally(recall * n)} of the ${counting}: ${percentage(recall)}`;
+  const praise = isBest ? ", the most that is possible" : "";
+  return `${nDrawn ? "On average, " : ""}${tally(nEvidence)} of them ${verbs} ${covered}${praise}.`;
 }
 
 // With a space that does not break, so that "%" never begins a line.
 function percentage(value) {
   return percent(value).replace(" ", "\u00a0");
-}
-
-function aspectsThatCount({ n_aspects: n }) {
-  return n === 1 ? "1 aspect that counts" : `${n} aspects that count`;
-}
-
-function praise({ ceiling, budget }, recall) {
-  if (ceiling === null || budget === null || recall < ceiling - 1e-9) return "";
-  return ", the most that is possible";
 }

@@ -47,16 +47,16 @@ function makeViewer(root, source, overview) {
     if (unknown.textContent !== told) unknown.textContent = told;
     skip.hidden = route.id === null;
     turnTo(route);
-    await Promise.all([listing.follow(route), paper.follow(source, route, state)]);
+    await Promise.all([listing.follow(route), paper.follow(source, route)]);
     hits.follow(readRoute());
     paper.showPlace(listing.placeOf(route.id));
-    if (route.id !== null && listing.placeOf(route.id) === null) turnPage(route, paper.position());
+    if (route.id !== null && listing.placeOf(route.id) === null) turnPage(route, paper.record()?.paper.position);
   }
 
   // A link to a paper may name no page of the list; in the order of the data, the paper's position gives the page.
   function turnPage(route, position) {
     const isNarrowed = ["page", "q", "only", "found", "sort"].some((name) => route.query.has(name));
-    if (isNarrowed || position === null || position < PAGE_SIZE || readRoute().id !== route.id) return;
+    if (isNarrowed || !(position >= PAGE_SIZE) || readRoute().id !== route.id) return;
     go(linkTo(route.id, route.sentence, { page: Math.floor(position / PAGE_SIZE) + 1 }), { replaces: true });
   }
 
@@ -157,10 +157,10 @@ function viewerCommands({ overview, list, paper, hits, step, foldList }) {
     { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
     { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
     ...Object.entries(STEPS).flatMap(([key, [kind, name]]) => [[key, "next", 1], [key.toUpperCase(), "previous", -1]].map(([one, which, by]) =>
-      ({ keys: [one], name: `${which} ${name}`, run: () => (kind === "hit" ? hits.step(by) : paper.jump(kind, by)) }))),
-    { keys: ["o"], name: "only marked sentences, or all", run: () => paper.toggleLess() },
-    { keys: ["1"], name: "hide or show the marks of A", run: () => paper.toggle("a") },
-    { keys: ["2"], name: "hide or show the marks of B", run: () => paper.toggle("b") },
+      ({ keys: [one], name: `${which} ${name}`, run: () => (kind === "hit" ? hits.step(by) : paper.view()?.jump(kind, by)) }))),
+    { keys: ["o"], name: "only marked sentences, or all", run: () => paper.view()?.toggleLess() },
+    { keys: ["1"], name: "hide or show the marks of A", run: () => paper.view()?.toggle("a") },
+    { keys: ["2"], name: "hide or show the marks of B", run: () => paper.view()?.toggle("b") },
     { keys: ["a"], name: "next system as A", run: () => cycleSystem(overview, "a") },
     { keys: ["b"], name: "next system as B", run: () => cycleSystem(overview, "b") },
     { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
