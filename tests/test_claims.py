@@ -218,9 +218,12 @@ def test_the_options_in_the_table_of_strategies_are_those_of_the_strategies() ->
 
 
 def test_the_keys_in_the_document_are_those_of_the_viewer() -> None:
-    source = files("evidencebench.pages.viewer").joinpath("assets/viewer.js").read_text(encoding="utf-8")
+    assets = files("evidencebench.pages.viewer").joinpath("assets")
+    source, text = (assets.joinpath(name).read_text(encoding="utf-8") for name in ("viewer.js", "paper_text.js"))
     known = {key for keys in re.findall(r"\{ keys: \[(.+?)\], name", source) for key in re.findall(r'"(.+?)"', keys)}
-    steps = re.findall(r"^  (\w): \[", source.partition("const STEPS = {")[2].partition("};")[0], re.MULTILINE)
+    steps = re.findall(r'^  \w+: \["(\w)", ', text.partition("const STEPS = {")[2].partition("};")[0], re.MULTILINE)
+    assert "...stepCommands(" in source
+    assert len(steps) == 3
     known |= {key for step in steps for key in (step, step.upper())}
     table = (ROOT / "docs" / "viewer.md").read_text(encoding="utf-8").partition("## Keyboard")[2].partition("\n## ")[0]
     told = {key for row in table.splitlines() for key in re.findall(r"`(.+?)`", row.split(" | ")[0])}

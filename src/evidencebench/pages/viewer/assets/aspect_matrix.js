@@ -16,20 +16,20 @@ function aspectMatrix(graded, on) {
   const buttons = filters.map(([words, keeps], place) => {
     const name = place ? nameOf(words) : null; // the first shows all
     return h("button", { onclick: () => { show(name); on.filter(name); } },
-      `${words} `, h("span", { class: "number" }, items.filter(keeps).length));
+      `${words} `, h("span.number", {}, items.filter(keeps).length));
   });
-  const none = h("p", { class: "none" }, "No aspect is like that.");
+  const none = h("p.none", {}, "No aspect is like that.");
   const hasTexts = graded.aspects.some((aspect) => aspect.text !== null);
   const body = h("tbody");
   const caption = "Which system found which aspect; those that most systems missed come first";
-  const frame = h("div", { class: "matrix-frame", hidden: !items.length },
-    h("table", { class: "matrix" },
-      h("caption", { class: "visually-hidden" }, caption), h("thead", {}, h("tr", {}, [...heads.values()])), body));
-  const element = h("aside", { class: "aspects", id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
+  const frame = h("div.matrix-frame", { hidden: !items.length },
+    h("table.matrix", {},
+      h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, [...heads.values()])), body));
+  const element = h("aside.aspects", { id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
     h("h2", { id: "aspects-title" }, `Aspects (${items.length})`),
     filters.length > 1 && items.length > 0 &&
-      h("div", { class: "aspect-filter", role: "group", "aria-label": "Show aspects" }, buttons),
-    !hasTexts && h("p", { class: "no-texts" }, items.length ? NO_TEXTS : "The paper has none."),
+      h("div.aspect-filter", { role: "group", "aria-label": "Show aspects" }, buttons),
+    !hasTexts && h("p.no-texts", {}, items.length ? NO_TEXTS : "The paper has none."),
     none,
     frame);
   let shown = 0; // the place of the filter
@@ -91,7 +91,7 @@ function sortHead(side, sort) {
   const title = side ? `${side.label}: found or missed first` : "Missed by most first, or by number";
   return h("th", { scope: "col", class: side ? columnClass(side) : "of-aspects" },
     h("button", { title, onclick: () => sort(side) },
-      side ? [side.letter && plainMark(side), foreign("span", { class: "head-name" }, side.label)] : "Aspect"));
+      side ? [side.letter && plainMark(side), foreign("span.head-name", {}, side.label)] : "Aspect"));
 }
 
 function columnClass({ letter }) {
@@ -99,10 +99,10 @@ function columnClass({ letter }) {
 }
 
 function matrixRow(graded, aspect, columns, on) {
-  const name = h("button", { class: "aspect-name", onclick: () => on.choose(aspect) },
-    h("b", { class: "number" }, aspect.number),
+  const name = h("button.aspect-name", { onclick: () => on.choose(aspect) },
+    h("b.number", {}, aspect.number),
     // the first words of its text, or of a sentence that states it
-    foreign("span", { class: "gist" }, textOfAspect(graded, aspect, 200)));
+    foreign("span.gist", {}, textOfAspect(graded, aspect, 200)));
   const cells = columns.map((side) =>
     h("td", { class: columnClass(side) }, aspect.counts && cell(side.covers(aspect))));
   return {
@@ -111,7 +111,7 @@ function matrixRow(graded, aspect, columns, on) {
     nFound: graded.competing.filter((side) => side.covers(aspect)).length,
     element: h("tr", { class: aspect.counts ? "aspect" : "aspect is-muted", "data-aspect": aspect.number },
       h("th", { scope: "row" }, name), cells),
-    details: h("tr", { class: "aspect-details" }),
+    details: h("tr.aspect-details", {}),
   };
 }
 
@@ -162,22 +162,22 @@ function textOfAspect({ paper, stated }, aspect, length) {
 
 // The whole text of the chosen aspect, where it is stated, and who found it.
 function detailsOf(graded, aspect, nColumns, on) {
-  const badge = (words) => h("span", { class: "badge" }, words);
+  const badge = (words) => h("span.badge", {}, words);
   return h("td", { colspan: nColumns + 1 },
-    h("div", { class: "details-body" },
+    h("div.details-body", {},
       foreign("p", {}, textOfAspect(graded, aspect, MOST_TEXT)),
       aspect.is_result && badge("Results"),
       !aspect.counts && badge("does not count in this task"),
       sentenceLinks(graded, aspect, () => on.next(aspect)),
       aspect.counts && foundBy(graded, aspect),
-      foreign("p", { class: "aspect-id" }, aspect.id)));
+      foreign("p.aspect-id", {}, aspect.id)));
 }
 
 function sentenceLinks({ paper }, { sentences }, onNext) {
-  if (!sentences.length) return h("p", { class: "sources" }, "No sentence of the paper states it.");
+  if (!sentences.length) return h("p.sources", {}, "No sentence of the paper states it.");
   const links = sentences.map((index) => [sentenceLink(paper, index), " "]);
-  return h("div", { class: "sources" },
-    h("button", { class: "next", onclick: onNext }, `Next of ${counted(sentences.length, "sentence")}`),
+  return h("div.sources", {},
+    h("button.next", { onclick: onNext }, `Next of ${counted(sentences.length, "sentence")}`),
     links.slice(0, MOST_LINKS),
     links.length > MOST_LINKS &&
       h("details", {}, h("summary", {}, `${links.length - MOST_LINKS} more`), links.slice(MOST_LINKS)));
@@ -196,7 +196,7 @@ function foundBy({ sides, competing }, aspect) {
     foreign("span", {}, label),
     covers(aspect) < 1 && ` (chance of ${percent(covers(aspect))})`,
   ]);
-  return h("p", { class: "found-by" },
+  return h("p.found-by", {},
     competing.length > 0 && `Found by ${finders.length} of ${counted(competing.length, "system")}`,
     finders.length > 0 && [": ", list(finders)],
     competing.length > 0 && ". ",

@@ -13,7 +13,7 @@ function taskTitle(task) {
 // A list to choose from. Entries are [value, text, full name where the text is cut]; the listener gets the value.
 function picker(name, entries, onchange, mark = null) {
   const select = h("select", { onchange: () => onchange(select.value) }, entries.map(optionOf));
-  const label = h("label", { class: "picker" }, h("span", { class: "picker-name" }, mark, name), select);
+  const label = h("label.picker", {}, h("span.picker-name", {}, mark, name), select);
   return { label, select };
 }
 
@@ -35,22 +35,20 @@ function choiceBar(overview, helpButton) {
   });
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));
-  const taskName = foreign("code", { class: "task-name" }, "");
+  const taskName = foreign("code.task-name", {}, "");
   task.label.firstChild.append(" ", taskName);
   const a = picker([wide("System "), "A"], systems, (name) => choose({ a: name }), systemMark("a"));
   const b = picker([wide("System "), "B"], [["", "none"], ...systems], (name) => choose({ b: name }), systemMark("b"));
   const title = "Swap A and B";
-  const swap = h("button", { class: "swap", "aria-label": title, title, onclick: () => swapSystems(overview) }, "⇄");
+  const swap = h("button.swap", { "aria-label": title, title, onclick: () => swapSystems(overview) }, "⇄");
   if (!systems.length) a.select.append(optionOf(["", "none"]));
-  const element = h("div", { class: "choice-bar", role: "group", "aria-label": "What is compared" },
+  const element = h("div.choice-bar", { role: "group", "aria-label": "What is compared" },
     task.label, a.label, swap, b.label, helpButton);
   return { element, update };
 
   function update(state) {
     task.select.value = overview.tasks[state.task]?.name ?? "";
-    a.select.value = state.a === null ? "" : names[state.a];
-    b.select.value = state.b === null ? "" : names[state.b];
-    for (const { select } of [a, b]) select.title = select.value;
+    for (const [key, { select }] of Object.entries({ a, b })) select.value = select.title = names[state[key]] ?? "";
     taskName.textContent = task.select.value;
     swap.disabled = state.a === null || state.b === null;
   }
@@ -62,16 +60,11 @@ function swapSystems(overview) {
   if (a !== null && b !== null) choose({ a: names[b], b: names[a] });
 }
 
-// Chooses the next system as A or B; after the last one, B becomes "none".
-function cycleSystem(overview, letter) {
-  const names = letter === "b" ? [...systemNames(overview), ""] : systemNames(overview);
+// Chooses the next task, or the next system as A or B; after the last one, B becomes "none".
+function cycle(overview, key) {
+  const systems = systemNames(overview);
+  const names = { task: overview.tasks.map(({ name }) => name), a: systems, b: [...systems, ""] }[key];
   if (!names.length) return;
-  const position = chosen(overview, readRoute())[letter] ?? names.length - 1;
-  choose({ [letter]: names[(position + 1) % names.length] });
-}
-
-function cycleTask(overview) {
-  if (!overview.tasks.length) return;
-  const { task } = chosen(overview, readRoute());
-  choose({ task: overview.tasks[(task + 1) % overview.tasks.length].name });
+  const position = chosen(overview, readRoute())[key] ?? names.length - 1;
+  choose({ [key]: names[(position + 1) % names.length] });
 }

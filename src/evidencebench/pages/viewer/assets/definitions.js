@@ -14,7 +14,7 @@ const DEFINITIONS = {
 };
 
 function definitions({ chosen }) {
-  return h("details", { class: "definitions", "data-fold": "words" },
+  return h("details.definitions", { "data-fold": "words" },
     h("summary", {}, h("h2", {}, "Words", wide(" and marks"))),
     h("dl", {}, Object.entries(DEFINITIONS).map(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)])),
     chosen.map((side) => h("p", {}, mark(side), " selected by ", foreign("span", {}, side.label))),

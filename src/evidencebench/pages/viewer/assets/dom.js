@@ -9,8 +9,11 @@ function cleaned(text) {
   return String(text).toWellFormed().replace(CONTROLS, "\ufffd");
 }
 
-function h(tag, attributes = {}, ...children) {
+// Makes an element; "p.note" is a p of the class "note".
+function h(name, attributes = {}, ...children) {
+  const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
   if (tag === "button") element.type = "button"; // it sends a form only where its type is given
   return fill(element, attributes, children);
 }
@@ -38,12 +41,14 @@ function append(element, children) {
 
 // Text from a paper, a run or a person. Its direction comes from the text, and does not change that of the page.
 function foreign(tag, attributes, text) {
-  return h(tag, { dir: "auto", ...attributes, class: `foreign ${attributes.class ?? ""}`.trim() }, text);
+  const element = h(tag, { dir: "auto", ...attributes }, text);
+  element.classList.add("foreign");
+  return element;
 }
 
 // Words that a screen reader reads, and a small screen has no room for.
 function wide(text) {
-  return h("span", { class: "wide" }, text);
+  return h("span.wide", {}, text);
 }
 
 function percent(value) {

@@ -5,11 +5,11 @@ function exchangeBlocks(overview, record, state, source) {
   return ["a", "b"].filter((letter) => record.spent?.[state[letter]]).map((letter) => {
     const system = state[letter];
     const mark = systemMark(letter);
-    const spent = h("p", { class: "exchanges" }, mark.cloneNode(true), " ",
+    const spent = h("p.exchanges", {}, mark.cloneNode(true), " ",
       foreign("b", {}, systemNames(overview)[system]), `: ${record.spent[system][state.task] || "no request noted"}.`);
     if (!overview.has_exchanges) return spent;
     const body = h("div", { role: "status" });
-    return h("details", { class: "exchanges", "data-fold": `asked-${letter}`, ontoggle: open },
+    return h("details.exchanges", { "data-fold": `asked-${letter}`, ontoggle: open },
       h("summary", {}, h("h2", {}, mark, wide(" What"), ` ${letter.toUpperCase()} was asked`, wide(" and answered"))),
       spent, body);
 

@@ -8,11 +8,17 @@ function isHit(text, words) {
   return words.length > 0 && wordsOf(text).some((word) => words.some((asked) => word.startsWith(asked)));
 }
 
-// Marks each word of an element that begins with one of these, and no other.
-function markHits(element, words) {
-  const parts = element.textContent.split(WORD_LIKE);
-  element.replaceChildren(...parts.map((part, n) => (n % 2 && part.length < LONGEST_MARKED && isHit(part, words) ? h("mark", {}, part) : part)));
+// Sets the words of an element that are wanted in elements of a tag, and no others.
+function markWords(element, tag, isWanted) {
+  const isMarked = (part) => part.length < LONGEST_MARKED && wordsOf(part).some(isWanted);
+  const parts = element.textContent.split(WORD_LIKE); // every second part is a word
+  element.replaceChildren(...parts.map((part, n) => (n % 2 && isMarked(part) ? h(tag, {}, part) : part)));
   element.normalize();
+}
+
+// Marks the words that begin with one of these.
+function markHits(element, words) {
+  markWords(element, "mark", (word) => words.some((asked) => word.startsWith(asked)));
 }
 
 // The part of a sentence from shortly before the first searched word on.
@@ -25,10 +31,10 @@ function snippetOf(text, words) {
 // The hits in the paper that is shown: marks in hypothesis, text and map, and a stepper over the text.
 function paperHits(root) {
   let held = {}; // {paper, key, indexes}
-  const place = h("span", { class: "number", role: "status" });
+  const place = h("span.number", { role: "status" });
   const asked = foreign("span", {}, "");
   const button = (by, word, sign) => h("button", { "aria-label": `${word} hit`, onclick: () => step(by) }, sign);
-  const stepper = h("span", { class: "stepper hits" }, button(-1, "previous", "‹"), asked, " ", place, button(1, "next", "›"));
+  const stepper = h("span.stepper.hits", {}, button(-1, "previous", "‹"), asked, " ", place, button(1, "next", "›"));
   return { follow, step };
 
   function follow(route) {

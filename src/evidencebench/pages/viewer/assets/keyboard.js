@@ -46,9 +46,9 @@ function listenToKeys(root, commands) {
 function keyDialog(commands, isOn, turn) {
   const box = h("input", { type: "checkbox", onchange: () => turn(box.checked) });
   box.checked = isOn();
-  const dialog = h("dialog", { class: "key-dialog", "aria-labelledby": "key-title" },
+  const dialog = h("dialog.key-dialog", { "aria-labelledby": "key-title" },
     h("h2", { id: "key-title" }, "Keyboard"),
-    h("label", { class: "key-switch" }, box, "Single-key shortcuts on"),
+    h("label.key-switch", {}, box, "Single-key shortcuts on"),
     h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Key"), h("th", { scope: "col" }, "What it does"))),
       h("tbody", {}, [...commands, { keys: ["?"], name: "open this list" }].map(keyRow))),

@@ -34,5 +34,5 @@ function plainMark(side) {
 // The label "Abstract", which this page adds where the paper has no such heading.
 function abstractLabel(paper, index) {
   const before = index ? paper.sentences[index - 1].trim().toLowerCase() : "";
-  return before === "abstract" ? null : h("p", { class: "abstract-label" }, "Abstract");
+  return before === "abstract" ? null : h("p.abstract-label", {}, "Abstract");
 }

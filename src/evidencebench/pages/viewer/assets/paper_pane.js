@@ -1,17 +1,17 @@
 // The pane of one paper: loads it, shows it, and keeps the reader's place in it.
 
 function paperPane(overview, { step, foldList }) {
-  const number = h("span", { class: "paper-place" });
-  const status = h("p", { class: "viewer-status", role: "status" });
-  const body = h("div", { class: "paper-holder" });
-  const back = h("a", { class: "button back", href: "#/papers" }, "Back", wide("\u00a0to the list"));
+  const number = h("span.paper-place", {});
+  const status = h("p.viewer-status", { role: "status" });
+  const body = h("div.paper-holder", {});
+  const back = h("a.button.back", { href: "#/papers" }, "Back", wide("\u00a0to the list"));
   const previous = h("button", { onclick: () => step(-1) }, "‹", wide("\u00a0Previous"));
   const next = h("button", { onclick: () => step(1) }, wide("Next\u00a0"), "›");
-  const copy = h("button", { class: "copy", onclick: copyLink }, "Copy", wide("\u00a0link"));
-  const fold = h("button", { class: "fold", onclick: foldList });
-  const bar = h("nav", { class: "paper-bar", "aria-label": "Papers of the list" },
-    back, fold, copy, h("span", { class: "turner" }, previous, number, next));
-  const element = h("section", { class: "paper-pane", "aria-label": "Paper", hidden: true },
+  const copy = h("button.copy", { onclick: copyLink }, "Copy", wide("\u00a0link"));
+  const fold = h("button.fold", { onclick: foldList });
+  const bar = h("nav.paper-bar", { "aria-label": "Papers of the list" },
+    back, fold, copy, h("span.turner", {}, previous, number, next));
+  const element = h("section.paper-pane", { "aria-label": "Paper", hidden: true },
     bar, status, body);
   const held = { id: null, record: null, view: null, key: null, sentence: null };
   // The record and the view are null while no paper is loaded.

@@ -2,7 +2,7 @@
 
 /* Returns {element, rows, highlight(aspect or null), only(isOn), reveal(row)}. */
 function textOf(graded, onChoose) {
-  const element = h("div", { class: "text-rows", id: "text" }, paperRows(graded, onChoose));
+  const element = h("div.text-rows", { id: "text" }, paperRows(graded, onChoose));
   const rows = [...element.querySelectorAll(".sentence")];
   element.style.setProperty("--digits", String(rows.length - 1).length);
   element.style.setProperty("--lanes", graded.chosen.length);
@@ -36,7 +36,7 @@ function paperRows(graded, onChoose) {
   [...paper.kinds].forEach((kind, index) => {
     const row = sentenceRow(graded, index, kind, words, onChoose);
     if (kind === "a" && !abstract) {
-      abstract = h("section", { class: "abstract", "aria-label": "Abstract" }, abstractLabel(paper, index));
+      abstract = h("section.abstract", { "aria-label": "Abstract" }, abstractLabel(paper, index));
       blocks.push(abstract);
     }
     if (kind !== "a") abstract = null;
@@ -59,12 +59,12 @@ function sentenceRow(graded, index, kind, words, onChoose) {
       tabindex: "-1",
       "data-index": index,
     },
-    h("a", { class: "index", href: linkTo(paper.id, index), tabindex: "-1", "aria-label": `sentence ${index}` }, index),
-    marks.length > 0 && h("span", { class: "lanes" }, marks),
-    fate && h("span", { class: "edge", role: "img", "aria-label": words[fate], title: words[fate] }),
-    h("div", { class: "body" },
+    h("a.index", { href: linkTo(paper.id, index), tabindex: "-1", "aria-label": `sentence ${index}` }, index),
+    marks.length > 0 && h("span.lanes", {}, marks),
+    fate && h("span.edge", { role: "img", "aria-label": words[fate], title: words[fate] }),
+    h("div.body", {},
       foreign(kind === "h" ? "h3" : "span", { class: "text" }, paper.sentences[index]),
-      aspects.length > 0 && h("span", { class: "chips" }, " ", chips(aspects, onChoose))));
+      aspects.length > 0 && h("span.chips", {}, " ", chips(aspects, onChoose))));
 }
 
 // What becomes of evidence, as [class, words, short words]: those that can occur with the systems that are compared.
@@ -114,7 +114,7 @@ function gapOf(run) {
     open();
     run[0].focus();
   };
-  const gap = h("button", { class: "gap", onclick: turn }, `… ${counted(run.length, "sentence")}`);
+  const gap = h("button.gap", { onclick: turn }, `… ${counted(run.length, "sentence")}`);
   run[0].before(gap);
   return Object.assign(gap, { run, open });
 }
@@ -122,36 +122,44 @@ function gapOf(run) {
 // The bar below the text: steps, what the colours mean, and the button "only marked". Returns {element, less}.
 function toolbar(graded, jump, toggleLess) {
   const title = "Only evidence and selections, with the headings over them";
-  const less = h("button", { class: "less", "aria-pressed": "false", title, onclick: toggleLess },
+  const less = h("button.less", { "aria-pressed": "false", title, onclick: toggleLess },
     wide("Only\u00a0"), "marked");
   const a = sideA(graded);
   const isLabelled = graded.aspects.length > 0;
-  const kinds = Object.keys(STEP_NAMES).filter((kind) =>
+  const kinds = Object.keys(STEPS).filter((kind) =>
     (kind === "evidence" || a?.judged) && (isLabelled || kind === "selected"));
   const fates = fatesOf(graded).map(([fate, words, short]) =>
-    [h("span", { class: `fate-${fate}`, title: words }, h("i", { class: "edge" }), short), " "]);
-  const element = h("div", { class: "toolbar", role: "group", "aria-label": "The text" },
+    [h("span", { class: `fate-${fate}`, title: words }, h("i.edge", {}), short), " "]);
+  const element = h("div.toolbar", { role: "group", "aria-label": "The text" },
     kinds.map((kind) => stepper(graded, kind, jump)),
-    a && !a.judged && h("span", { class: "unscored" }, "A is not scored here"),
-    isLabelled && h("p", { class: "legend" }, fates),
+    a && !a.judged && h("span.unscored", {}, "A is not scored here"),
+    isLabelled && h("p.legend", {}, fates),
     less);
   return { element, less };
 }
 
-// Kind of step -> [short name, full name].
-const STEP_NAMES = {
-  evidence: ["evidence", "evidence sentence"],
-  selected: ["A chose", "sentence selected by A"],
-  missed: ["A missed", "sentence of an aspect missed by A"],
+// Kind of step -> [key, short name, full name].
+const STEPS = {
+  evidence: ["e", "evidence", "evidence sentence"],
+  selected: ["x", "A chose", "sentence selected by A"],
+  missed: ["m", "A missed", "sentence of an aspect missed by A"],
 };
 
+// Commands of the keyboard that step through a paper; with Shift backwards.
+function stepCommands(jump) {
+  return Object.entries(STEPS).flatMap(([kind, [key, , name]]) => [
+    { keys: [key], name: `next ${name}`, run: () => jump(kind, 1) },
+    { keys: [key.toUpperCase()], name: `previous ${name}`, run: () => jump(kind, -1) },
+  ]);
+}
+
 function stepper(graded, kind, jump) {
-  const [name, full] = STEP_NAMES[kind];
+  const [, name, full] = STEPS[kind];
   const n = targetsOf(graded, kind).length;
   const step = (by, sign, word) => {
     const title = `${word} ${full}`;
     return h("button", { class: word, disabled: !n, "aria-label": title, title, onclick: () => jump(kind, by) }, sign);
   };
-  return h("span", { class: "stepper" },
-    step(-1, "‹", "previous"), h("span", {}, `${name} `, h("span", { class: "number" }, n)), step(1, "›", "next"));
+  return h("span.stepper", {},
+    step(-1, "‹", "previous"), h("span", {}, `${name} `, h("span.number", {}, n)), step(1, "›", "next"));
 }

@@ -7,12 +7,12 @@
    show(index), and resume(view) to take over what a reader has set in another; all work once it is on the page. */
 function paperView(overview, record, state, on = {}) {
   const graded = gradedOf(overview, record, state);
-  const element = h("article", { class: "paper" });
-  const told = h("p", { class: "visually-hidden", role: "status" });
+  const element = h("article.paper", {});
+  const told = h("p.visually-hidden", { role: "status" });
   const note = (changes) => on.note?.(changes);
   const text = textOf(graded, press);
   const map = mapOf(graded, show);
-  const title = h("h2", { class: "text-title", tabindex: "-1" },
+  const title = h("h2.text-title", { tabindex: "-1" },
     `The paper (${counted(record.paper.sentences.length, "sentence")})`);
   const nextOf = (aspect) => show(nextTarget(aspect.sentences, current, 1));
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
@@ -24,15 +24,15 @@ function paperView(overview, record, state, on = {}) {
   element.append(
     stripHypothesis(record.paper),
     paperHead(graded, state.heading ?? "h1"),
-    h("button", { class: "to-text", onclick: toText }, "To the paper's text"),
+    h("button.to-text", { onclick: toText }, "To the paper's text"),
     strip,
-    h("div", { class: "folds" },
+    h("div.folds", {},
       scoreExplanation(graded, goTo),
       graded.chosen.map((side) => picksFold(graded, side, goTo)),
       definitions(graded)),
-    h("div", { class: "paper-columns" },
+    h("div.paper-columns", {},
       map.upright,
-      h("div", { class: "text-column" }, title, h("div", { class: "bars" }, tools.element, map.lying), text.element),
+      h("div.text-column", {}, title, h("div.bars", {}, tools.element, map.lying), text.element),
       matrix.element),
     told,
   );
@@ -81,7 +81,7 @@ function paperView(overview, record, state, on = {}) {
     }
     const next = nextTarget(targets, current, step);
     show(next);
-    announce(told, `${STEP_NAMES[kind][1]}, ${targets.indexOf(next) + 1} of ${targets.length}`);
+    announce(told, `${STEPS[kind][2]}, ${targets.indexOf(next) + 1} of ${targets.length}`);
     return next;
   }
 
@@ -148,15 +148,15 @@ const NOTHING = {
 
 function paperHead({ paper, reviewId }, heading) {
   const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
-  return h("header", { class: "paper-head" },
-    h("p", { class: "eyebrow" }, "Hypothesis", ids.map(([name, id]) => [` · ${name} `, foreign("span", {}, id)])),
+  return h("header.paper-head", {},
+    h("p.eyebrow", {}, "Hypothesis", ids.map(([name, id]) => [` · ${name} `, foreign("span", {}, id)])),
     foreign(heading, { class: "hypothesis", tabindex: "-1" }, paper.hypothesis));
 }
 
 // The first of two lines that stay on top of the text: the hypothesis, cut. It lies behind the head until that is gone.
 function stripHypothesis({ hypothesis }) {
   const turn = ({ currentTarget: button }) => { button.ariaExpanded = button.ariaExpanded !== "true"; };
-  return h("button", { class: "strip-hypothesis", "aria-expanded": "false", title: hypothesis, onclick: turn },
+  return h("button.strip-hypothesis", { "aria-expanded": "false", title: hypothesis, onclick: turn },
     foreign("span", {}, hypothesis));
 }
 
@@ -169,7 +169,7 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
     const which = letter.toLowerCase();
     const only = isPair ? onlyOf(graded, side, chosen[1 - place]) : [];
     const status = judged?.status ?? "no score";
-    return h("div", { class: "strip-side" },
+    return h("div.strip-side", {},
       h("button",
         {
           class: `marks marks-${which}`,
@@ -177,14 +177,14 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
           title: `Show the marks of ${letter}: ${label}`,
           onclick: () => toggle(which),
         },
-        plainMark(side), foreign("span", { class: "label" }, shortened(label, 24))),
-      judged && h("b", { class: "score" }, percentage(judged.recall)),
-      status !== "answered" && h("span", { class: "strip-status" }, status),
-      only.length > 0 && h("span", { class: "strip-only" },
-        h("span", { class: "strip-word" }, "alone finds "), chips(only, goTo)));
+        plainMark(side), foreign("span.label", {}, shortened(label, 24))),
+      judged && h("b.score", {}, percentage(judged.recall)),
+      status !== "answered" && h("span.strip-status", {}, status),
+      only.length > 0 && h("span.strip-only", {},
+        h("span.strip-word", {}, "alone finds "), chips(only, goTo)));
   });
-  return h("div", { class: "strip", role: "group", "aria-label": "How the systems did" }, sides,
-    h("button", { class: "to-aspects", onclick: toAspects }, "Aspects"));
+  return h("div.strip", { role: "group", "aria-label": "How the systems did" }, sides,
+    h("button.to-aspects", { onclick: toAspects }, "Aspects"));
 }
 
 function sideA({ chosen }) {

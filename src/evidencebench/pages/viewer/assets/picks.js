@@ -32,7 +32,7 @@ function picksFold(graded, side, onChoose) {
   const { certain, tied, n_drawn: nDrawn } = side.judged;
   const words = hypothesisWords(graded.paper.hypothesis);
   const isLabelled = graded.aspects.length > 0;
-  return h("details", { class: "picked", "data-fold": `picks-${side.letter}` },
+  return h("details.picked", { "data-fold": `picks-${side.letter}` },
     h("summary", {}, h("h2", {}, plainMark(side), wide("What "), `${side.letter} chose`)),
     h("p", {}, foreign("b", {}, side.label), ", in its order", isLabelled && `: ${counts.join(", ")}`,
       ". Words of the hypothesis are underlined."),
@@ -65,9 +65,7 @@ function isAlike(one, other) {
 }
 
 function underlined(text, words) {
-  const parts = cleaned(text).split(WORD_LIKE); // every second part is a word
-  const isHit = (part) => wordsOf(part).some((found) => words.some((word) => isAlike(found, word)));
-  const element = foreign("span", {}, "");
-  append(element, parts.map((part, place) => (place % 2 && isHit(part) ? h("u", {}, part) : part)));
+  const element = foreign("span", {}, text);
+  markWords(element, "u", (found) => words.some((word) => isAlike(found, word)));
   return element;
 }

@@ -77,11 +77,8 @@ function headOf({ record, seconds }, rows, next) {
 
 function reviewCommands(view, overview, toNext) {
   return [
-    { keys: ["e"], name: "next evidence sentence", run: () => view()?.jump("evidence", 1) },
-    { keys: ["E"], name: "previous evidence sentence", run: () => view()?.jump("evidence", -1) },
-    { keys: ["x"], name: "next sentence that A selected", run: () => view()?.jump("selected", 1) },
-    { keys: ["m"], name: "next sentence of an aspect that A missed", run: () => view()?.jump("missed", 1) },
-    { keys: ["b"], name: "next system as B", run: () => overview() && cycleSystem(overview(), "b") },
+    ...stepCommands((kind, by) => view()?.jump(kind, by)),
+    { keys: ["b"], name: "next system as B", run: () => overview() && cycle(overview(), "b") },
     { keys: ["n"], name: "next paper to pick in", run: toNext },
     { keys: ["Escape"], name: "back to all papers", run: () => go("#/queue") },
   ];

@@ -4,17 +4,17 @@
 function scoreExplanation(graded, onChoose) {
   const { chosen, terms, aspects } = graded;
   const isPair = chosen.length === 2 && chosen.every(({ judged }) => judged);
-  return h("details", { class: "explanation", "data-fold": "account", open: !aspects.length },
+  return h("details.explanation", { "data-fold": "account", open: !aspects.length },
     h("summary", {}, h("h2", {}, explanationTitle(chosen))),
-    h("p", { class: "terms" }, taskTerms(graded).join(" ")),
+    h("p.terms", {}, taskTerms(graded).join(" ")),
     uncoverable(graded, onChoose),
-    terms && chosen.length > 0 && h("div", { class: "sides" }, chosen.map((side) => sideExplanation(graded, side))),
+    terms && chosen.length > 0 && h("div.sides", {}, chosen.map((side) => sideExplanation(graded, side))),
     terms && isPair && inCommon(chosen));
 }
 
 function inCommon([a, b]) {
   const nBoth = a.selected.filter(b.selects).length;
-  return h("p", { class: "in-common" },
+  return h("p.in-common", {},
     nBoth ? `Both selected ${counted(nBoth, "sentence")} in common.` : "They selected no sentence in common.");
 }
 
@@ -70,7 +70,7 @@ function uncoverable({ terms, counting }, onChoose) {
   const unstated = counting.filter((aspect) => !aspect.sentences.length);
   if (!terms || !unstated.length) return null;
   const [has, theyCount] = unstated.length === 1 ? ["has", "it counts"] : ["have", "they count"];
-  return h("p", { class: "uncoverable" },
+  return h("p.uncoverable", {},
     `${counted(unstated.length, "aspect")} ${has} no sentence in the paper and cannot be covered, but ${theyCount}: `,
     chips(unstated, onChoose));
 }
@@ -79,13 +79,13 @@ function sideExplanation(graded, side) {
   const { judged, letter, label } = side;
   const isScored = judged && judged.recall !== null;
   return h("div", { class: `side side-${letter.toLowerCase()}` },
-    h("h3", { class: "side-name" },
-      plainMark(side), foreign("span", {}, label), h("span", { class: "letter" }, ` ${letter}`)),
-    h("p", { class: "score" },
+    h("h3.side-name", {},
+      plainMark(side), foreign("span", {}, label), h("span.letter", {}, ` ${letter}`)),
+    h("p.score", {},
       h("b", {}, percentage(judged?.recall)), isScored ? " aspect recall" : " no score"),
-    h("p", { class: "why" }, foreign("b", {}, label), " ", whyWords(graded, side)),
-    judged?.error && foreign("p", { class: "error" }, firstWords(judged.error, 2000)),
-    side.knows_labels && h("p", { class: "aside" }, "It knows the answers: a yardstick, not a competitor."));
+    h("p.why", {}, foreign("b", {}, label), " ", whyWords(graded, side)),
+    judged?.error && foreign("p.error", {}, firstWords(judged.error, 2000)),
+    side.knows_labels && h("p.aside", {}, "It knows the answers: a yardstick, not a competitor."));
 }
 
 const NO_ANSWER = {

@@ -144,27 +144,20 @@ function listingOf(source, overview, list) {
   }
 }
 
-// Key -> what it steps to in a paper; with Shift backwards.
-const STEPS = {
-  e: ["evidence", "evidence sentence"],
-  x: ["selected", "sentence that A selected"],
-  m: ["missed", "sentence of an aspect that A missed"],
-  h: ["hit", "sentence with a searched word"],
-};
-
 function viewerCommands({ overview, list, paper, hits, step, foldList }) {
   return [
     { keys: ["n", "j"], name: "next paper of the list", run: () => step(1) },
     { keys: ["p", "k"], name: "previous paper of the list", run: () => step(-1) },
-    ...Object.entries(STEPS).flatMap(([key, [kind, name]]) => [[key, "next", 1], [key.toUpperCase(), "previous", -1]].map(([one, which, by]) =>
-      ({ keys: [one], name: `${which} ${name}`, run: () => (kind === "hit" ? hits.step(by) : paper.view()?.jump(kind, by)) }))),
+    ...stepCommands((kind, by) => paper.view()?.jump(kind, by)),
+    { keys: ["h"], name: "next sentence with a searched word", run: () => hits.step(1) },
+    { keys: ["H"], name: "previous sentence with a searched word", run: () => hits.step(-1) },
     { keys: ["o"], name: "only marked sentences, or all", run: () => paper.view()?.toggleLess() },
     { keys: ["1"], name: "hide or show the marks of A", run: () => paper.view()?.toggle("a") },
     { keys: ["2"], name: "hide or show the marks of B", run: () => paper.view()?.toggle("b") },
-    { keys: ["a"], name: "next system as A", run: () => cycleSystem(overview, "a") },
-    { keys: ["b"], name: "next system as B", run: () => cycleSystem(overview, "b") },
+    { keys: ["a"], name: "next system as A", run: () => cycle(overview, "a") },
+    { keys: ["b"], name: "next system as B", run: () => cycle(overview, "b") },
     { keys: ["s"], name: "swap A and B", run: () => swapSystems(overview) },
-    { keys: ["t"], name: "next task", run: () => cycleTask(overview) },
+    { keys: ["t"], name: "next task", run: () => cycle(overview, "task") },
     { keys: ["l"], name: "hide or show the list beside the paper", run: () => foldList() },
     { keys: ["/"], name: "search", run: () => toSearch(list) },
     { keys: ["Escape"], name: "back to the list", run: () => readRoute().id !== null && go(linkTo(null)) },
