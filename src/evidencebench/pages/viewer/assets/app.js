@@ -3,14 +3,14 @@
 async function startApp() {
   // The token is in a cookie now, so it is taken out of the address, which readers may copy and share.
   if (location.search) history.replaceState(null, "", location.pathname + location.hash);
-  document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());
+  document.querySelector(".page-head").append(h("p.page-title", {}, document.title), themeButton());
   const root = document.getElementById("viewer");
   const source = new ServerSource();
   let overview;
   try {
     overview = await source.overview();
   } catch (error) {
-    root.append(h("p", { class: "viewer-status", role: "status" }, error.message));
+    root.append(h("p.viewer-status", { role: "status" }, error.message));
     return;
   }
   if (overview.people) {

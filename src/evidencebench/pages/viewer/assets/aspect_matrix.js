@@ -1,6 +1,5 @@
 // Shows the aspects as one matrix: a row an aspect, a column a system, and which system found which aspect.
 
-const MOST_LINKS = 12;
 const MOST_TEXT = 5000; // characters
 
 const NO_TEXTS = "The data has no texts of aspects: a sentence is quoted.";
@@ -95,7 +94,7 @@ function sortHead(side, sort) {
 }
 
 function columnClass({ letter }) {
-  return letter ? `of-${letter.toLowerCase()}` : "of-other";
+  return letter && `of-${letter.toLowerCase()}`;
 }
 
 function matrixRow(graded, aspect, columns, on) {
@@ -111,7 +110,7 @@ function matrixRow(graded, aspect, columns, on) {
     nFound: graded.competing.filter((side) => side.covers(aspect)).length,
     element: h("tr", { class: aspect.counts ? "aspect" : "aspect is-muted", "data-aspect": aspect.number },
       h("th", { scope: "row" }, name), cells),
-    details: h("tr.aspect-details", {}),
+    details: h("tr.aspect-details"),
   };
 }
 
@@ -123,10 +122,9 @@ function cell(share) {
 
 // Scrolls the frame only; the page stays where the reader is.
 function showWithin(frame, element) {
-  if (frame.scrollHeight <= frame.clientHeight) return;
   const top = element.getBoundingClientRect().top - frame.getBoundingClientRect().top;
-  const isOutside = top < 0 || top + element.offsetHeight > frame.clientHeight;
-  if (isOutside) frame.scrollTop += top - frame.clientHeight / 4;
+  const isInside = top >= 0 && top + element.offsetHeight <= frame.clientHeight;
+  if (!isInside) frame.scrollTop += top - frame.clientHeight / 4;
 }
 
 // Filters as [words, keeps(item)].
@@ -175,12 +173,9 @@ function detailsOf(graded, aspect, nColumns, on) {
 
 function sentenceLinks({ paper }, { sentences }, onNext) {
   if (!sentences.length) return h("p.sources", {}, "No sentence of the paper states it.");
-  const links = sentences.map((index) => [sentenceLink(paper, index), " "]);
   return h("div.sources", {},
     h("button.next", { onclick: onNext }, `Next of ${counted(sentences.length, "sentence")}`),
-    links.slice(0, MOST_LINKS),
-    links.length > MOST_LINKS &&
-      h("details", {}, h("summary", {}, `${links.length - MOST_LINKS} more`), links.slice(MOST_LINKS)));
+    sentences.map((index) => [sentenceLink(paper, index), " "]));
 }
 
 function sentenceLink(paper, index) {

@@ -4,7 +4,7 @@ const DEFINITIONS = {
   Hypothesis: "the statement on top. Sentences of the paper are wanted that speak for or against it.",
   Aspect: "one thing the paper has to say about the hypothesis. Each has a number, from 0, and a colour while chosen.",
   Evidence:
-    "a sentence that states an aspect which counts. Its aspects' numbers stand behind it, and its edge and colour say " +
+    "a sentence that states an aspect which counts. Its aspects' numbers stand behind it; its edge and colour say " +
     "who found it: both systems, only A or only B. It is missed where it states an aspect that neither covers; " +
     "without colour, what it says is found in another sentence.",
   Covered: "an aspect of which at least one sentence is selected. A second one adds nothing.",
@@ -19,5 +19,5 @@ function definitions({ chosen }) {
     h("dl", {}, Object.entries(DEFINITIONS).map(([word, meaning]) => [h("dt", {}, word), h("dd", {}, meaning)])),
     chosen.map((side) => h("p", {}, mark(side), " selected by ", foreign("span", {}, side.label))),
     chosen.some((side) => side.judged?.n_drawn) &&
-      h("p", {}, "A hollow mark: chance decides whether the sentence counts, since the budget allows fewer than named."));
+      h("p", {}, "A hollow mark: chance decides whether the sentence counts, since more were named than may be."));
 }

@@ -7,7 +7,7 @@ const MOST_FILE_BYTES = 64 * 1024 * 1024;
 
 function showFindPage(root) {
   const state = { file: null, paper: null, answer: null, pasted: "" };
-  const status = h("p", { class: "find-status", role: "status" });
+  const status = h("p.find-status", { role: "status" });
   const file = h("input", { type: "file", id: "find-file", onchange: () => file.files[0] && take(file.files[0], file.files[0].name) });
   const pasted = h("textarea", { id: "find-text", rows: 4, placeholder: "or paste its text here", onpaste: () => setTimeout(takePasted), onchange: takeTyped });
   const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter });
@@ -16,25 +16,21 @@ function showFindPage(root) {
   const split = h("input", { id: "find-split", type: "checkbox", onchange: showAnswer });
   const askButton = h("button", { type: "submit", class: "find-ask" }, "Find the evidence");
   const format = h("select", { id: "find-format" }, ...optionsOf(EXPORTS));
-  const exporting = h("div", { class: "find-export", hidden: true }, labelled("Export as", format), h("button", { type: "button", onclick: exportAnswer }, "Export"));
-  const answer = h("div", { class: "find-answer" });
-  const text = h("div", { class: "find-text" }, h("p", { class: "find-empty" }, "Drop a paper anywhere on this page. It stays on this machine."));
+  const exporting = h("div.find-export", { hidden: true }, labelled("Export as", format), h("button", { onclick: exportAnswer }, "Export"));
+  const answer = h("div.find-answer");
+  const text = h("div.find-text", {}, h("p.find-empty", {}, "Drop a paper anywhere on this page. It stays on this machine."));
   let marked = null;
 
   root.classList.add("find");
   root.append(
-    h(
-      "div",
-      { class: "find-side" },
-      h(
-        "form",
-        { class: "find-form", onsubmit: ask },
+    h("div.find-side", {},
+      h("form.find-form", { onsubmit: ask },
         labelled("Paper: PDF, XML, HTML, Markdown or text", file),
         pasted,
         labelled("Hypothesis", hypothesis),
         labelled("Show", wish),
         labelled("How many sentences", budget),
-        h("div", { class: "find-check" }, split, h("label", { for: split.id }, "Group by what they report")),
+        h("div.find-check", {}, split, h("label", { for: split.id }, "Group by what they report")),
         askButton,
       ),
       status,
@@ -141,7 +137,7 @@ function showFindPage(root) {
     if (!split.checked) return ranked.length ? [evidenceList(ranked)] : [];
     return Object.entries(state.answer?.headings ?? {}).flatMap(([direction, heading]) => {
       const ofGroup = ranked.filter((found) => found.direction === direction);
-      const head = h("h2", { class: "evidence-group", "data-direction": direction }, `${heading} (${ofGroup.length})`);
+      const head = h("h2.evidence-group", { "data-direction": direction }, `${heading} (${ofGroup.length})`);
       return ofGroup.length ? [head, evidenceList(ofGroup)] : [];
     });
   }
@@ -149,7 +145,7 @@ function showFindPage(root) {
   function meaningsOf(evidence) {
     const chances = evidence.some((found) => found.chance !== null) && state.answer.chances;
     const directions = evidence.length > 0 && split.checked && state.answer.directions;
-    return [chances, directions].filter(Boolean).map((words) => h("p", { class: "find-meaning" }, words));
+    return [chances, directions].filter(Boolean).map((words) => h("p.find-meaning", {}, words));
   }
 
   async function exportAnswer() {
@@ -166,7 +162,7 @@ function showFindPage(root) {
 }
 
 function labelled(words, control) {
-  return h("div", { class: "find-label" }, h("label", { for: control.id }, words), control);
+  return h("div.find-label", {}, h("label", { for: control.id }, words), control);
 }
 
 function optionsOf(choices) {
@@ -175,6 +171,6 @@ function optionsOf(choices) {
 
 if (document.body.dataset.source === "find") {
   if (location.search) history.replaceState(null, "", location.pathname); // the token is in a cookie now
-  document.querySelector(".page-head").append(h("h1", { class: "page-title" }, document.title), themeButton());
+  document.querySelector(".page-head").append(h("h1.page-title", {}, document.title), themeButton());
   showFindPage(document.getElementById("viewer"));
 }

@@ -3,8 +3,8 @@
 // Returns the paper's element, and a function that marks sentences: [{sentence, direction}], best first.
 function foundPaper(paper) {
   const marks = new Map();
-  const about = foreign("p", { class: "found-about" }, `${paper.name}: ${paper.format}, ${counted(paper.sentences.length, "sentence")}`);
-  const article = h("article", { class: "found-paper", "aria-label": "The paper" }, about, ...blocksOf(paper, marks));
+  const about = foreign("p.found-about", {}, `${paper.name}: ${paper.format}, ${counted(paper.sentences.length, "sentence")}`);
+  const article = h("article.found-paper", { "aria-label": "The paper" }, about, ...blocksOf(paper, marks));
   return { article, mark };
 
   function mark(evidence, isSplit) {
@@ -34,7 +34,7 @@ function blocksOf(paper, marks) {
       block = { paragraph: paper.paragraphs[index], element };
       blocks.push(element);
     }
-    const label = h("sup", { class: "rank" });
+    const label = h("sup.rank");
     const element = h("span", { id: `sentence-${index}`, class: "sentence", tabindex: -1 }, text, label);
     marks.set(index, { element, label });
     block.element.append(element, " ");
@@ -44,9 +44,7 @@ function blocksOf(paper, marks) {
 
 // Returns a list of links to the sentences, each with its rank, where it stands and how likely it is evidence.
 function evidenceList(evidence) {
-  return h(
-    "ol",
-    { class: "evidence-list" },
+  return h("ol.evidence-list", {},
     ...evidence.map((found) =>
       h("li", { value: found.rank }, h("a", { href: `#sentence-${found.sentence}`, dir: "auto", onclick: show }, found.text), h("small", {}, found.told)),
     ),

@@ -34,7 +34,8 @@ function paperHits(root) {
   const place = h("span.number", { role: "status" });
   const asked = foreign("span", {}, "");
   const button = (by, word, sign) => h("button", { "aria-label": `${word} hit`, onclick: () => step(by) }, sign);
-  const stepper = h("span.stepper.hits", {}, button(-1, "previous", "‹"), asked, " ", place, button(1, "next", "›"));
+  const stepper = h("span.stepper.hits", {},
+    button(-1, "previous", "‹"), asked, " ", place, button(1, "next", "›"));
   return { follow, step };
 
   function follow(route) {
@@ -46,7 +47,7 @@ function paperHits(root) {
     const indexes = [...texts.keys()].filter((index) => isHit(texts[index].textContent, words));
     held = { paper, key, indexes };
     markHits(paper.querySelector(".hypothesis"), searchedIn(route, "hypothesis"));
-    texts.filter((text, index) => text.firstElementChild || indexes.includes(index)).forEach((text) => markHits(text, words));
+    texts.forEach((text, index) => (text.firstElementChild || indexes.includes(index)) && markHits(text, words));
     const ticks = indexes.map((index) => blockPath(index, 47, 4)).join("");
     for (const map of paper.querySelectorAll(".map g")) {
       map.querySelector(".map-hits")?.remove();

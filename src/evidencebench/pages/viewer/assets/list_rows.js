@@ -5,9 +5,9 @@ const SORTS = { position: "asc", score: "desc", score_b: "desc", difference: "de
 
 function listRows(overview) {
   const names = systemNames(overview);
-  const heads = Object.keys(SORTS).map((sort) => h("th", { scope: "col" }, h("button", { type: "button", onclick: () => sortBy(sort) })));
+  const heads = Object.keys(SORTS).map((sort) => h("th", { scope: "col" }, h("button", { onclick: () => sortBy(sort) })));
   const body = h("tbody");
-  const element = h("table", { class: "rows", "aria-label": "Papers" }, h("thead", {}, h("tr", {}, heads)), body);
+  const element = h("table.rows", { "aria-label": "Papers" }, h("thead", {}, h("tr", {}, heads)), body);
   return { element, updateHeads, show };
 
   function updateHeads({ a, b }, { sort, order }) {
@@ -30,12 +30,12 @@ function sortBy(sort) {
 }
 
 function rowOf(row, asked, names, route) {
-  const link = foreign("a", { class: "row-link", "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
+  const link = foreign("a.row-link", { "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
   link.dataset.id = row.id;
   markHits(link, searchedIn(route, "hypothesis"));
-  const unit = (text) => h("span", { class: "unit" }, text); // that a head says
-  return h("tr", { class: "row" },
-    h("td", { class: "row-text" }, link, hitsLine(row, searchedIn(route, "text")), foreign("p", { class: "row-id" }, row.id.slice(0, 100))),
+  const unit = (text) => h("span.unit", {}, text); // that a head says
+  return h("tr.row", {},
+    h("td.row-text", {}, link, hitsLine(row, searchedIn(route, "text")), foreign("p.row-id", {}, row.id.slice(0, 100))),
     h("td", {}, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a])),
     h("td", {}, scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b])),
     h("td", {}, differenceLine(differenceOf(row, asked))),
@@ -48,20 +48,20 @@ function hitsLine({ hits }, words) {
   if (!hits) return null;
   const snippet = foreign("span", {}, snippetOf(hits.text, words));
   markHits(snippet, words);
-  return h("p", { class: "row-hits" }, h("b", {}, `in ${counted(hits.n, "sentence")}: `), snippet);
+  return h("p.row-hits", {}, h("b", {}, `in ${counted(hits.n, "sentence")}: `), snippet);
 }
 
 function scoreLine(letter, score, name) {
   if (name === undefined) return null;
   const bar = h("span", { class: `score-bar score-bar-${letter}`, "aria-hidden": "true" }, h("span"));
   bar.firstChild.style.setProperty("width", `${100 * (score ?? 0)}%`);
-  const spoken = h("span", { class: "visually-hidden" }, `System ${letter.toUpperCase()}: `);
-  return h("span", { class: "score-line", title: name }, spoken, systemMark(letter), bar,
-    h("span", { class: "score-text" }, percent(score)));
+  const spoken = h("span.visually-hidden", {}, `System ${letter.toUpperCase()}: `);
+  return h("span.score-line", { title: name }, spoken, systemMark(letter), bar,
+    h("span.score-text", {}, percent(score)));
 }
 
 function differenceLine(difference) {
   if (difference === null) return null;
   const points = signed(100 * difference);
-  return h("span", { class: "difference-line" }, points === "+0.0" ? "A = B" : [h("span", { class: "unit" }, "A − B: "), points]);
+  return h("span.difference-line", {}, points === "+0.0" ? "A = B" : [h("span.unit", {}, "A − B: "), points]);
 }

@@ -2,11 +2,11 @@
 
 function listSummary(overview, source) {
   let last = {}; // {asked, listing} that are shown
-  const count = h("p", { class: "list-count", role: "status" });
-  const told = h("p", { class: "list-means" });
-  const bars = h("nav", { class: "found-bars", "aria-label": "Aspects by how many systems find them" });
-  const save = h("button", { type: "button", onclick: toFile }, "Save as CSV");
-  const element = h("div", { class: "list-head" }, h("div", {}, h("div", { class: "list-told" }, count, save), told), bars);
+  const count = h("p.list-count", { role: "status" });
+  const told = h("p.list-means");
+  const bars = h("nav.found-bars", { "aria-label": "Aspects by how many systems find them" });
+  const save = h("button", { onclick: toFile }, "Save as CSV");
+  const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, save), told), bars);
   return { element, say, show };
 
   function show(asked, listing) {

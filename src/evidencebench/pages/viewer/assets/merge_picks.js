@@ -34,8 +34,8 @@ function mergedWords(left) {
 // The elements that replace a paper that was submitted in another tab.
 function submittedElsewhere(id) {
   return [
-    h("p", { class: "people-error", role: "alert" },
+    h("p.people-error", { role: "alert" },
       "You have submitted this paper in another tab. What you submitted there counts, and is final; what you changed here since does not."),
-    h("p", {}, h("a", { class: "people-main", href: linkTo(id) }, "Your answer and the evidence"), " ", h("a", { href: "#/queue" }, "All papers")),
+    h("p", {}, h("a.people-main", { href: linkTo(id) }, "Your answer and the evidence"), " ", h("a", { href: "#/queue" }, "All papers")),
   ];
 }

@@ -3,8 +3,8 @@
 function ownScores({ summary, means }) {
   const at = (share) => `${100 * share}%`;
   return [
-    foreign("p", { class: "own-summary" }, summary),
-    h("table", { class: "own-scores" },
+    foreign("p.own-summary", {}, summary),
+    h("table.own-scores", {},
       h("caption", {}, "Mean aspect recall in %, over exactly the papers that you submitted. In brackets: 95 % intervals. * A control."),
       h("tbody", {}, means.map(({ label, text, is_you, mean, low, high }) => h("tr", { class: is_you && "own-row" },
         foreign("th", { scope: "row" }, label), h("td", {}, text),

@@ -12,7 +12,7 @@ async function showPairs(source) {
   const pickers = ["a", "b"].map((key) => picker(`System ${key.toUpperCase()}`, known.map((name) => [name, shortened(name), name]),
     () => openPair({ a: pickers[0].select.value, b: pickers[1].select.value }), systemMark(key)));
   const opened = h("div");
-  root.replaceChildren(h("div", { class: "pair-choices" }, pickers.map(({ label }) => label)), opened);
+  root.replaceChildren(h("div.pair-choices", {}, pickers.map(({ label }) => label)), opened);
   onRoute(draw);
   draw();
 
@@ -33,9 +33,9 @@ async function showPairs(source) {
   function papersOfPair(task, a, b) {
     if (!overview) return [];
     const hidden = [a, b].find((name) => !viewed.includes(name));
-    if (hidden) return [h("p", { class: "note" }, `The papers do not show ${hidden}, which chooses no certain sentence.`)];
+    if (hidden) return [h("p.note", {}, `The papers do not show ${hidden}, which chooses no certain sentence.`)];
     const asked = { task: overview.tasks.findIndex(({ name }) => name === task), taskName: task, a: viewed.indexOf(a), b: viewed.indexOf(b), names: viewed };
-    return [h("div", { class: "scatter" }, scatterParts(pointsOf(rows, asked), asked))];
+    return [h("div.scatter", {}, scatterParts(pointsOf(rows, asked), asked))];
   }
 }
 
@@ -51,7 +51,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
   const turn = one < other ? 1 : -1;
   const [first, second] = turn > 0 ? [one, other] : [other, one];
   const found = pairs.find((pair) => pair[0] === first && pair[1] === second);
-  if (!found) return h("p", { class: "note" }, "A system is not tested against itself, nor against a ceiling.");
+  if (!found) return h("p.note", {}, "A system is not tested against itself, nor against a ceiling.");
   const [, , mean, low, high, p, isSignificant, better, equal, worse, detectable, overlap] = found;
   const ends = (turn > 0 ? [low, high] : [high, low]).map((end) => signed(turn * end)).join(", ");
   const [onA, onB] = turn > 0 ? [better, worse] : [worse, better];
@@ -59,7 +59,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
     h("p", { role: "status" }, h("strong", {}, isSignificant ? `${turn > 0 ? "A" : "B"} is significantly better: ` : "A and B cannot be told apart: "),
       `A − B is ${signed(turn * mean)} ${low === null ? "(one paper: no interval)" : `[${ends}]`} points, ${p}.`),
     h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
-    h("p", { class: "note" }, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
+    h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
       detectable === null ? "" : `A difference of ${detectable.toFixed(1)} points would be found with 80 % power. `, told));
 }
 
@@ -71,7 +71,7 @@ function markPair(task, { systems, pairs }, a, b) {
     const buttons = cells.map((cell, at) => {
       const [first, second] = pairs[at].map((place) => systems[place]);
       const told = `${first} − ${second}: ${cell.textContent.replace("*", ", significant")}`;
-      const button = h("button", { type: "button", "aria-label": told, title: told, onclick: () => openPair({ a: first, b: second }) }, cell.textContent);
+      const button = h("button", { "aria-label": told, title: told, onclick: () => openPair({ a: first, b: second }) }, cell.textContent);
       cell.replaceChildren(button);
       return button;
     });

@@ -61,9 +61,9 @@ function listPane(overview, source) {
   let held = null; // key of the rows that are shown, to see whether they changed
   const summary = listSummary(overview, source);
   const rows = listRows(overview);
-  const advice = h("p", { class: "no-rows" });
-  const pages = h("nav", { class: "list-pages", "aria-label": "Pages of the list" });
-  const element = h("section", { class: "list-pane", "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, summary.element, rows.element, advice, pages);
+  const advice = h("p.no-rows");
+  const pages = h("nav.list-pages", { "aria-label": "Pages of the list" });
+  const element = h("section.list-pane", { "aria-label": "Papers" }, h("h1", {}, "Papers"), form.element, summary.element, rows.element, advice, pages);
   return { element, focusSearch: form.focusSearch, update, say: summary.say, show, showError, mark, move, focusOn };
 
   function update(route) {
@@ -129,8 +129,8 @@ function listForm() {
   const place = picker("In", IN_ENTRIES, (value) => narrow({ in: value || null }));
   const only = picker("Show", [...ONLY_ENTRIES, [MISSED_BY_ALL, "no system finds some aspect"]], (value) =>
     narrow(value === MISSED_BY_ALL ? { only: null, found: 0 } : { only: value || null, found: null }));
-  const element = h("form", { class: "list-form", role: "search", onsubmit: (event) => { event.preventDefault(); find(); } },
-    h("label", { class: "picker search" }, h("span", { class: "picker-name" }, "Search"), search), place.label, only.label);
+  const element = h("form.list-form", { role: "search", onsubmit: (event) => { event.preventDefault(); find(); } },
+    h("label.picker.search", {}, h("span.picker-name", {}, "Search"), search), place.label, only.label);
   return { element, update, focusSearch: () => { search.focus(); search.select(); } };
 
   function find() {
@@ -167,9 +167,9 @@ function pageLinks(page, nFound) {
   if (last === 1) return [];
   const { id } = readRoute();
   const link = (to, text) => to < 1 || to > last || to === page
-    ? h("span", { class: "page-link off" }, text)
-    : h("a", { class: "page-link", href: linkTo(id, null, { page: to === 1 ? null : to }) }, text);
+    ? h("span.page-link.off", {}, text)
+    : h("a.page-link", { href: linkTo(id, null, { page: to === 1 ? null : to }) }, text);
   return [link(1, "First"), link(page - 1, "Previous"),
-    h("span", { class: "page-number" }, `page ${page.toLocaleString("en")} of ${last.toLocaleString("en")}`),
+    h("span.page-number", {}, `page ${page.toLocaleString("en")} of ${last.toLocaleString("en")}`),
     link(page + 1, "Next"), link(last, "Last")];
 }

@@ -1,9 +1,9 @@
 // The pane of one paper: loads it, shows it, and keeps the reader's place in it.
 
 function paperPane(overview, { step, foldList }) {
-  const number = h("span.paper-place", {});
+  const number = h("span.paper-place");
   const status = h("p.viewer-status", { role: "status" });
-  const body = h("div.paper-holder", {});
+  const body = h("div.paper-holder");
   const back = h("a.button.back", { href: "#/papers" }, "Back", wide("\u00a0to the list"));
   const previous = h("button", { onclick: () => step(-1) }, "‹", wide("\u00a0Previous"));
   const next = h("button", { onclick: () => step(1) }, wide("Next\u00a0"), "›");

@@ -129,7 +129,7 @@ function toolbar(graded, jump, toggleLess) {
   const kinds = Object.keys(STEPS).filter((kind) =>
     (kind === "evidence" || a?.judged) && (isLabelled || kind === "selected"));
   const fates = fatesOf(graded).map(([fate, words, short]) =>
-    [h("span", { class: `fate-${fate}`, title: words }, h("i.edge", {}), short), " "]);
+    [h("span", { class: `fate-${fate}`, title: words }, h("i.edge"), short), " "]);
   const element = h("div.toolbar", { role: "group", "aria-label": "The text" },
     kinds.map((kind) => stepper(graded, kind, jump)),
     a && !a.judged && h("span.unscored", {}, "A is not scored here"),

@@ -7,7 +7,7 @@
    show(index), and resume(view) to take over what a reader has set in another; all work once it is on the page. */
 function paperView(overview, record, state, on = {}) {
   const graded = gradedOf(overview, record, state);
-  const element = h("article.paper", {});
+  const element = h("article.paper");
   const told = h("p.visually-hidden", { role: "status" });
   const note = (changes) => on.note?.(changes);
   const text = textOf(graded, press);

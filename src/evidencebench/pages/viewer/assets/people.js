@@ -79,7 +79,7 @@ function explained({ n_instances, scope }) {
     h("p", {}, `You will read ${counted(n_instances, "paper")}. With each comes a hypothesis, and the number of sentences `,
       "that you may pick. Pick those that are evidence on the hypothesis, for or against it; what they miss is shown to you ",
       "once you have submitted."),
-    h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(scope)),
+    h("details.people-guide", {}, h("summary", {}, "What counts as evidence"), guide(scope)),
   ];
 }
 
@@ -98,15 +98,15 @@ function guide(scope) {
 }
 
 function queuePage(server) {
-  const body = h("div", {});
-  return { element: h("section", { class: "people-page", hidden: true }, body), show };
+  const body = h("div");
+  return { element: h("section.people-page", { hidden: true }, body), show };
 
   async function show(about) {
     let found;
     try {
       found = await server.queue();
     } catch (error) {
-      body.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message));
+      body.replaceChildren(h("p.people-error", { role: "alert" }, error.message));
       return;
     }
     body.replaceChildren(...queueOf(found, about));
@@ -118,20 +118,20 @@ const QUEUE_STEP = 100;
 function queueOf({ rows, last, scores }, about) {
   const submitted = rows.filter((row) => row.status === "submitted").length;
   const next = rows.find((row) => row.id === last) ?? nextRow(rows, null);
-  const list = h("ol", { class: "queue" });
-  const more = h("button", { type: "button", onclick: () => grow(list, rows, more) }, "Show more papers");
+  const list = h("ol.queue");
+  const more = h("button", { onclick: () => grow(list, rows, more) }, "Show more papers");
   grow(list, rows, more);
   return [
     h("h1", {}, "Your papers"),
-    about.is_new && rows.every((row) => row.status === "open") ? h("p", { class: "people-note" },
+    about.is_new && rows.every((row) => row.status === "open") ? h("p.people-note", {},
       "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.") : null,
-    h("p", { class: "queue-progress" },
+    h("p.queue-progress", {},
       h("progress", { max: rows.length, value: submitted, "aria-label": "Papers submitted" }), ` ${submitted} of ${rows.length} submitted`),
-    next ? h("p", {}, h("a", { class: "people-main", href: pickLink(next.id) }, submitted || last !== null ? "Go on" : "Begin with the first paper"),
+    next ? h("p", {}, h("a.people-main", { href: pickLink(next.id) }, submitted || last !== null ? "Go on" : "Begin with the first paper"),
       last !== null && [" with the paper that you left: ", foreign("q", {}, firstWords(next.hypothesis, 100))])
-      : h("p", { class: "people-done" }, "All papers are submitted. Thank you!"),
+      : h("p.people-done", {}, "All papers are submitted. Thank you!"),
     scores && [h("h2", {}, next ? "Your score so far" : "Your score"), ...ownScores(scores)],
-    h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(about.scope)),
+    h("details.people-guide", {}, h("summary", {}, "What counts as evidence"), guide(about.scope)),
     list, more,
   ].flat().filter(Boolean);
 }
@@ -146,7 +146,7 @@ function queueItem(row) {
   const said = { open: "open", draft: `${row.n_picked} picked, not submitted`, submitted: "submitted" }[row.status];
   return h("li", { class: `queue-item queue-${row.status}` },
     foreign("a", { href: row.status === "submitted" ? linkTo(row.id) : pickLink(row.id) }, firstWords(row.hypothesis, 300) || row.id),
-    h("span", { class: "queue-facts" }, `${counted(row.n_sentences, "sentence")} · `, h("span", { class: "queue-status" }, said),
+    h("span.queue-facts", {}, `${counted(row.n_sentences, "sentence")} · `, h("span.queue-status", {}, said),
       row.recall !== undefined && ` · ${percent(row.recall)}`));
 }
 

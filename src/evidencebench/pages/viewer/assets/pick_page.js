@@ -4,8 +4,8 @@ const SAVE_TIME_EVERY_SECONDS = 20;
 
 // `tell` tells the other tabs of this browser.
 function pickPage(server, tell) {
-  const body = h("div", {});
-  const element = h("section", { class: "pick-page", hidden: true, "aria-label": "Pick sentences" }, body);
+  const body = h("div");
+  const element = h("section.pick-page", { hidden: true, "aria-label": "Pick sentences" }, body);
   let work = null;
   let asked = null;
   const keys = listenToKeys(element, pickCommands(() => work));
@@ -18,7 +18,7 @@ function pickPage(server, tell) {
     }
     asked = id;
     await leave();
-    body.replaceChildren(h("p", { class: "people-note", role: "status" }, "Loading…"));
+    body.replaceChildren(h("p.people-note", { role: "status" }, "Loading…"));
     try {
       const found = await server.paper(id);
       if (asked !== id) return;
@@ -28,7 +28,7 @@ function pickPage(server, tell) {
     } catch (error) {
       if (asked !== id) return;
       if (error.status === 409) go(linkTo(id), { replaces: true });
-      else body.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message), h("p", {}, h("a", { href: "#/queue" }, "All papers")));
+      else body.replaceChildren(h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/queue" }, "All papers")));
     }
   }
 
@@ -75,7 +75,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
   document.addEventListener("visibilitychange", keepAtOnce);
   window.addEventListener("pagehide", keepAtOnce);
   window.addEventListener("focus", lookAgain);
-  body.replaceChildren(bar.element, h("div", { class: "pick-columns" }, text.element, side.element));
+  body.replaceChildren(bar.element, h("div.pick-columns", {}, text.element, side.element));
   document.title = `Pick: ${firstWords(paper.hypothesis, 80)}`;
   window.scrollTo(0, 0);
   draw();
@@ -256,11 +256,11 @@ function confirmInDialog({ title, words, yes }) {
   return new Promise((resolve) => {
     let said = false;
     const answer = (value) => { said = value; dialog.close(); };
-    const no = h("button", { type: "button", onclick: () => answer(false) }, "Go on picking");
-    const dialog = h("dialog", { class: "key-dialog confirm", "aria-labelledby": "confirm-title", onclose: over },
+    const no = h("button", { onclick: () => answer(false) }, "Go on picking");
+    const dialog = h("dialog.key-dialog.confirm", { "aria-labelledby": "confirm-title", onclose: over },
       h("h2", { id: "confirm-title" }, title),
       words.map((line) => h("p", {}, line)),
-      h("p", { class: "confirm-buttons" }, h("button", { type: "button", class: "people-main", onclick: () => answer(true) }, yes), no));
+      h("p.confirm-buttons", {}, h("button.people-main", { onclick: () => answer(true) }, yes), no));
     document.body.append(dialog);
     dialog.showModal();
     no.focus();

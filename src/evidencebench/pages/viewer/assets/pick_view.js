@@ -4,13 +4,13 @@ const WIDE = "(min-width: 900px)";
 
 // The bar with the hypothesis and the number of picks; it is always in view.
 function pickBar(paper, budget) {
-  const count = h("b", { class: "pick-count" });
-  const saved = h("span", { class: "pick-saved" });
-  const refusal = h("p", { class: "people-error pick-refusal", role: "alert" });
-  const element = h("header", { class: "pick-bar" },
-    h("p", { class: "pick-eyebrow" }, "Hypothesis"),
-    foreign("h1", { class: "pick-hypothesis", tabindex: "0" }, paper.hypothesis),
-    h("p", { class: "pick-facts", role: "status" }, count, h("span", {}, ` Pick up to ${counted(budget, "sentence")}. `), saved),
+  const count = h("b.pick-count");
+  const saved = h("span.pick-saved");
+  const refusal = h("p.people-error.pick-refusal", { role: "alert" });
+  const element = h("header.pick-bar", {},
+    h("p.pick-eyebrow", {}, "Hypothesis"),
+    foreign("h1.pick-hypothesis", { tabindex: "0" }, paper.hypothesis),
+    h("p.pick-facts", { role: "status" }, count, h("span", {}, ` Pick up to ${counted(budget, "sentence")}. `), saved),
     refusal);
   // No sentence may be scrolled below the bar, whose height depends on the hypothesis.
   let isAboutSaving = false;
@@ -40,7 +40,7 @@ function pickText(paper, on) {
   let pressed = null;
   const toggle = (index, event) => { if (!endsSelection(event, pressed)) on.toggle(index); };
   const buttons = paper.sentences.map((sentence, index) => pickButton(sentence, index, { ...on, toggle }));
-  const list = h("ol", { class: "pick-text", role: "list", "aria-label": "Sentences of the paper", onkeydown: step, onpointerdown: press });
+  const list = h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper", onkeydown: step, onpointerdown: press });
   buttons.forEach((button, index) => {
     const kind = paper.kinds[index];
     if (kind === "a" && paper.kinds[index - 1] !== "a") list.append(pickLabel(paper, index) ?? "");
@@ -87,12 +87,12 @@ function pickText(paper, on) {
 }
 
 function pickButton(sentence, index, on) {
-  return h("button",
-    { type: "button", class: "pick-sentence", id: `pick-${index}`, tabindex: "-1", "aria-pressed": "false",
+  return h("button.pick-sentence",
+    { id: `pick-${index}`, tabindex: "-1", "aria-pressed": "false",
       onclick: (event) => on.toggle(index, event), onfocus: () => on.reach(index) },
-    h("span", { class: "pick-number" }, String(index)),
-    h("span", { class: "pick-box", "aria-hidden": "true" }),
-    foreign("span", { class: "pick-words" }, sentence.trim() ? sentence : "(no text)"));
+    h("span.pick-number", {}, String(index)),
+    h("span.pick-box", { "aria-hidden": "true" }),
+    foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"));
 }
 
 const DRAG_PIXELS = 6;
@@ -108,22 +108,22 @@ function endsSelection({ detail, clientX, clientY, shiftKey }, pressed) {
 
 function pickLabel(paper, index) {
   const label = abstractLabel(paper, index);
-  return label && h("li", { class: "pick-label" }, label);
+  return label && h("li.pick-label", {}, label);
 }
 
 // The list of picks, with buttons to remove one, to undo and to submit.
 function pickSide(paper, scope, on) {
-  const submit = h("button", { type: "button", class: "pick-submit", onclick: on.askToSubmit });
-  const undo = h("button", { type: "button", onclick: () => on.turn("undo") }, "Undo");
-  const redo = h("button", { type: "button", class: "pick-redo", onclick: () => on.turn("redo") }, "Redo");
-  const help = h("button", { type: "button", class: "pick-help", onclick: on.keys.open }, "Keyboard");
-  const none = h("p", { class: "people-note" });
-  const list = h("ul", { class: "picks" });
-  const details = h("details", { class: "pick-list" }, h("summary", {}, "Your picks"), none, list);
+  const submit = h("button.pick-submit", { onclick: on.askToSubmit });
+  const undo = h("button", { onclick: () => on.turn("undo") }, "Undo");
+  const redo = h("button.pick-redo", { onclick: () => on.turn("redo") }, "Redo");
+  const help = h("button.pick-help", { onclick: on.keys.open }, "Keyboard");
+  const none = h("p.people-note");
+  const list = h("ul.picks");
+  const details = h("details.pick-list", {}, h("summary", {}, "Your picks"), none, list);
   details.open = matchMedia(WIDE).matches;
-  const element = h("aside", { class: "pick-side", "aria-label": "Your picks" },
-    h("div", { class: "pick-actions" }, submit, undo, redo, help), details,
-    h("details", { class: "people-guide" }, h("summary", {}, "What counts as evidence"), guide(scope)));
+  const element = h("aside.pick-side", { "aria-label": "Your picks" },
+    h("div.pick-actions", {}, submit, undo, redo, help), details,
+    h("details.people-guide", {}, h("summary", {}, "What counts as evidence"), guide(scope)));
   return { element, showPicks };
 
   function showPicks(picks, changes) {
@@ -138,7 +138,7 @@ function pickSide(paper, scope, on) {
   function item(index) {
     return h("li", {},
       h("a", { href: `${pickLink(paper.id)}/${index}` }, h("b", {}, String(index)), " ", foreign("span", {}, firstWords(paper.sentences[index], 90))),
-      h("button", { type: "button", class: "pick-remove", "aria-label": `Remove sentence ${index}`, onclick: () => remove(index) }, "Remove"));
+      h("button.pick-remove", { "aria-label": `Remove sentence ${index}`, onclick: () => remove(index) }, "Remove"));
   }
 
   // The pressed button goes away with its pick, so the next button gets the focus.

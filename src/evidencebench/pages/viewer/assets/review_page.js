@@ -1,11 +1,11 @@
 // The page after a paper is submitted: the paper viewer, with the person as the first system.
 
 function reviewPage(server) {
-  const status = h("p", { class: "viewer-status", role: "status" });
-  const head = h("div", { class: "review-head" });
-  const bar = h("div", {});
-  const body = h("div", { class: "review-body" });
-  const element = h("section", { class: "review-page", hidden: true, "aria-label": "Your answer and the evidence" }, head, bar, status, body);
+  const status = h("p.viewer-status", { role: "status" });
+  const head = h("div.review-head");
+  const bar = h("div");
+  const body = h("div.review-body");
+  const element = h("section.review-page", { hidden: true, "aria-label": "Your answer and the evidence" }, head, bar, status, body);
   let held = null; // {id, overview, record, view, key}
   let next = null;
   let choices = null;
@@ -46,7 +46,7 @@ function reviewPage(server) {
       next = nextRow(queue.rows, id);
       status.textContent = "";
       head.replaceChildren(...headOf(found, queue.rows, next));
-      choices = choiceBar(found.overview, h("button", { type: "button", onclick: keys.open }, "Keyboard"));
+      choices = choiceBar(found.overview, h("button", { onclick: keys.open }, "Keyboard"));
       bar.replaceChildren(choices.element);
       document.title = `Your score: ${firstWords(found.record.paper.hypothesis, 80)}`;
       head.querySelector("h1").focus({ preventScroll: true });
@@ -68,9 +68,9 @@ function headOf({ record, seconds }, rows, next) {
   const submitted = rows.filter((row) => row.status === "submitted").length;
   return [
     h("h1", { tabindex: "-1" }, `Your aspect recall: ${percent(recall)}`),
-    h("p", { class: "people-note" }, `${minutes(seconds)} of work on this paper · ${submitted} of ${counted(rows.length, "paper")} submitted`),
-    h("p", { class: "review-next" },
-      next ? h("a", { class: "people-main", href: pickLink(next.id) }, "Next paper") : h("b", {}, "All papers are submitted. Thank you!"),
+    h("p.people-note", {}, `${minutes(seconds)} of work on this paper · ${submitted} of ${counted(rows.length, "paper")} submitted`),
+    h("p.review-next", {},
+      next ? h("a.people-main", { href: pickLink(next.id) }, "Next paper") : h("b", {}, "All papers are submitted. Thank you!"),
       h("a", { href: "#/queue" }, "All papers, and your score")),
   ];
 }

@@ -17,18 +17,18 @@ function pointsOf(rows, asked) {
 }
 
 function scatterParts(points, asked) {
-  if (!points.length) return [h("p", { class: "note" }, "The task applies to no paper here, or one of the two cannot answer it.")];
+  if (!points.length) return [h("p.note", {}, "The task applies to no paper here, or one of the two cannot answer it.")];
   const papers = points.flatMap(({ x, y, rows }) => rows.map((row) => ({ row, x, y, apart: Math.abs(x - y) })));
   const largest = papers.filter(({ apart }) => apart > SAME).sort((one, other) => other.apart - one.apart || one.row.position - other.row.position);
   const shown = largest.slice(0, SCATTER.listed);
-  const marked = h("div", { class: "scatter-list", role: "status" });
+  const marked = h("div.scatter-list", { role: "status" });
   const show = (point) => marked.replaceChildren(paperTable(papers.filter(({ row }) => point.rows.includes(row)),
     `${counted(point.rows.length, "paper")} with A ${percent(point.x)} and B ${percent(point.y)}`));
-  const frame = h("div", { class: "frame scatter-frame", tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" },
+  const frame = h("div.frame.scatter-frame", { tabindex: 0, role: "group", "aria-label": "Chart: paper by paper" },
     scatterChart(points, asked, show));
-  return [h("div", { class: "scatter-columns" }, frame, h("div", {}, marked, shown.length
+  return [h("div.scatter-columns", {}, frame, h("div", {}, marked, shown.length
     ? paperTable(shown, `The largest differences, ${shown.length} of ${largest.length}`)
-    : h("p", { class: "note" }, "A and B have the same recall on every paper.")))];
+    : h("p.note", {}, "A and B have the same recall on every paper.")))];
 }
 
 function sideOfLine({ x, y }) {
@@ -106,7 +106,7 @@ function paperTable(papers, caption) {
   const head = ["hypothesis", "A", "B", "A − B, points"].map((name, place) => h("th", { scope: "col", class: place ? "number" : "" }, name));
   const body = papers.map(({ row, x, y }) => h("tr", {},
     h("th", { scope: "row" }, foreign("a", { href: linkTo(row.id), title: row.id }, firstWords(row.hypothesis || row.id, 300))),
-    [percent(x), percent(y), signed(100 * (x - y))].map((text) => h("td", { class: "number" }, text))));
-  return h("div", { class: "frame", tabindex: 0, role: "group", "aria-label": caption },
+    [percent(x), percent(y), signed(100 * (x - y))].map((text) => h("td.number", {}, text))));
+  return h("div.frame", { tabindex: 0, role: "group", "aria-label": caption },
     h("table", {}, h("caption", {}, caption), h("thead", {}, h("tr", {}, head)), h("tbody", {}, body)));
 }

@@ -1,7 +1,7 @@
 // Saves one paper as one small file: the same page with this paper only, which needs neither network nor other files.
 
 function shareButton(source, overview, say) {
-  return h("button", { type: "button", class: "share", onclick: share }, "Share", wide("\u00a0this paper"));
+  return h("button.share", { onclick: share }, "Share", wide("\u00a0this paper"));
 
   async function share() {
     const { id, query } = readRoute();

@@ -20,9 +20,9 @@ async function showTasks(root) {
   let work = null;
   const sign = signPage(server, enter, { title: document.title, explain: (found) => sortOf(found).explain(found),
     note: "It is how you find your answers again: type it the same way every time." });
-  const body = h("div", {});
-  const listSection = h("section", { class: "people-page", hidden: true });
-  const taskSection = h("section", { class: "pick-page", hidden: true, "aria-label": "Task" }, body);
+  const body = h("div");
+  const listSection = h("section.people-page", { hidden: true });
+  const taskSection = h("section.pick-page", { hidden: true, "aria-label": "Task" }, body);
   const bar = personBar(server, leave, [["#/tasks", "All tasks"], ["#/adjudication", "Adjudicate"]]);
   const keys = listenToKeys(taskSection, []);
   root.replaceChildren(bar.element, sign.element, listSection, taskSection);
@@ -62,7 +62,7 @@ async function showTasks(root) {
       else showTask(list, await server.ask("task", { query: { list, id } }), turn);
     } catch (error) {
       if (turn !== asked) return;
-      listSection.replaceChildren(h("p", { class: "people-error", role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
+      listSection.replaceChildren(h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
       show(listSection);
     }
   }
@@ -119,22 +119,22 @@ function listOf(list, rows, about) {
   const isDispute = list === "adjudication";
   const begin = done || rows.some(({ status }) => status === "draft") ? "Go on" : "Begin with the first";
   if (isDispute && !rows.length) {
-    return [h("h1", {}, "Adjudicate"), h("p", { class: "people-note" },
+    return [h("h1", {}, "Adjudicate"), h("p.people-note", {},
       "There is no task that several people have done and on which they differ. Whoever annotates sees the disputes of tasks that they have done themselves.")];
   }
   return [
     h("h1", {}, isDispute ? "Tasks on which annotators differ" : "Your tasks"),
-    isDispute ? h("p", { class: "people-note" }, "Each shows who said what. Decide what is right; your decisions stand in a file of their own, and change nobody’s answers.") : null,
-    !isDispute && about.is_new && !done ? h("p", { class: "people-note" },
+    isDispute ? h("p.people-note", {}, "Each shows who said what. Decide what is right; your decisions stand in a file of their own, and change nobody’s answers.") : null,
+    !isDispute && about.is_new && !done ? h("p.people-note", {},
       "Nothing was said under this name before. If you have been here already, sign out and type your name as you did then.") : null,
-    h("p", { class: "queue-progress" }, h("progress", { max: rows.length, value: done, "aria-label": "Tasks done" }), ` ${done} of ${rows.length} done`),
-    next ? h("p", {}, h("a", { class: "people-main", href: taskLink(list, next.id) }, begin)) : [
-      h("p", { class: "people-done" }, isDispute ? "All disputes are decided. Thank you!" : "All tasks are done. Thank you!"),
-      h("p", { class: "people-note" }, "Where the others are done too, the report is made in the terminal, by"),
-      h("pre", { class: "task-command", tabindex: "0" }, about.report),
+    h("p.queue-progress", {}, h("progress", { max: rows.length, value: done, "aria-label": "Tasks done" }), ` ${done} of ${rows.length} done`),
+    next ? h("p", {}, h("a.people-main", { href: taskLink(list, next.id) }, begin)) : [
+      h("p.people-done", {}, isDispute ? "All disputes are decided. Thank you!" : "All tasks are done. Thank you!"),
+      h("p.people-note", {}, "Where the others are done too, the report is made in the terminal, by"),
+      h("pre.task-command", { tabindex: "0" }, about.report),
     ],
-    h("details", { class: "people-guide" }, h("summary", {}, "How to decide"), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line)))),
-    h("ol", { class: "queue" }, rows.map((row) => taskItem(list, row))),
+    h("details.people-guide", {}, h("summary", {}, "How to decide"), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line)))),
+    h("ol.queue", {}, rows.map((row) => taskItem(list, row))),
   ].flat().filter(Boolean);
 }
 
@@ -142,7 +142,7 @@ function taskItem(list, row) {
   const said = { open: "open", draft: "begun, not done", done: "done" }[row.status];
   return h("li", { class: `queue-item queue-${row.status === "done" ? "submitted" : row.status}` },
     foreign("a", { href: taskLink(list, row.id) }, firstWords(row.text, 300) || row.id),
-    h("span", { class: "queue-facts" }, row.facts ? `${row.facts} · ` : "", h("span", { class: "queue-status" }, said)));
+    h("span.queue-facts", {}, row.facts ? `${row.facts} · ` : "", h("span.queue-status", {}, said)));
 }
 
 // The next task that is not done; after the last one follows the first. Null: all are done.

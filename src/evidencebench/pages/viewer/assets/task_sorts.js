@@ -21,7 +21,7 @@ const MARKING = {
   ],
   head: (task) => [
     contextOf("Hypothesis", task.hypothesis),
-    task.summary ? h("details", { class: "task-summary" }, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
+    task.summary ? h("details.task-summary", {}, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
   ],
   view: markingView,
 };
@@ -36,7 +36,7 @@ const RATING = {
   guide: (about) => about.criteria.map(({ question }) => question),
   head: (task) => [
     task.aspect ? contextOf("Hypothesis", task.hypothesis) : null,
-    task.summary ? h("details", { class: "task-summary", open: true }, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
+    task.summary ? h("details.task-summary", { open: true }, h("summary", {}, "The expert’s summary"), foreign("p", { tabindex: "0" }, task.summary)) : null,
   ],
   view: ratingView,
 };
@@ -69,7 +69,7 @@ function sortOf(about) {
 }
 
 function contextOf(name, text) {
-  return h("p", { class: "task-context", tabindex: "0" }, h("span", {}, `${name}: `), foreign("span", {}, text));
+  return h("p.task-context", { tabindex: "0" }, h("span", {}, `${name}: `), foreign("span", {}, text));
 }
 
 function causeOf(about, value) {
@@ -81,7 +81,7 @@ function markingView(task, about, on) {
   const isFree = task.said ? differing(task) : () => true;
   const text = pickText(task, { toggle, move: focusAt, reach: (index) => { current = index; text.reach(index); } });
   let current = 0;
-  const whole = h("button", { type: "button", "aria-pressed": "false", onclick: showWhole }, "Show the whole paper");
+  const whole = h("button", { "aria-pressed": "false", onclick: showWhole }, "Show the whole paper");
   if (task.said) decorate(task, text.element, isFree);
   return { element: task.said ? h("div", {}, whole, text.element) : text.element, show, focus: () => focusAt(first(), { preventScroll: !task.said }), commands: [
     { keys: ["x"], name: "mark the sentence, or take it back (also Space)", run: () => toggle(current) },
@@ -141,7 +141,7 @@ function decorate(task, list, isFree) {
       row.querySelector("button").disabled = true;
       return;
     }
-    row.append(h("ul", { class: "task-said", "aria-label": `Who marked sentence ${index}` },
+    row.append(h("ul.task-said", { "aria-label": `Who marked sentence ${index}` },
       Object.entries(task.said).map(([name, { sentences }]) => h("li", { class: sentences.includes(index) ? "is-marked" : "" },
         foreign("b", {}, name), sentences.includes(index) ? " marked it" : " did not"))));
   });
@@ -152,13 +152,13 @@ function ratingView(task, about, on) {
   let current = 0;
   const questions = about.criteria.map(({ name, question }, place) => {
     const buttons = [["Yes", true], ["No", false]].map(([words, value]) =>
-      h("button", { type: "button", class: "task-choice", "aria-pressed": "false", onfocus: () => { current = place; }, onclick: () => rate(name, value) }, words));
+      h("button.task-choice", { "aria-pressed": "false", onfocus: () => { current = place; }, onclick: () => rate(name, value) }, words));
     const said = Object.entries(task.said ?? {}).map(([who, { ratings }]) =>
       h("li", {}, foreign("b", {}, who), `: ${ratings[name] ? "yes" : "no"}`));
-    return { name, buttons, element: h("div", { class: "task-question", role: "group", "aria-label": question },
-      foreign("p", {}, question), said.length ? h("ul", { class: "task-said" }, said) : null, h("div", { class: "task-choices" }, buttons)) };
+    return { name, buttons, element: h("div.task-question", { role: "group", "aria-label": question },
+      foreign("p", {}, question), said.length ? h("ul.task-said", {}, said) : null, h("div.task-choices", {}, buttons)) };
   });
-  return { element: h("div", { class: "task-form" }, questions.map(({ element }) => element)), show, focus: () => focusAt(0), commands: [
+  return { element: h("div.task-form", {}, questions.map(({ element }) => element)), show, focus: () => focusAt(0), commands: [
     { keys: ["y"], name: "yes", run: () => answer(true) },
     { keys: ["x"], name: "no", run: () => answer(false) },
     { keys: ["j", "ArrowDown"], name: "next question", run: () => focusAt(current + 1) },
@@ -191,21 +191,21 @@ function auditView(task, about, on) {
   const sources = new Set(task.sources);
   const selected = new Set(task.selected);
   const buttons = about.causes.map((cause, place) =>
-    h("button", { type: "button", class: "task-choice", "aria-pressed": "false", onclick: () => choose(cause) },
+    h("button.task-choice", { "aria-pressed": "false", onclick: () => choose(cause) },
       h("kbd", {}, String(place + 1)), h("span", {}, cause.words, h("small", {}, cause.is_fault ? " The system’s fault." : " Not its fault."))));
   const rows = task.sentences.map((sentence, index) => {
     const tags = [sources.has(index) ? "source" : null, selected.has(index) ? "selected" : null].filter(Boolean);
     return h("li", { class: `audit-row pick-${task.kinds[index]} ${tags.map((tag) => `is-${tag}`).join(" ")}`, id: `sentence-${index}`, tabindex: tags.length ? "-1" : null },
-      h("span", { class: "pick-number" }, String(index)), foreign("span", { class: "pick-words" }, sentence.trim() ? sentence : "(no text)"),
-      tags.length ? h("span", { class: "audit-tags" }, tags.join(", ")) : null);
+      h("span.pick-number", {}, String(index)), foreign("span.pick-words", {}, sentence.trim() ? sentence : "(no text)"),
+      tags.length ? h("span.audit-tags", {}, tags.join(", ")) : null);
   });
   const marked = [...new Set([...task.selected, ...task.sources])].sort((one, other) => one - other);
-  const links = (name, indices) => h("p", { class: "audit-links" }, `${name}: `,
-    indices.length ? indices.map((index, n) => [n ? ", " : "", h("button", { type: "button", class: "audit-link", onclick: () => look(index) }, String(index))]) : "none");
+  const links = (name, indices) => h("p.audit-links", {}, `${name}: `,
+    indices.length ? indices.map((index, n) => [n ? ", " : "", h("button.audit-link", { onclick: () => look(index) }, String(index))]) : "none");
   let looked = -1;
-  return { element: h("div", {}, h("div", { class: "task-form" }, h("div", { class: "task-causes", role: "group", "aria-label": AUDIT.ask }, buttons)),
+  return { element: h("div", {}, h("div.task-form", {}, h("div.task-causes", { role: "group", "aria-label": AUDIT.ask }, buttons)),
     links("Selected sentences", [...task.selected].sort((one, other) => one - other)), links("Sources", task.sources),
-    h("ol", { class: "pick-text", role: "list", "aria-label": "Sentences of the paper" }, rows)), show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
+    h("ol.pick-text", { role: "list", "aria-label": "Sentences of the paper" }, rows)), show, focus: () => buttons[0].focus({ preventScroll: true }), commands: [
     { keys: about.causes.map((_, place) => String(place + 1)), name: "choose that cause", run: (key) => choose(about.causes[Number(key) - 1]) },
     { keys: ["j", "ArrowDown"], name: "next source or selected sentence", run: () => step(1) },
     { keys: ["k", "ArrowUp"], name: "previous source or selected sentence", run: () => step(-1) },

@@ -20,29 +20,29 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
   const history = [];
   const view = sort.view(task, about, { change, value: () => value, askForNote: () => noteField.focus() });
   const saver = autosave(save, showSaved);
-  const count = h("b", {});
-  const saved = h("span", { class: "pick-saved" });
-  const refusal = h("p", { class: "people-error pick-refusal", role: "alert" });
+  const count = h("b");
+  const saved = h("span.pick-saved");
+  const refusal = h("p.people-error.pick-refusal", { role: "alert" });
   const noteField = h("textarea", { id: "task-note", rows: 2, maxlength: 5000, dir: "auto", oninput: () => change({ ...value, note: noteField.value }, { isText: true }) });
-  const undoButton = h("button", { type: "button", onclick: undo }, "Undo");
-  const doneButton = h("button", { type: "button", class: "people-main pick-submit", onclick: finish });
-  const bar = h("header", { class: "pick-bar" },
-    h("p", { class: "pick-eyebrow" }, `${list === "tasks" ? "Task" : "Dispute"} ${place + 1} of ${ids.length}. ${sort.ask}`),
-    foreign("h1", { class: "pick-hypothesis", tabindex: "0" }, sort.text(task)),
+  const undoButton = h("button", { onclick: undo }, "Undo");
+  const doneButton = h("button.people-main.pick-submit", { onclick: finish });
+  const bar = h("header.pick-bar", {},
+    h("p.pick-eyebrow", {}, `${list === "tasks" ? "Task" : "Dispute"} ${place + 1} of ${ids.length}. ${sort.ask}`),
+    foreign("h1.pick-hypothesis", { tabindex: "0" }, sort.text(task)),
     sort.head(task).filter(Boolean),
-    h("p", { class: "pick-facts", role: "status" }, count, " ", saved), refusal);
-  const side = h("aside", { class: "pick-side", "aria-label": "Your answer" },
-    h("div", { class: "pick-actions" }, doneButton, undoButton,
-      neighbour("Previous", -1), neighbour("Next", 1), h("button", { type: "button", class: "pick-help", onclick: () => keys.open() }, "Keyboard")),
-    h("div", { class: "task-note" }, h("label", { for: "task-note" }, "Note"), noteField),
+    h("p.pick-facts", { role: "status" }, count, " ", saved), refusal);
+  const side = h("aside.pick-side", { "aria-label": "Your answer" },
+    h("div.pick-actions", {}, doneButton, undoButton,
+      neighbour("Previous", -1), neighbour("Next", 1), h("button.pick-help", { onclick: () => keys.open() }, "Keyboard")),
+    h("div.task-note", {}, h("label", { for: "task-note" }, "Note"), noteField),
     notesOf(task),
-    h("details", { class: "people-guide" }, h("summary", {}, "How to decide"), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line)))));
+    h("details.people-guide", {}, h("summary", {}, "How to decide"), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line)))));
   const sizes = new ResizeObserver(() => bar.closest(".people")?.style.setProperty("--bar-height", `${bar.offsetHeight}px`));
   sizes.observe(bar);
   window.addEventListener("focus", keep);
   window.addEventListener("beforeunload", warn);
   document.addEventListener("visibilitychange", keepAtOnce);
-  body.replaceChildren(bar, h("div", { class: "pick-columns" }, view.element, side));
+  body.replaceChildren(bar, h("div.pick-columns", {}, view.element, side));
   document.title = `${place + 1} of ${ids.length}: ${firstWords(sort.text(task), 80)}`;
   window.scrollTo(0, 0);
   draw();
@@ -155,7 +155,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
   }
 
   function neighbour(words, by) {
-    return h("button", { type: "button", disabled: ids[place + by] === undefined, onclick: () => goTo(by) }, words);
+    return h("button", { disabled: ids[place + by] === undefined, onclick: () => goTo(by) }, words);
   }
 
   function showSaved(how, error) {
@@ -203,5 +203,5 @@ function agreed(task, sort) {
 // The annotators' notes, beside a dispute.
 function notesOf(task) {
   const noted = Object.entries(task.said ?? {}).filter(([, { note }]) => note);
-  return noted.length ? h("ul", { class: "task-notes" }, noted.map(([name, { note }]) => h("li", {}, foreign("b", {}, name), ": ", foreign("span", {}, note)))) : null;
+  return noted.length ? h("ul.task-notes", {}, noted.map(([name, { note }]) => h("li", {}, foreign("b", {}, name), ": ", foreign("span", {}, note)))) : null;
 }

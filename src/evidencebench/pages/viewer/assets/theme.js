@@ -13,7 +13,7 @@ function setTheme(name) {
 function themeButton() {
   const names = Object.keys(THEMES);
   let current = names.includes(recall(THEME_KEY)) ? recall(THEME_KEY) : "auto";
-  const button = h("button", { type: "button", class: "theme-button", onclick: next });
+  const button = h("button.theme-button", { onclick: next });
   show();
   return button;
 

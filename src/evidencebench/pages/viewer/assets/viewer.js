@@ -5,7 +5,7 @@ const LIST_FOLD = "evidencebench-list-folded";
 
 async function showViewer(root, source) {
   root.classList.add("viewer");
-  const status = h("p", { class: "viewer-status", role: "status" }, "Loading…");
+  const status = h("p.viewer-status", { role: "status" }, "Loading…");
   root.replaceChildren(status);
   let overview;
   try {
@@ -27,11 +27,11 @@ function makeViewer(root, source, overview) {
   const hits = paperHits(root);
   const listing = listingOf(source, overview, list);
   const keys = listenToKeys(root, viewerCommands({ overview, list, paper, hits, step, foldList }));
-  const help = h("button", { type: "button", class: "help", onclick: keys.open }, "Keyboard");
+  const help = h("button.help", { onclick: keys.open }, "Keyboard");
   const bar = choiceBar(overview, help);
-  const unknown = h("p", { class: "viewer-status unknown", role: "status" });
-  const skip = h("a", { class: "skip-link", href: "#/papers", onclick: skipList }, "Skip the list");
-  root.prepend(skip, bar.element, unknown, h("div", { class: "panes" }, list.element, paper.element));
+  const unknown = h("p.viewer-status.unknown", { role: "status" });
+  const skip = h("a.skip-link", { href: "#/papers", onclick: skipList }, "Skip the list");
+  root.prepend(skip, bar.element, unknown, h("div.panes", {}, list.element, paper.element));
   foldList(recall(LIST_FOLD) === "yes" || Boolean(root.dataset.place));
   let returning = { id: null, scroll: 0 };
   return { follow };
