@@ -93,8 +93,8 @@ function sortHead(side, sort) {
       side ? [side.letter && plainMark(side), foreign("span.head-name", {}, side.label)] : "Aspect"));
 }
 
-function columnClass({ letter }) {
-  return letter && `of-${letter.toLowerCase()}`;
+function columnClass({ key }) {
+  return key && `of-${key}`;
 }
 
 function matrixRow(graded, aspect, columns, on) {

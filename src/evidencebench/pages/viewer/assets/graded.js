@@ -17,9 +17,9 @@ function gradedOf(overview, record, state) {
     const judged = record.answers[position]?.[state.task] ?? null;
     return { ...system, label: names[position], position, judged, ...gradedAnswer(judged, aspects) };
   });
-  const chosen = ["A", "B"].flatMap((letter) => {
-    const side = sides[state[letter.toLowerCase()]];
-    return side ? [{ ...side, letter }] : [];
+  const chosen = ["a", "b"].flatMap((key) => {
+    const side = sides[state[key]];
+    return side ? [{ ...side, key, letter: key.toUpperCase() }] : [];
   });
   return {
     task,
@@ -43,7 +43,7 @@ function fateOf(index, aspects, chosen) {
   const judged = chosen.filter((side) => side.judged);
   const finders = judged.filter((side) => side.selects(index));
   if (finders.length === 2) return "both";
-  if (finders.length) return finders[0].letter.toLowerCase();
+  if (finders.length) return finders[0].key;
   return judged.length && aspects.some((aspect) => judged.every((side) => !side.covers(aspect))) ? "missed" : "plain";
 }
 

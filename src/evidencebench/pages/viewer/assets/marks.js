@@ -22,13 +22,13 @@ function mark(side, share = 1) {
   const isDrawn = share < 1;
   const chance = `named by ${side.label}; counts with a chance of ${percent(share)}`;
   const words = isDrawn ? chance : `selected by ${side.label}`;
-  const shape = `mark mark-${side.letter.toLowerCase()}${isDrawn ? " is-drawn" : ""}`;
+  const shape = `mark mark-${side.key}${isDrawn ? " is-drawn" : ""}`;
   return h("span", { class: shape, role: "img", "aria-label": words, title: words });
 }
 
 // The same mark without words, for places where the text beside it says what it means.
 function plainMark(side) {
-  return h("span", { class: `mark mark-${side.letter.toLowerCase()}`, "aria-hidden": "true" });
+  return h("span", { class: `mark mark-${side.key}`, "aria-hidden": "true" });
 }
 
 // The label "Abstract", which this page adds where the paper has no such heading.

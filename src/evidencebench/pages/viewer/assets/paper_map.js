@@ -70,7 +70,7 @@ function evidenceShapes({ fateOf }) {
 }
 
 function laneShapes(side) {
-  const name = `map-lane lane-${side.letter.toLowerCase()}`;
+  const name = `map-lane lane-${side.key}`;
   return [[name, true], [`${name} is-drawn`, false]].map(([shape, isSure]) => {
     const indexes = side.selected.filter((index) => (side.selects(index) === 1) === isSure);
     return [shape, indexes.map((index) => blockPath(index, ...LANES[side.letter])).join("")];

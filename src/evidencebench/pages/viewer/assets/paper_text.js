@@ -69,15 +69,15 @@ function sentenceRow(graded, index, kind, words, onChoose) {
 
 // What becomes of evidence, as [class, words, short words]: those that can occur with the systems that are compared.
 function fatesOf({ chosen }) {
-  const letters = chosen.filter((side) => side.judged).map((side) => side.letter);
-  if (!letters.length) return [["plain", "evidence", "evidence"]];
-  const isPair = letters.length > 1;
+  const judged = chosen.filter((side) => side.judged);
+  if (!judged.length) return [["plain", "evidence", "evidence"]];
+  const isPair = judged.length > 1;
   const only = isPair ? "only " : "";
   return [
     ...(isPair ? [["both", "evidence found by both", "both"]] : []),
-    ...letters.map((letter) =>
-      [letter.toLowerCase(), `evidence found by ${only}${letter}`, [isPair && wide("only\u00a0"), letter]]),
-    ["missed", `evidence missed by ${isPair ? "both" : letters[0]}`, "missed"],
+    ...judged.map(({ key, letter }) =>
+      [key, `evidence found by ${only}${letter}`, [isPair && wide("only\u00a0"), letter]]),
+    ["missed", `evidence missed by ${isPair ? "both" : judged[0].letter}`, "missed"],
     ["plain", "evidence, but found in another sentence", "elsewhere"],
   ];
 }
@@ -138,11 +138,11 @@ function toolbar(graded, jump, toggleLess) {
   return { element, less };
 }
 
-// Kind of step -> [key, short name, full name].
+// Kind of step -> [key, short name, full name, what is said where there is none].
 const STEPS = {
-  evidence: ["e", "evidence", "evidence sentence"],
-  selected: ["x", "A chose", "sentence selected by A"],
-  missed: ["m", "A missed", "sentence of an aspect missed by A"],
+  evidence: ["e", "evidence", "evidence sentence", "No sentence of this paper is evidence."],
+  selected: ["x", "A chose", "sentence selected by A", "A selected no sentence."],
+  missed: ["m", "A missed", "sentence of an aspect missed by A", "A missed no aspect that could be covered."],
 };
 
 // Commands of the keyboard that step through a paper; with Shift backwards.

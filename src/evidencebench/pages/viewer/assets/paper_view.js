@@ -76,7 +76,7 @@ function paperView(overview, record, state, on = {}) {
   function jump(kind, step) {
     const targets = targetsOf(graded, kind, pressed);
     if (!targets.length) {
-      announce(told, kind !== "evidence" && sideA(graded)?.judged === null ? "A is not scored here." : NOTHING[kind]);
+      announce(told, kind !== "evidence" && sideA(graded)?.judged === null ? "A is not scored here." : STEPS[kind][3]);
       return null;
     }
     const next = nextTarget(targets, current, step);
@@ -140,12 +140,6 @@ function paperView(overview, record, state, on = {}) {
   }
 }
 
-const NOTHING = {
-  evidence: "No sentence of this paper is evidence.",
-  selected: "A selected no sentence.",
-  missed: "A missed no aspect that could be covered.",
-};
-
 function paperHead({ paper, reviewId }, heading) {
   const ids = [["paper", paper.id], ["text", paper.paper_id], ["review", reviewId]].filter(([, id]) => id !== null);
   return h("header.paper-head", {},
@@ -165,17 +159,16 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
   const { chosen } = graded;
   const isPair = chosen.length === 2 && chosen.every((side) => side.judged);
   const sides = chosen.map((side, place) => {
-    const { letter, label, judged } = side;
-    const which = letter.toLowerCase();
+    const { letter, key, label, judged } = side;
     const only = isPair ? onlyOf(graded, side, chosen[1 - place]) : [];
     const status = judged?.status ?? "no score";
     return h("div.strip-side", {},
       h("button",
         {
-          class: `marks marks-${which}`,
+          class: `marks marks-${key}`,
           "aria-pressed": "true",
           title: `Show the marks of ${letter}: ${label}`,
-          onclick: () => toggle(which),
+          onclick: () => toggle(key),
         },
         plainMark(side), foreign("span.label", {}, shortened(label, 24))),
       judged && h("b.score", {}, percentage(judged.recall)),

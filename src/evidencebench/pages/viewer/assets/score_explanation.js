@@ -9,13 +9,12 @@ function scoreExplanation(graded, onChoose) {
     h("p.terms", {}, taskTerms(graded).join(" ")),
     uncoverable(graded, onChoose),
     terms && chosen.length > 0 && h("div.sides", {}, chosen.map((side) => sideExplanation(graded, side))),
-    terms && isPair && inCommon(chosen));
+    terms && isPair && h("p.in-common", {}, commonWords(chosen)));
 }
 
-function inCommon([a, b]) {
-  const nBoth = a.selected.filter(b.selects).length;
-  return h("p.in-common", {},
-    nBoth ? `Both selected ${counted(nBoth, "sentence")} in common.` : "They selected no sentence in common.");
+function commonWords([a, b]) {
+  const n = a.selected.filter(b.selects).length;
+  return n ? `Both selected ${counted(n, "sentence")} in common.` : "They selected no sentence in common.";
 }
 
 function explanationTitle(chosen) {
@@ -78,7 +77,7 @@ function uncoverable({ terms, counting }, onChoose) {
 function sideExplanation(graded, side) {
   const { judged, letter, label } = side;
   const isScored = judged && judged.recall !== null;
-  return h("div", { class: `side side-${letter.toLowerCase()}` },
+  return h("div", { class: `side side-${side.key}` },
     h("h3.side-name", {},
       plainMark(side), foreign("span", {}, label), h("span.letter", {}, ` ${letter}`)),
     h("p.score", {},
