@@ -83,11 +83,11 @@ def test_a_terminal_that_is_not_unicode_gets_pictures_in_ascii(arguments: str) -
         ("leaderboard bm25.jsonl lead.jsonl", {"er_at_10 on sample.json", "result_er_at_5 on sample.json", "random *"}),
         (
             "compare bm25.jsonl lead.jsonl",
-            {"bm25 - lead, on sample.json", "er_at_10", "0", "← lead better", "bm25 better →"},
+            {"bm25 − lead, on sample.json", "er_at_10", "0", "← lead better", "bm25 better →"},
         ),
         (
             "compare bm25.jsonl lead.jsonl oracle.jsonl",
-            {"Differences on sample.json", "bm25 - oracle, on sample.json", "lead - oracle, on sample.json"},
+            {"Differences on sample.json", "bm25 − oracle, on sample.json", "lead − oracle, on sample.json"},
         ),
     ],
 )

@@ -37,7 +37,7 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
     (label,) = [
         name for name in (row["run"] for row in page.section("signatures").table("Signatures")) if "1.25" in name
     ][:1]
-    drawn = page.section("curves").table("All aspects, 10 instances: aspect recall in %")
+    drawn = page.section("curves").table("All aspects, 10 papers: aspect recall in %")
     for row, point in zip(drawn, curve, strict=True):
         estimate = Estimate(**{key: value for key, value in point.items() if key != "k"})
         assert (row["sentences"], row[label]) == (str(point["k"]), percent(estimate))

@@ -59,7 +59,7 @@ class Comparison:
         shown = [percent(one) for one in (self.first, self.second, test.difference)]
         counts = [test.n_better, test.n_equal, test.n_worse]
         columns = ["task", "first, %", "second, %", "difference", "p", "better", "equal", "worse"]
-        own = p_text(AdjustedP(value=test.p_value, is_bound=test.flips.is_bound))
+        own = p_text(AdjustedP(value=test.p_value, is_bound=test.is_bound))
         rows: list[list[Cell]] = [[self.task.name, *shown, own, *counts]]
         return excerpt_html(repr(self), columns, rows, len(rows))
 
@@ -253,7 +253,7 @@ class Pairs:
 def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
     """Return a pair for each (first, second, comparison), with its p-value adjusted over all of them."""
     compared = list(compared)
-    adjusted = adjust([one.test.flips for *_, one in compared])
+    adjusted = adjust([one.test for *_, one in compared])
     return tuple(
         Pair(first=first, second=second, comparison=comparison, adjusted=one)
         for (first, second, comparison), one in zip(compared, adjusted, strict=True)

@@ -115,7 +115,7 @@ def control_results(
     found = [compare(own, changed, resampling=resampling) for _, _, own, changed in compared]
     adjusted: dict[int, AdjustedP | None] = {}
     for places in families.values():
-        adjusted |= zip(places, adjust([found[place].test.flips for place in places]), strict=True)
+        adjusted |= zip(places, adjust([found[place].test for place in places]), strict=True)
     return tuple(
         ControlResult(
             system=system,

@@ -168,7 +168,7 @@ class Board:
     @property
     def can_tell_apart(self) -> bool:
         """Whether any difference could be significant here, however large."""
-        return can_be_significant([pair.test.flips for pair in self.pairs])
+        return can_be_significant([pair.test for pair in self.pairs])
 
     def pair(self, first: Standing, second: Standing) -> RankedPair:
         """Return the pair of two ranked systems, in either order."""
@@ -221,7 +221,7 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     values = np.column_stack([columns[key].recalls for key in order])
     n_flips = max(resampling.n_draws, enough_draws(len(places)))
     means, tests = paired_tests(values, places, columns[order[0]].clusters, resampling, n_flips)
-    adjusted = adjust([test.flips for test in tests])
+    adjusted = adjust(tests)
     p_values = {
         (order[first], order[second]): 1.0 if one is None else one.value
         for (first, second), one in zip(places, adjusted, strict=True)

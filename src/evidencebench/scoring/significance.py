@@ -70,25 +70,17 @@ class SignFlips:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairedTest:
-    """The difference of two systems on the same instances: first - second, with the paired bootstrap's interval."""
+class PairedTest(SignFlips):
+    """The difference of two systems on the same instances: first - second, with the paired bootstrap's interval.
+
+    Its p-value is not adjusted.
+    """
 
     difference: Estimate
-    flips: SignFlips
     minimum_detectable: float | None  # at the 5 % level with 80 % power; None where the differences have no spread
     n_better: int  # instances on which the first system scores higher
     n_equal: int
     n_worse: int
-
-    @property
-    def p_value(self) -> float:
-        """The p-value of `SignFlips`, not adjusted."""
-        return self.flips.p_value
-
-    @property
-    def exact(self) -> bool:
-        """Whether every pattern of signs was tried."""
-        return self.flips.exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +129,9 @@ def paired_tests(
         n_better, n_worse = int((column > _ROUNDING).sum()), int((column < -_ROUNDING).sum())
         return PairedTest(
             difference=difference,
-            flips=flip,
+            p_value=flip.p_value,
+            exact=flip.exact,
+            least=flip.least,
             minimum_detectable=minimum_detectable_difference(column, clusters),
             n_better=n_better,
             n_equal=len(column) - n_better - n_worse,
