@@ -107,11 +107,13 @@ def compare_all(
     measure: MeasureOrName = ASPECT_RECALL,
     resampling: Resampling = DEFAULT_RESAMPLING,
     with_overlaps: bool = True,
+    n_flips: int | None = None,
 ) -> list[Comparison]:
     """Compare pairs of systems on one task, over the instances where the measure is defined for all of them.
 
     Aspect recall is defined on every instance, so each pair has the digits of `compare`, in less time.
-    ``with_overlaps`` says whether to compute the overlap of the selections.
+    ``with_overlaps`` says whether to compute the overlap of the selections, and ``n_flips`` how many flips a test draws
+    (None: as many as there are draws).
     """
     if not pairs:
         return []
@@ -124,7 +126,7 @@ def compare_all(
     if not defined:
         raise UndefinedScoreError(f"task '{task.name}': {key} is undefined: no instance counts for both")
     places = [(place_of[first], place_of[second]) for first, second in pairs]
-    means, tests = paired_tests(values[defined], places, [clusters[place] for place in defined], resampling)
+    means, tests = paired_tests(values[defined], places, [clusters[place] for place in defined], resampling, n_flips)
     shared: list[Estimate | None] = [None] * len(pairs)
     if with_overlaps:
         each = np.column_stack([overlaps(scores[first], scores[second]) for first, second in pairs])

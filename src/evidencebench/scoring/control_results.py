@@ -1,12 +1,12 @@
 """The results of query controls: recall and selections with the own queries against those with changed ones."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
-from evidencebench.scoring.compare import Comparison, compare
+from evidencebench.scoring.compare import Comparison, compare_all
 from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
 from evidencebench.scoring.significance import AdjustedP, adjust, enough_draws
 from evidencebench.scoring.task_scores import TaskScores
@@ -110,9 +110,11 @@ def control_results(
     families: dict[tuple[str, str], list[int]] = {}  # the systems of one control and task are one family of tests
     for place, (_, control, own, _) in enumerate(compared):
         families.setdefault((control, own.task.name), []).append(place)
-    n_draws = max([resampling.n_draws, *(enough_draws(len(places)) for places in families.values())])
-    resampling = replace(resampling, n_draws=n_draws)
-    found = [compare(own, changed, resampling=resampling) for _, _, own, changed in compared]
+    n_flips = max([resampling.n_draws, *(enough_draws(len(places)) for places in families.values())])
+    found = [
+        compare_all({0: own, 1: changed}, [(0, 1)], resampling=resampling, n_flips=n_flips)[0]
+        for _, _, own, changed in compared
+    ]
     adjusted: dict[int, AdjustedP | None] = {}
     for places in families.values():
         adjusted |= zip(places, adjust([found[place].test for place in places]), strict=True)

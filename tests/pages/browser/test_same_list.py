@@ -105,6 +105,7 @@ def test_the_page_lists_and_finds_random_data_as_the_server_does(page: Page, tmp
     write_dataset(tmp_path / "random.json", instances)
     viewed = viewer_data_of((), open_dataset(tmp_path / "random.json"))
     asked = [random_asked(viewed, random) for _ in range(N_ASKED)]
+    asked.append({"sort": "position", "order": "asc"})
     asked += [{"q": word, "sort": "position", "order": "asc"} for text in ODD_TEXTS for word in words_of(text)]
 
     path = tmp_path / "random.html"
