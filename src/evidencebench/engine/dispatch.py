@@ -35,6 +35,7 @@ class Event(Generic[Worker]):
     gives_back: bool = False  # the rest of its batch, which it has not begun
     cannot_begin: Exception | None = None
     died: str | None = None  # why, in words
+    is_lost: bool = False  # it died with its machine, or cannot be reached: no item is to blame
 
 
 class Workers(Protocol[Worker]):
@@ -64,7 +65,7 @@ def dispatch(
     """Yield outcomes as `Engine.outcomes` says, but for the ``KeyboardInterrupt``; at most ``n_workers`` work at once.
 
     What a dead worker had is tried again, each item alone. An item fails with a `WorkerError` where two workers died
-    that had nothing else.
+    that had nothing else, machines that left not counted.
     """
     work = _Dispatch(workers, n_workers, items, interrupt)
     while work.give():
@@ -129,7 +130,7 @@ class _Dispatch(Generic[Worker]):
         if event.cannot_begin is not None:
             raise event.cannot_begin
         if event.died is not None:
-            yield from self._bury(worker, event.died)
+            yield from self._bury(worker, event.died, is_lost=event.is_lost)
         elif worker in self._starting:
             self._starting.remove(worker)
             self._idle[worker], self._n_early_deaths = 1, 0
@@ -158,7 +159,7 @@ class _Dispatch(Generic[Worker]):
         if not self._interrupt.is_set:
             self._taken.extend(islice(self._items, max(0, n_items - len(self._taken))))
 
-    def _bury(self, worker: Worker, why: str) -> Iterator[Outcome[Any, Any]]:
+    def _bury(self, worker: Worker, why: str, *, is_lost: bool) -> Iterator[Outcome[Any, Any]]:
         """Note what a dead worker had, to be tried again; yield the outcome of an item that two workers died of."""
         self._idle.pop(worker, None)
         if worker in self._starting:
@@ -168,11 +169,11 @@ class _Dispatch(Generic[Worker]):
                 raise WorkerError(f"{_MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {why}")
         batch = self._begun.pop(worker, None)
         left = batch.left if batch is not None else deque()
-        if len(left) == 1 and left[0][0] in self._died_alone:
+        if len(left) == 1 and left[0][0] in self._died_alone and not is_lost:
             number, item = left[0]
             yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {why}"))
             return
-        if len(left) == 1:
+        if len(left) == 1 and not is_lost:
             self._died_alone.add(left[0][0])
         self._suspects.extend(left)
 

@@ -179,7 +179,8 @@ class _Actors:
                 event = Event(worker, *self._ray.get(reference))
             except self._ray.exceptions.RayActorError as error:
                 self._handles.remove(worker)
-                yield Event(worker, died=_why_it_died(error))
+                is_lost = isinstance(error, self._ray.exceptions.ActorUnavailableError)
+                yield Event(worker, died=_why_it_died(error), is_lost=is_lost)
             else:
                 yield event
 
