@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bare_pages import bare_page
-from browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, browser_path
+from browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, address_of, browser_path
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
@@ -109,3 +109,11 @@ def sample_page(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPath
     path = tmp_path_factory.mktemp("page") / "sample.html"
     path.write_text(bare_page(viewer_data_of(sample_runs, load_sample())), encoding="utf-8")
     return path
+
+
+@pytest.fixture
+def opened(page: Page, report: Path) -> Page:
+    """Open the report that the fixture ``report`` of a test file gives, and wait until it is drawn."""
+    page.goto(address_of(report))
+    page.locator(".scatter-mark").first.wait_for()
+    return page

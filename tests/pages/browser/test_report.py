@@ -33,14 +33,6 @@ def report(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFacto
     return path
 
 
-@pytest.fixture
-def opened(page: Page, report: Path) -> Page:
-    """Open the report and wait until it is drawn."""
-    page.goto(address_of(report))
-    page.locator(".scatter-mark").first.wait_for()
-    return page
-
-
 def test_results_and_papers_take_turns_and_back_goes_back(opened: Page) -> None:
     expect(opened.get_by_role("heading", level=1)).to_have_text("Two rankings")
     expect(opened.locator("#viewer")).to_be_hidden()

@@ -93,14 +93,6 @@ def report(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def opened(page: Page, report: Path) -> Page:
-    """Open the report and wait until it is drawn."""
-    page.goto(address_of(report))
-    page.locator(".scatter-mark").first.wait_for()
-    return page
-
-
 def test_the_opening_says_which_systems_are_level_which_are_beaten_and_how_many_answers_failed(opened: Page) -> None:
     verdict = opened.locator("#summary .finding").first
     expect(verdict).to_contain_text("2 of 4 runs are level at the top: first 70.8")

@@ -1,7 +1,7 @@
 """The elements of the report's sections: paragraphs, tables that scroll inside their frame, and folded parts."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import NARROW, WIDTH, Bar, look_of, marker
@@ -172,3 +172,9 @@ def points_text(difference: Estimate) -> str:
 def list_node(*items: Child) -> Node:
     """Return a list with these items."""
     return node("ul", None, *(node("li", None, item) for item in items))
+
+
+def terms_node(facts: Iterable[tuple[Child, Sequence[Child]]], look: str = "") -> Node:
+    """Return a list of terms, each with what is said of it; ``look`` is its class."""
+    parts = (part for term, said in facts for part in (node("dt", None, term), node("dd", None, *said)))
+    return node("dl", {"class": look} if look else None, *parts)

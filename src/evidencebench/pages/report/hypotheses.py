@@ -1,6 +1,6 @@
 """The query controls: compares a run with runs of the same system that were asked changed queries."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from shlex import join
 from typing import Any, get_args
 
@@ -51,7 +51,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     }
     wrong = {label: by_control.get(_WRONG) for label, by_control in partners.items()}
     unmeasured = {
-        label: "" if run.header is None else _why_no_partner(run.header.system)
+        label: "the file does not say what made it" if run.header is None else _why_no_partner(run.header.system)
         for label, run in findings.scored.runs.items()
         if wrong[label] is None
     }
@@ -65,7 +65,7 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
         ),
         *by_task(findings.tasks, lambda task: use_blocks(findings, task, results, unmeasured)),
         _results_table(results) if results else None,
-        *_runs_without_partner(findings, wrong, data),
+        _runs_without_partner(findings, unmeasured, data),
         _titled_list("Without the run of the same system and options with the own queries: ", unpaired),
         _titled_list("Not used, since another seed of the same system is preferred:", _items_by_run(unused)),
     )
@@ -155,27 +155,27 @@ def _row(one: ControlResult) -> list[Cell]:
     return [one.system, one.control, found.task.name, *means, *tested, difference.n]
 
 
-def _runs_without_partner(findings: Findings, partners: Mapping[str, str | None], data: str) -> Iterator[Node]:
-    """Yield a list of the commands that make missing partners, and a list of the runs that can have no partner."""
-    said = f"With another paper's hypothesis not measured{'' if any(partners.values()) else ' for any run'}"
+def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
+    """Return the commands that make missing partners, and the runs that can have none; None where none is missing.
+
+    ``unmeasured`` is that of `use_blocks`.
+    """
+    runs = findings.scored.runs
+    said = f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
     commands: dict[str, Child] = {}
     reasons: dict[str, Child] = {}
-    for number, (label, partner) in enumerate(partners.items(), 1):
-        if partner is None:
-            header = findings.scored.runs[label].header
-            reason = "the file does not say what made it" if header is None else _why_no_partner(header.system)
-            if header is None or reason:
-                reasons[label] = reason
-            else:
-                commands[label] = code(_command(header, data, number))
+    for number, (label, run) in enumerate(runs.items(), 1):
+        if reason := unmeasured.get(label):
+            reasons[label] = reason
+        elif label in unmeasured and run.header is not None:
+            commands[label] = code(_command(run.header, data, number))
     parts: list[Node] = []
     if commands:
         parts += [paragraph(f"{said}. To measure it, make these runs and add them to the report:")]
         parts += [list_node(*_items_by_run(commands))]
     if reasons:
         parts += [paragraph("Not to be measured:" if commands else f"{said}:"), list_node(*_items_by_run(reasons))]
-    if parts:
-        yield folding_part(f"Runs that were not asked a wrong hypothesis: {len(commands) + len(reasons)}", *parts)
+    return folding_part(f"Runs that were not asked a wrong hypothesis: {len(unmeasured)}", *parts) if parts else None
 
 
 def _why_no_partner(system: SystemHeader) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from evidencebench.data.tasks import Task
 from evidencebench.pages.figures import RowAxis, bar_of, reach_of, row_axis, row_mark
 from evidencebench.pages.markup import Child, Node, node
-from evidencebench.pages.report.blocks import framed, isolated_name, note, points_text
+from evidencebench.pages.report.blocks import framed, isolated_name, note, points_text, terms_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.control_results import MOST_CHANGED, USES, ControlResult, use_of_hypothesis
 from evidencebench.scoring.score_texts import p_text, percent, signed
@@ -43,12 +43,12 @@ def use_blocks(
 
 def _told(words: Mapping[str, str]) -> Node:
     """Return what is said of systems, each with the systems of which it is said."""
-    said: list[Child] = []
+    said: list[tuple[Child, Sequence[Child]]] = []
     for word in (*USES, _NOT_MEASURED):
         if labels := [label for label, its in words.items() if its == word]:
             names = [part for label in labels for part in (", ", isolated_name(label))][1:]
-            said += [node("dt", None, node("strong", None, word)), node("dd", None, *names)]
-    return node("div", {"class": "finding"}, node("dl", None, *said))
+            said.append((node("strong", None, word), names))
+    return node("div", {"class": "finding"}, terms_node(said))
 
 
 def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:

@@ -12,6 +12,7 @@ from evidencebench.pages.report.blocks import (
     paragraph,
     section,
     table_node,
+    terms_node,
 )
 from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.run_file import RunFile
@@ -43,8 +44,7 @@ def _facts(findings: Findings) -> Node:
         ),
         "Made by": (f"evidencebench {__version__}",),
     }
-    terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
-    return node("dl", {"class": "facts"}, *terms)
+    return terms_node(facts.items(), look="facts")
 
 
 def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:

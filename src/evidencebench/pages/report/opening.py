@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evidencebench.data.tasks import Task
 from evidencebench.pages.markup import Child, Node, node
-from evidencebench.pages.report.blocks import by_task, code, isolated_name, note, paragraph, points_text
+from evidencebench.pages.report.blocks import by_task, code, isolated_name, note, paragraph, points_text, terms_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.forest import forest
 from evidencebench.pages.task_title import task_title
@@ -59,8 +59,7 @@ def _verdict(findings: Findings, task: Task) -> list[Node]:
     facts["Answers"] = _answers(findings, runs)
     if reason := why_not_significant(findings, task):
         facts["Certainty"] = [reason]
-    terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
-    return [node("div", {"class": "finding"}, paragraph(*_top(findings, runs, level)), node("dl", None, *terms))]
+    return [node("div", {"class": "finding"}, paragraph(*_top(findings, runs, level)), terms_node(facts.items()))]
 
 
 def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:

@@ -25,7 +25,7 @@ from evidencebench.pages.report.opening import opening
 from evidencebench.pages.report.pairs import pairs_section
 from evidencebench.pages.report.papers import asked_of, papers_of, viewer_of
 from evidencebench.pages.report.picks import picks_section
-from evidencebench.pages.report.unlabelled import labels_of_runs, unlabelled_papers, unlabelled_results
+from evidencebench.pages.report.unlabelled import runs_of, unlabelled_papers, unlabelled_results
 from evidencebench.pages.viewer.exchange_records import ExchangeSource
 from evidencebench.pages.viewer.page_parts import (
     REPORT_SCRIPTS,
@@ -84,12 +84,11 @@ def report_page(
     n_instances = min(limit or len(data), len(data))
     if n_instances and paths and not has_labels(data, n_instances):
         viewed = viewer_data_of(paths, data, tasks, rules=rules, exchanges=exchanges)
-        viewed = replace(viewed, title=title or _title(data.name, labels_of_runs(viewed)))
+        viewed = replace(viewed, title=title or _title(data.name, [run.label for run in runs_of(viewed)]))
         has_papers = n_instances <= MOST_PAPERS if papers is None else papers
         page = unlabelled_results(viewed, n_instances, has_papers=has_papers)
-        return "".join(
-            _parts(page, viewed, n_instances, unlabelled_papers(viewed, n_instances) if has_papers else None)
-        )
+        embedded = _embedded(viewed, n_instances, unlabelled_papers(viewed, n_instances)) if has_papers else None
+        return "".join(_parts(viewed.title, page, embedded))
     findings = findings_of(
         paths,
         data,
@@ -128,8 +127,10 @@ def report_page(
     results = node(
         "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections
     )
+    if not has_papers:
+        return "".join(_parts(title, results, None))
     viewed = viewer_of(findings, title, exchanges)
-    return "".join(_parts(results, viewed, findings.n_instances, papers_of(findings, viewed) if has_papers else None))
+    return "".join(_parts(title, results, _embedded(viewed, findings.n_instances, papers_of(findings, viewed))))
 
 
 def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> Callable[[int, int], None] | None:
@@ -176,24 +177,26 @@ def shareable(path: str) -> str:
     return Path(path).name if Path(path).is_absolute() else path
 
 
-def _parts(
-    results: Node, viewed: ViewerData, n_instances: int, papers: Iterable[tuple[ListRow, GradedInstance]] | None
-) -> Iterator[str]:
-    """Yield the page from its first line to its last; it holds ``papers`` unless they are None."""
+def _parts(title: str, results: Node, embedded: Iterable[str] | None) -> Iterator[str]:
+    """Yield the page from its first line to its last; ``embedded`` are the elements of the papers, None: without."""
     script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    title = escape(replace_forbidden(viewed.title))
-    yield f"<title>{title}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
-    papers_link = None if papers is None else node("a", {"href": "#/papers", "data-place": "papers"}, "Papers")
+    yield f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n<body>\n"
+    papers_link = None if embedded is None else node("a", {"href": "#/papers", "data-place": "papers"}, "Papers")
     results_link = node("a", {"href": "#", "data-place": "results"}, "Results")
     links = node("nav", {"aria-label": "Report"}, results_link, papers_link)
     yield as_html(node("header", {"class": "page-head"}, links))
     yield as_html(results)
-    if papers is not None:
+    if embedded is not None:
         yield '\n<main id="viewer" hidden></main>\n'
-        yield from data_elements(msgspec.structs.replace(viewed.overview(), n_instances=n_instances), papers)
-        if viewed.exchanges is not None:
-            yield from exchange_elements(asked_of(viewed, n_instances))
+        yield from embedded
     yield f"\n<script>{script_text}</script>\n</body>\n</html>\n"
+
+
+def _embedded(viewed: ViewerData, n_instances: int, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
+    """Yield the elements that hold the papers, and what language models were asked about them."""
+    yield from data_elements(msgspec.structs.replace(viewed.overview(), n_instances=n_instances), papers)
+    if viewed.exchanges is not None:
+        yield from exchange_elements(asked_of(viewed, n_instances))

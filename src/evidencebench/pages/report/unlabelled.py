@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from itertools import islice
 
 from evidencebench.pages.markup import Node, node
-from evidencebench.pages.report.blocks import code, isolated_name, list_node, note, paragraph
-from evidencebench.pages.viewer.page_records import GradedInstance, ListRow
+from evidencebench.pages.report.blocks import code, isolated_name, list_node, note, paragraph, terms_node
+from evidencebench.pages.viewer.page_records import GradedInstance, ListRow, SystemRecord
 from evidencebench.pages.viewer.viewer_data import ViewerData
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
 
-def labels_of_runs(viewed: ViewerData) -> list[str]:
-    """Return the names of the runs."""
-    return [shown.record.label for shown in viewed.systems if not shown.record.is_control]
+def runs_of(viewed: ViewerData) -> list[SystemRecord]:
+    """Return the records of the runs."""
+    return [shown.record for shown in viewed.systems if not shown.record.is_control]
 
 
 def unlabelled_papers(viewed: ViewerData, n_instances: int) -> Iterator[tuple[ListRow, GradedInstance]]:
@@ -32,15 +32,13 @@ def unlabelled_results(viewed: ViewerData, n_instances: int, *, has_papers: bool
         where = paragraph(
             "The papers are not in this page; ", code("evidencebench view"), " shows what each run chose."
         )
-    runs = [shown.record for shown in viewed.systems if not shown.record.is_control]
-    listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs)
+    listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs_of(viewed))
     facts = {
         "Data": (isolated_name(viewed.dataset.name), ", sha256 ", node("code", None, viewed.dataset.sha256)),
         "Papers": (papers,),
         "Runs": (list_node(*listed),),
         "Made by": (f"evidencebench {__version__}",),
     }
-    terms = (part for name, fact in facts.items() for part in (node("dt", None, name), node("dd", None, *fact)))
     return node(
         "main",
         {"id": "results"},
@@ -56,6 +54,6 @@ def unlabelled_results(viewed: ViewerData, n_instances: int, *, has_papers: bool
                 "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
                 "er_at_optimal allows is known only with labels."
             ),
-            node("dl", {"class": "facts"}, *terms),
+            terms_node(facts.items(), look="facts"),
         ),
     )
