@@ -204,6 +204,25 @@ def _as_csv_cell(cell: Cell) -> str | int | float:
     return printable(str(cell)) if isinstance(cell, str | Bold) else cell
 
 
+def safe_cell(value: object) -> str:
+    """Return the text of a cell of a CSV that no spreadsheet takes for a formula: an apostrophe stands before it [1]_.
+
+    >>> safe_cell("=1+1"), safe_cell("1 + 1")
+    ("'=1+1", '1 + 1')
+
+    References
+    ----------
+    .. [1] https://owasp.org/www-community/attacks/CSV_Injection
+    """
+    text = str(value)
+    is_formula = text.startswith(("\t", "\r")) or text.lstrip()[:1] in _FORMULA_SIGNS
+    return f"'{text}" if is_formula else text
+
+
+# The last four are as wide as a sign of Chinese or Japanese, and spreadsheets read them as the first four.
+_FORMULA_SIGNS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
+
+
 _LATEX_ESCAPES = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {

@@ -1,5 +1,6 @@
 """The app in a real Chromium, under its own content-security policy."""
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -52,6 +53,23 @@ def test_searching_asks_the_server(page: Page, served: Running) -> None:
     with page.expect_response(lambda reply: "q=zzzznothing" in reply.url):
         page.get_by_role("searchbox").fill("zzzznothing")
     expect(page.locator("a.row-link")).to_have_count(0)
+
+
+def test_the_list_is_saved_as_it_is_found_with_all_systems(page: Page, served: Running) -> None:
+    page.goto(served.url)
+    page.get_by_label("Task").select_option("er_at_10")
+    page.get_by_role("columnheader", name="Sentences").get_by_role("button").click()
+    expect(page).to_have_url(re.compile("sort=length"))
+    longest = sorted(SAMPLE, key=lambda instance: -len(instance.query.sentences))
+    expect(page.locator("a.row-link").first).to_have_attribute("data-id", longest[0].id)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save as CSV").click()
+    assert download.value.suggested_filename == "papers.csv"
+    lines = list(csv.DictReader(download.value.path().read_text(encoding="utf-8").splitlines()))
+    assert [line["id"] for line in lines] == page.locator("a.row-link").evaluate_all(
+        "all => all.map((one) => one.dataset.id)"
+    )
+    assert {"bm25, er_at_10", "oracle, er_at_10"} <= set(lines[0])
 
 
 def test_a_link_leads_to_a_sentence_of_a_paper(page: Page, served: Running) -> None:

@@ -10,13 +10,14 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.listing import ListQuery, Only, Order, Sort, matches_of
+from evidencebench.pages.app.list_file import csv_lines
+from evidencebench.pages.app.listing import ListQuery, Matches, Only, Order, Sort, matches_of
 from evidencebench.pages.app.search_index import Where, hits_in
 from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
 from evidencebench.pages.app.serving import Address
@@ -65,6 +66,7 @@ def make_app(
             *(() if picking is not None else (static_route("/api/page_parts", _page_parts(), "application/json"),)),
             Route("/api/overview", pages.overview),
             Route("/api/rows", pages.rows),
+            Route("/api/papers.csv", pages.list_file),
             Route("/api/instances", pages.instance),
             Route("/api/exchanges", pages.exchanges),
             *(() if picking is None else picking.routes()),
@@ -99,13 +101,25 @@ class _Pages:
         return json_response(self.viewed.overview() if self.picking is None else self.picking.overview(request))
 
     async def rows(self, request: Request) -> Response:
-        if self.picking is not None:
-            raise RefusedError(403, "the list with its scores is not shown while people pick")
-        listing, text = self._read_list_query(request), request.query_params.get("q", "")
-        if len(text) > MAX_QUERY_CHARACTERS:
-            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
-        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
+        listing, text, where = self._read_asked(request)
         return await self._with_priority(lambda: json_response(self._find_rows(listing, text, where)))
+
+    async def list_file(self, request: Request) -> Response:
+        """Return the whole list as it is found, as CSV; it has every system's recall on the task that is asked for."""
+        listing, text, where = self._read_asked(request)
+        columns = self.scan.columns
+        if columns.n_known < len(columns) or (text and self.scan.search.n_searched < len(columns)):
+            raise RefusedError(409, "not all papers are read yet; ask again when the list says no more 'so far'")
+        task = listing.task or 0
+        matches = await run_in_threadpool(lambda: self._matches(listing, text, where))
+        lines = csv_lines(
+            [system.record.label for system in self.viewed.systems],
+            (self._row(position, "") for position in matches.positions.tolist()),
+            task=task,
+            task_name=self.viewed.tasks[task].name,
+        )
+        told = {"Content-Disposition": 'attachment; filename="papers.csv"'}
+        return StreamingResponse(lines, media_type="text/csv", headers=told)
 
     async def instance(self, request: Request) -> Response:
         dataset = self.viewed.dataset
@@ -155,14 +169,28 @@ class _Pages:
         }
         return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
 
+    def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
+        """Return what of the list is asked for: its query, the words that are searched, and where."""
+        if self.picking is not None:
+            raise RefusedError(403, "the list with its scores is not shown while people pick")
+        text = request.query_params.get("q", "")
+        if len(text) > MAX_QUERY_CHARACTERS:
+            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
+        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
+        return self._read_list_query(request), text, where
+
+    def _matches(self, listing: ListQuery, text: str, where: Where) -> Matches:
+        # The whole id of an instance finds that instance only, not all that share its words.
+        is_id = text in self.viewed.dataset
+        searched = [self.scan.positions[text]] if is_id else self.scan.search.find(text, where)
+        return matches_of(self.scan.columns, listing, searched)
+
     def _find_rows(self, listing: ListQuery, text: str, where: Where) -> Mapping[str, object]:
         """Return a part of the list, numbers of the whole list, and how many instances are indexed and scored."""
         columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
-        # The whole id of an instance finds that instance only, not all that share its words.
-        is_id = text in self.viewed.dataset
-        searched = [self.scan.positions[text]] if is_id else search.find(text, where)
-        matches = matches_of(columns, listing, searched)
+        matches = self._matches(listing, text, where)
+        has_hits = where != "hypothesis" and text not in self.viewed.dataset
         part = matches.positions[listing.offset : listing.offset + listing.n].tolist()
         return {
             "n_found": len(matches.positions),
@@ -170,7 +198,7 @@ class _Pages:
             "means": matches.means,
             "n_means": matches.n_means,
             "found": matches.found,
-            "rows": [self._row(position, "" if is_id or where == "hypothesis" else text) for position in part],
+            "rows": [self._row(position, text if has_hits else "") for position in part],
             "n_searched": n_searched,
             "n_scored": n_scored,
             "n_instances": len(columns),

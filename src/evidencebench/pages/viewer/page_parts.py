@@ -17,7 +17,7 @@ SHARED_SCRIPTS = (
     *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
     *("marks", "graded", "definitions", "score_explanation"),
     *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view", "exchanges"),
-    *("hits", "list_file", "list_rows", "list_summary", "paper_list"),
+    *("hits", "list_rows", "list_summary", "paper_list"),
     *("paper_pane", "keyboard", "viewer", "share_paper"),
 )
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "pairs", "report")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.construction.people.agreement.marks import Marks
-from evidencebench.construction.people.exchange.sheet import safe_cell
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell, Table, safe_cell
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

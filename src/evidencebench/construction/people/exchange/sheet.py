@@ -1,7 +1,6 @@
 """A CSV for a spreadsheet: a row a sentence, with a cell to fill; or a row a task, with a cell a criterion.
 
 Cells that a spreadsheet would take for a formula begin with an apostrophe.
-Source: https://owasp.org/www-community/attacks/CSV_Injection
 """
 
 import csv
@@ -13,11 +12,11 @@ from evidencebench.construction.people.exchange.foreign import ForeignAnnotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.errors import RunFormatError
 from evidencebench.storage.text_file import decoded
+from evidencebench.tables import safe_cell
 
 IS_SOURCE = "is_source"
 TASK_COLUMN = "task"
 _TASKS, _ANNOTATOR, _NUMBER, _NOTE = "tasks", "annotator", "number", "note"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _YES, _NO = frozenset({"1", "x", "y", "yes", "true"}), frozenset({"0", "n", "no", "false"})
 _LONGEST_CELL = 10_000_000
 
@@ -133,9 +132,3 @@ def _number(cell: str, task: AnnotationTask, where: str) -> int:
             f"{where}: sentence {cell!r}: expected a number, and the paper has 0..{len(task.sentences) - 1}"
         )
     return int(text)
-
-
-def safe_cell(value: object) -> str:
-    """Return the text of a cell that no spreadsheet takes for a formula."""
-    text = str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text

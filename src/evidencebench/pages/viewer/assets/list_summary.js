@@ -1,19 +1,18 @@
 // What stands over the list: how many papers, their means, and their aspects by how many systems find them.
 
-function listSummary(overview, source) {
-  let last = {}; // {asked, listing} that are shown
+function listSummary(source) {
   const count = h("p.list-count", { role: "status" });
   const told = h("p.list-means");
   const bars = h("nav.found-bars", { "aria-label": "Aspects by how many systems find them" });
-  const save = h("button", { onclick: toFile }, "Save as CSV");
+  const save = h("a.button", { download: "papers.csv", hidden: true }, "Save as CSV");
   const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, save), told), bars);
   return { element, say, show };
 
   function show(asked, listing) {
-    last = { asked, listing };
     say(countText(asked, listing));
     told.replaceChildren(...meansLine(listing), progressOf(asked, listing));
-    save.disabled = !listing.n_found || progressOf(asked, listing) !== "";
+    save.hidden = !source.fileOf || !listing.n_found || progressOf(asked, listing) !== "";
+    if (!save.hidden) save.href = source.fileOf(asked);
     const focused = [...bars.children].indexOf(document.activeElement);
     bars.replaceChildren(...foundBars(asked, listing));
     bars.children[focused]?.focus();
@@ -22,13 +21,6 @@ function listSummary(overview, source) {
   // Sets the text only where it changed, since a screen reader reads it aloud each time it is set.
   function say(text) {
     if (count.textContent !== text) count.textContent = text;
-  }
-
-  async function toFile() {
-    const { asked, listing } = last;
-    save.disabled = true;
-    const tell = (n) => say(`Saving ${n.toLocaleString("en")} of ${counted(listing.n_found, "paper")} …`);
-    await saveList(overview, source, asked, tell).then(() => show(last.asked, last.listing), (error) => say(error.message));
   }
 }
 

@@ -45,10 +45,12 @@ function narrowing({ query }) {
   return { only: known("only"), in: known("in"), sort, order: known("order") || SORTS[sort], found };
 }
 
-// Messages about filters and orders of a link that do not exist.
-function unknownInList({ query }) {
-  const unknown = Object.keys(KNOWN).filter((name) => query.get(name) && !KNOWN[name].includes(query.get(name)));
-  return unknown.map((name) => `This page has no ${name}=${shortened(cleaned(query.get(name)))}.`);
+// Messages about systems, tasks, filters and orders of a link that this page does not have.
+function unknownOf(overview, { query }) {
+  const names = systemNames(overview);
+  const known = { a: names, b: names, task: overview.tasks.map(({ name }) => name), ...KNOWN };
+  const unknown = Object.keys(known).filter((name) => query.get(name) && !known[name].includes(query.get(name)));
+  return unknown.map((name) => `This page has no ${name}=${shortened(cleaned(query.get(name)))}.`).join(" ");
 }
 
 function pageOf(route) {
@@ -59,7 +61,7 @@ function pageOf(route) {
 function listPane(overview, source) {
   const form = listForm();
   let held = null; // key of the rows that are shown, to see whether they changed
-  const summary = listSummary(overview, source);
+  const summary = listSummary(source);
   const rows = listRows(overview);
   const advice = h("p.no-rows");
   const pages = h("nav.list-pages", { "aria-label": "Pages of the list" });
@@ -158,8 +160,7 @@ function adviceFor(asked, listing) {
   if (listing.rows.length) return [];
   if (listing.n_found) return ["This page lies behind the end of the list. ", way("Go to its first page")];
   if (progressOf(asked, listing)) return ["Nothing found yet."];
-  return ["No paper fits. Try fewer or shorter words (each must begin a word of the paper), another choice, or ",
-    way("show all papers", { q: null, in: null, only: null, found: null }), "."];
+  return ["No paper fits. ", asked.q ? "Each word must begin a word of the paper. " : "", way("Show all papers", { q: null, in: null, only: null, found: null })];
 }
 
 function pageLinks(page, nFound) {

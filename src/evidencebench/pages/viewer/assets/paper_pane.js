@@ -7,12 +7,10 @@ function paperPane(overview, { step, foldList }) {
   const back = h("a.button.back", { href: "#/papers" }, "Back", wide("\u00a0to the list"));
   const previous = h("button", { onclick: () => step(-1) }, "‹", wide("\u00a0Previous"));
   const next = h("button", { onclick: () => step(1) }, wide("Next\u00a0"), "›");
-  const copy = h("button.copy", { onclick: copyLink }, "Copy", wide("\u00a0link"));
   const fold = h("button.fold", { onclick: foldList });
   const bar = h("nav.paper-bar", { "aria-label": "Papers of the list" },
-    back, fold, copy, h("span.turner", {}, previous, number, next));
-  const element = h("section.paper-pane", { "aria-label": "Paper", hidden: true },
-    bar, status, body);
+    back, fold, h("span.turner", {}, previous, number, next));
+  const element = h("section.paper-pane", { "aria-label": "Paper", hidden: true }, bar, status, body);
   const held = { id: null, record: null, view: null, key: null, sentence: null };
   // The record and the view are null while no paper is loaded.
   const [record, view] = [() => held.record, () => held.record && held.view];
@@ -44,7 +42,6 @@ function paperPane(overview, { step, foldList }) {
       document.title = `Not found · ${overview.title}`;
       say(error.message);
     }
-    copy.disabled = !held.record;
   }
 
   // Makes a new view for another paper, task or system; a link to a sentence of the same view only scrolls there.
@@ -126,16 +123,6 @@ function paperPane(overview, { step, foldList }) {
 
   function say(text) {
     announce(status, text);
-  }
-
-  // Some browsers refuse the clipboard; then the message points to the address bar.
-  async function copyLink() {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      say("The link is copied.");
-    } catch {
-      say("The browser does not let this page copy; the address bar holds the link.");
-    }
   }
 }
 

@@ -24,7 +24,6 @@ function paperView(overview, record, state, on = {}) {
   element.append(
     stripHypothesis(record.paper),
     paperHead(graded, state.heading ?? "h1"),
-    h("button.to-text", { onclick: toText }, "To the paper's text"),
     strip,
     h("div.folds", {},
       scoreExplanation(graded, goTo),
@@ -60,11 +59,6 @@ function paperView(overview, record, state, on = {}) {
     element.style.setProperty("--strip", `${strip.offsetHeight}px`); // so that no sentence is scrolled below it
     scrollTo(row, () => row.classList.contains("is-target"));
     on.reach?.(index);
-  }
-
-  function toText() {
-    title.focus({ preventScroll: true });
-    title.scrollIntoView({ block: "start", behavior: "instant" });
   }
 
   // A link that skips the text, which has a link and buttons in every row.

@@ -64,7 +64,7 @@ function showTask(asked) {
   const select = taskSwitch.querySelector("select");
   const names = [...select.options].map((option) => option.value);
   const name = names.includes(asked) ? asked : names[0];
-  const told = asked && asked !== name ? `This page has no task “${shortened(cleaned(asked))}”; showing ${name}.` : "";
+  const told = asked && asked !== name ? `This page has no task=${shortened(cleaned(asked))}.` : "";
   taskSwitch.querySelector(".task-told").textContent = told;
   if (name === taskShown) return;
   taskShown = select.value = name;

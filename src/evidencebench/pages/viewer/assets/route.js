@@ -91,17 +91,6 @@ function systemNames(overview) {
   });
 }
 
-// Messages about systems and tasks of a link that this page does not have, and what is shown instead.
-function unknownOf(overview, { query }, state) {
-  const names = systemNames(overview);
-  const tasks = overview.tasks.map(({ name }) => name);
-  return [["system", names, "a"], ["system", names, "b"], ["task", tasks, "task"]].flatMap(([kind, known, key]) => {
-    const wanted = query.get(key);
-    if (!wanted || known.includes(wanted)) return [];
-    return [`This page has no ${kind} “${shortened(cleaned(wanted))}”; showing ${known[state[key]] ?? "none"}.`];
-  });
-}
-
 /* The positions of a route's task and systems; by default the two best runs on the task, or the first two. null where
    there is no system, or the reader chose "none". */
 function chosen(overview, { query }) {

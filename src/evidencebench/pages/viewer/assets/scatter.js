@@ -40,19 +40,22 @@ function scatterChart(points, asked, show) {
   const { size, left, right, top, bottom, inset } = SCATTER;
   const across = (value) => left + inset + value * (size - left - inset - right);
   const up = (value) => size - bottom - inset - value * (size - top - inset - bottom);
-  const ticks = [0, 0.2, 0.4, 0.6, 0.8, 1];
+  const line = (look, x1, x2, y1, y2) => svg("line", { class: `chart-${look}`, x1, x2, y1, y2 });
+  const label = (text, x, y, anchor = "middle", transform = null) =>
+    svg("text", { class: "chart-tick", x, y, "text-anchor": anchor, transform }, text);
+  const nameOf = (system) => `recall of ${shortened(asked.names[system])}, %`;
   const chart = svg("svg", { class: "chart scatter-chart", viewBox: `0 0 ${size} ${size}`, role: "group",
     "aria-label": `Recall of A, ${asked.names[asked.a]}, and of B, ${asked.names[asked.b]}, on ${asked.taskName}. ` +
       "Arrow keys go from mark to mark, Enter opens one." },
-    ticks.map((tick) => [
-      svg("line", { class: "chart-grid", x1: across(tick), x2: across(tick), y1: size - bottom, y2: up(1) }),
-      svg("line", { class: "chart-grid", x1: left, x2: across(1), y1: up(tick), y2: up(tick) }),
-      svg("text", { class: "chart-tick", x: across(tick), y: size - bottom + 18, "text-anchor": "middle" }, String(100 * tick)),
-      svg("text", { class: "chart-tick", x: left - 8, y: up(tick) + 4, "text-anchor": "end" }, String(Math.round(100 * tick))),
+    [0, 20, 40, 60, 80, 100].map((tick) => [
+      line("grid", across(tick / 100), across(tick / 100), size - bottom, up(1)),
+      line("grid", left, across(1), up(tick / 100), up(tick / 100)),
+      label(tick, across(tick / 100), size - bottom + 18),
+      label(tick, left - 8, up(tick / 100) + 4, "end"),
     ]),
-    svg("line", { class: "chart-zero", x1: across(0), x2: across(1), y1: up(0), y2: up(1) }),
-    svg("text", { class: "chart-tick", x: across(0.5), y: size - 10, "text-anchor": "middle" }, `● A: recall of ${shortened(asked.names[asked.a])}, %`),
-    svg("text", { class: "chart-tick", x: -up(0.5), y: 16, transform: "rotate(-90)", "text-anchor": "middle" }, `■ B: recall of ${shortened(asked.names[asked.b])}, %`));
+    line("zero", across(0), across(1), up(0), up(1)),
+    label(`● A: ${nameOf(asked.a)}`, across(0.5), size - 10),
+    label(`■ B: ${nameOf(asked.b)}`, -up(0.5), 16, "middle", "rotate(-90)"));
   const marks = points.map((point) => scatterMark(point, across(point.x), up(point.y), show));
   // Small marks are drawn last, above large ones, so that they can be clicked.
   const drawn = marks.map((mark, at) => [points[at].rows.length, mark]);

@@ -16,6 +16,11 @@ class ServerSource {
     return found;
   }
 
+  // Where the whole list is, as it is found.
+  fileOf(asked) {
+    return withQuery("/api/papers.csv", {}, asked);
+  }
+
   async pageParts() {
     return askServer("/api/page_parts");
   }

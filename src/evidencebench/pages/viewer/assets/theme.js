@@ -25,6 +25,5 @@ function themeButton() {
   function show() {
     setTheme(current);
     button.textContent = `Theme: ${THEMES[current]}`;
-    button.title = `Change to: ${THEMES[names[(names.indexOf(current) + 1) % names.length]]}`;
   }
 }

@@ -23,7 +23,7 @@ async function showViewer(root, source) {
 function makeViewer(root, source, overview) {
   const list = listPane(overview, source);
   const paper = paperPane(overview, { step, foldList: () => foldList() });
-  paper.element.querySelector(".copy").after(shareButton(source, overview, paper.say));
+  paper.element.querySelector(".fold").after(shareButton(source, overview, paper.say));
   const hits = paperHits(root);
   const listing = listingOf(source, overview, list);
   const keys = listenToKeys(root, viewerCommands({ overview, list, paper, hits, step, foldList }));
@@ -43,7 +43,7 @@ function makeViewer(root, source, overview) {
     const state = chosen(overview, route);
     bar.update(state);
     list.update(route);
-    const told = [...unknownOf(overview, route, state), ...unknownInList(route)].join(" ");
+    const told = unknownOf(overview, route);
     if (unknown.textContent !== told) unknown.textContent = told;
     skip.hidden = route.id === null;
     turnTo(route);
@@ -80,7 +80,7 @@ function makeViewer(root, source, overview) {
       return;
     }
     const next = await listing.neighbour(route.id, by);
-    if (next === null) paper.say(by > 0 ? "This is the last paper of the list." : "This is the first paper of the list.");
+    if (next === null) paper.say(`This is the ${by > 0 ? "last" : "first"} paper of the list.`);
     else go(linkTo(next.id, next.sentence, { page: next.page }));
   }
 
