@@ -77,7 +77,8 @@ _TUNING = """\
   second after looking at a ridge regression on all of train), the default strengths of `diverse`, and the shape of the
   learned models. For those, about 120 configurations were compared by cross-validation here: targets, losses, sizes of
   trees, groups of features, words as features, six strengths of the discount for three similarities, more
-  bagging, weights of the members, and 25 settings of the set model. Choosing among so many flatters the result a
+  bagging, weights of the members, and 25 settings of the set model (`set_selector`, taken away since it was no better
+  than `selector`; commit 201c5db of 0.1.0 is the last that has it). Choosing among so many flatters the result a
   little: believe a difference of a point or two when another split shows it too.
 * What helped, in points of ER@Optimal: extremely randomised trees beside ridge regression (each alone 42 to 45), three
   targets beside one, ranking losses beside regression (+0.5), the discount for repetition by TF-IDF similarity (+1, and
