@@ -128,13 +128,16 @@ NewPage = Callable[..., Page]
 
 
 def assert_accessible(page: Page) -> None:
-    """Fail if axe-core finds anything on the page as it stands; the size of targets, which it leaves out, included."""
+    """Fail if axe-core finds anything on the page as it stands, in either theme, the size of targets included."""
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
-    found = page.evaluate(
-        "async () => (await axe.run(document, {resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}))"
-        ".violations"
-    )
-    assert not found, "\n".join(map(_told, found))
+    prefers_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    for is_dark in (not prefers_dark, prefers_dark):
+        page.emulate_media(color_scheme="dark" if is_dark else "light")
+        found = page.evaluate(
+            "async () => (await axe.run(document,"
+            " {resultTypes: ['violations'], rules: {'target-size': {enabled: true}}})).violations"
+        )
+        assert not found, "\n".join(["dark:" if is_dark else "light:", *map(_told, found)])
 
 
 def _told(violation: dict[str, Any]) -> str:
