@@ -1,0 +1,48 @@
+"""What is done about workers that die: whom it is counted against, and when no more are started."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from evidencebench.engine.dispatch import Event, dispatch
+from evidencebench.engine.interrupts import InterruptFlag
+
+
+class DyingWorkers:
+    """Workers that answer with the item, but die ``n_deaths`` times of ``"bad"``; with their machine if ``is_lost``."""
+
+    share_memory_of_machine = False
+
+    def __init__(self, n_deaths: int, *, is_lost: bool) -> None:
+        self.n_started = 0
+        self._n_left = n_deaths
+        self._is_lost = is_lost
+        self._events: deque[Event[int]] = deque()
+
+    def start(self) -> int:
+        self.n_started += 1
+        self._events.append(Event(self.n_started))
+        return self.n_started
+
+    def send(self, worker: int, items: Sequence[Any]) -> None:
+        if "bad" in items and self._n_left:
+            self._n_left -= 1
+            self._events.append(Event(worker, died="it went away", is_lost=self._is_lost))
+        else:
+            self._events.append(Event(worker, replies=[(item, None) for item in items]))
+
+    def wait(self) -> Iterable[Event[int]]:
+        return [self._events.popleft()] if self._events else []
+
+
+@pytest.mark.parametrize(("is_lost", "fails"), [(False, True), (True, False)])
+def test_a_machine_that_leaves_is_not_counted_against_the_item_that_its_worker_had(
+    *, is_lost: bool, fails: bool
+) -> None:
+    workers = DyingWorkers(4, is_lost=is_lost)
+    found = list(dispatch(workers, 1, ["good", "bad", "fine"], InterruptFlag()))
+    assert {one.item for one in found} == {"good", "bad", "fine"}
+    assert [one.item for one in found if one.error] == (["bad"] if fails else [])
+    assert workers.n_started == (3 if fails else 5)
