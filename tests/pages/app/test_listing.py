@@ -18,8 +18,8 @@ recalls = st.one_of(st.none(), st.sampled_from([0.0, 1 / 3, 0.5, 2 / 3, 1.0]))
 rows: st.SearchStrategy[dict[str, Any]] = st.builds(
     dict,
     n_sentences=st.integers(0, 4),
-    n_aspects=st.integers(0, 4),
-    n_results=st.integers(0, 2),
+    n_aspects=st.none() | st.integers(1, 4),
+    n_results=st.none() | st.integers(0, 2),
     recalls=st.tuples(*[st.tuples(*[recalls] * N_TASKS)] * N_SYSTEMS),
     unanswered=st.tuples(*[st.sets(st.integers(0, N_SYSTEMS - 1)).map(lambda one: tuple(sorted(one)))] * N_TASKS),
     found=st.tuples(*[st.lists(st.integers(0, 3), max_size=N_COUNTED + 1).map(tuple)] * N_TASKS),
@@ -48,7 +48,8 @@ def key(position: int, row: dict[str, Any] | None, listing: ListQuery) -> float:
     if listing.sort == "position":
         return position
     if listing.sort in ("aspects", "length"):
-        return nan if row is None else row["n_aspects" if listing.sort == "aspects" else "n_sentences"]
+        value = None if row is None else row["n_aspects" if listing.sort == "aspects" else "n_sentences"]
+        return nan if value is None else value
     return {"score": a, "score_b": b, "difference": a - b}[listing.sort]
 
 
@@ -60,7 +61,7 @@ def is_chosen(row: dict[str, Any] | None, listing: ListQuery) -> bool:
         return False
     is_asked = listing.a is not None and listing.task is not None
     chosen: dict[str, bool] = {
-        "has_results": row["n_results"] != 0,
+        "has_results": bool(row["n_results"]),
         "no_results": row["n_results"] == 0,
         "missed": a < recall(row, CEILING, listing.task),
         "failed": a == 0,

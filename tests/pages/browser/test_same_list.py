@@ -52,7 +52,7 @@ def random_instance(position: int, random: Random) -> Instance:
         sentences=tuple(random.choice(ODD_TEXTS) or "." for _ in range(n_sentences)),
         kinds=(Kind.BODY,) * n_sentences,
     )
-    aspects = tuple(f"a{n}" for n in range(random.randint(1, 4)))
+    aspects = tuple(f"a{n}" for n in range(random.randint(0, 4)))  # 0: without labels
     sources = {
         aspect: tuple(random.sample(range(n_sentences), random.randint(0, min(3, n_sentences)))) for aspect in aspects
     }

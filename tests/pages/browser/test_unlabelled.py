@@ -17,12 +17,13 @@ from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
 from unlabelled import unlabelled_dataset
 
+N_LABELLED = 3
 NOTHING_TO_SCORE = "The paper has no labels, so there is nothing to score"
 
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Dataset:
-    return unlabelled_dataset(tmp_path, n_labelled=3)
+    return unlabelled_dataset(tmp_path, n_labelled=N_LABELLED)
 
 
 @pytest.fixture
@@ -62,6 +63,12 @@ def test_view_shows_what_runs_selected_in_papers_without_labels(
         assert_selections_shown(page, dataset.ids[0], runs)
         assert_accessible(page)
         assert_fits(page)
+        unlabelled = len(dataset) - N_LABELLED
+        page.goto(f"{app.url}#/papers?sort=aspects&order=asc")
+        expect(page.locator("tr.row", has_text="no labels")).to_have_count(unlabelled)
+        expect(page.locator("tr.row").last).to_contain_text("no labels")  # what has no value stands last
+        without = sum(bool(one.labels.aspects) and not one.labels.results for one in dataset)
+        expect(page.locator(".list-count")).to_contain_text(f"{without} without Results")
         page.goto(f"{app.url}#/papers/{dataset.ids[0]}?a=bm25&b=lead&task=er_at_optimal")
         expect(page.locator(".terms")).to_contain_text("nobody knows how many sentences suffice")
         page.goto("about:blank")

@@ -52,8 +52,8 @@ class Columns:
         """Set the numbers of an instance."""
         position = row.position
         with self._lock:
-            self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results
-            self.recalls[position] = row.recalls  # None becomes NaN
+            self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results  # None becomes NaN
+            self.recalls[position] = row.recalls
             for task, (unanswered, found) in enumerate(zip(row.unanswered, row.found, strict=True)):
                 self.is_unanswered[position, list(unanswered), task] = True
                 self.found[position, task, : len(found)] = found

@@ -91,15 +91,18 @@ class Hits(msgspec.Struct, frozen=True):
 
 
 class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The row of an instance in the list of papers; ``hits`` are those of a search in its text."""
+    """The row of an instance in the list of papers.
+
+    ``n_aspects`` and ``n_results`` are None where it has no labels; ``hits`` are those of a search in its text.
+    """
 
     position: int
     id: str
     paper_id: str
     hypothesis: str
     n_sentences: int
-    n_aspects: int
-    n_results: int
+    n_aspects: int | None
+    n_results: int | None
     recalls: Recalls
     unanswered: tuple[tuple[int, ...], ...]
     found: tuple[tuple[int, ...], ...]

@@ -130,14 +130,15 @@ class ViewerData:
             answers = (tuple(shown.answer_in_list(case, task) for task, case in cases) for shown in self.systems)
             coverages = [None if case is None else case.coverage for _, case in cases]
             grades = self._grades(coverages, tuple(answers))
+        labels = instance.labels
         return ListRow(
             position=position,
             id=instance.id,
             paper_id=instance.query.paper_id,
             hypothesis=instance.query.hypothesis,
             n_sentences=len(instance.query.sentences),
-            n_aspects=len(instance.labels.aspects),
-            n_results=len(instance.labels.results),
+            n_aspects=len(labels.aspects) or None,
+            n_results=len(labels.results) if labels.aspects else None,
             **msgspec.structs.asdict(grades),
         )
 

@@ -39,7 +39,7 @@ function rowOf(row, asked, names, route) {
     h("td", {}, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a])),
     h("td", {}, scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b])),
     h("td", {}, differenceLine(differenceOf(row, asked))),
-    h("td", {}, row.n_aspects, unit(" aspects"), ` (${row.n_results}`, unit(" Results"), ")"),
+    h("td", {}, row.n_aspects === null ? "no labels" : [row.n_aspects, unit(" aspects"), ` (${row.n_results}`, unit(" Results"), ")"]),
     h("td", {}, row.n_sentences, unit(" sentences")));
 }
 
