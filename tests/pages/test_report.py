@@ -241,8 +241,9 @@ def test_equal_is_level_and_where_nothing_can_be_significant_the_page_says_so(tm
     (tmp_path / "answers.json").write_text(json.dumps({"one": [0], "two": [0]}))
     page = report_of([tmp_path / "answers.json"], dataset, "er_at_1")
     summary = page.section("summary").text
-    assert "is level with the best that reads no labels, lead\u00a0*: +0.0 [+0.0, +0.0] points, no test." in summary
-    assert "With 2 papers and 6 pairs no difference can be significant here" in summary
+    assert "is level with the best that reads no labels, lead\u00a0*: +0.0 [+0.0, +0.0] points" in summary
+    assert "points, too few papers differ for a test." in summary
+    assert "No difference can be significant here: 2 papers, or those on which the systems differ," in summary
 
 
 def test_where_something_can_be_significant_nothing_is_said_of_it(report: Element) -> None:

@@ -11,7 +11,6 @@ from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.cautions import cautions_of
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.score_texts import p_text, percent
-from evidencebench.scoring.significance import ALPHA, MAX_ENUMERATED_CLUSTERS
 from evidencebench.wording import counted
 
 # Differences of recalls are shown in steps of 0.1 points.
@@ -104,6 +103,7 @@ def _against_controls(findings: Findings, task: Task, leader: Standing, controls
     pair = board.pair(leader, row)
     difference = pair.test.difference if pair.first is leader else pair.test.difference.negated
     how = "above" if difference.mean > 0 else "below"
+    p = "too few papers differ for a test" if pair.adjusted is None else p_text(pair.adjusted, "p")
     if not pair.is_significant:
         how = "level with" if is_level(difference.mean) else f"not significantly {how}"
     else:
@@ -114,7 +114,7 @@ def _against_controls(findings: Findings, task: Task, leader: Standing, controls
         node("strong", None, how),
         " the best that reads no labels, ",
         isolated_name(controls[0]),
-        f": {points_text(difference)} points, {p_text(pair.adjusted, 'p')}.",
+        f": {points_text(difference)} points, {p}.",
     ]
 
 
@@ -149,8 +149,5 @@ def why_not_significant(findings: Findings, task: Task) -> str:
     board = findings.boards[task.name]
     if not board.pairs or board.can_tell_apart:
         return ""
-    n_papers, n_pairs = board.standings[0].recall.n_clusters, len(board.pairs)
-    if n_papers > MAX_ENUMERATED_CLUSTERS or n_pairs * 2.0 ** (1 - n_papers) < ALPHA:
-        return "The systems differ on too few papers for any difference to be significant here."
-    of = f"{counted(n_papers, 'paper')} and {counted(n_pairs, 'pair')}"
-    return f"With {of} no difference can be significant here, however large."
+    papers = counted(board.standings[0].recall.n_clusters, "paper")
+    return f"No difference can be significant here: {papers}, or those on which the systems differ, are too few."
