@@ -90,15 +90,21 @@ def test_a_dropped_paper_is_asked_marked_and_exported(page: Page, url: str, tmp_
 
 
 @pytest.mark.parametrize("form", ["markdown", "json", "ris", "html"])
-def test_every_export_names_the_evidence(page: Page, url: str, form: str, tmp_path: Path) -> None:
+def test_every_export_names_the_evidence_and_a_page_is_accessible(
+    page: Page, url: str, form: str, tmp_path: Path
+) -> None:
     _asked(page, url)
     page.get_by_label("Export as").select_option(form)
     with page.expect_download() as download:
         page.get_by_role("button", name="Export").click()
-    download.value.save_as(tmp_path / "evidence")
-    text = (tmp_path / "evidence").read_text(encoding="utf-8")
+    download.value.save_as(tmp_path / f"evidence.{form}")
+    text = (tmp_path / f"evidence.{form}").read_text(encoding="utf-8")
     assert "3.1 mmHg" in text
     assert "<script" not in text or form == "markdown"
+    if form == "html":
+        page.goto((tmp_path / "evidence.html").as_uri())
+        assert_accessible(page)
+        assert_fits(page)
 
 
 def test_the_evidence_is_grouped_by_what_it_reports_in_words_and_exports(page: Page, url: str, tmp_path: Path) -> None:
