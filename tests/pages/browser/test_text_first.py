@@ -50,10 +50,11 @@ def test_the_first_sentence_is_on_the_first_screen_of_the_app(new_page: NewPage,
 
 
 @pytest.mark.parametrize("beside", [7, 11, 13])
-def test_a_printed_paper_is_short_and_no_heading_stands_apart_from_its_text(
+def test_a_printed_paper_is_short_and_whole_and_no_heading_stands_apart_from_its_text(
     page: Page, tmp_path: Path, beside: int
 ) -> None:
     """A heading every ``beside`` sentences: somewhere one would be the last line of a column."""
+    systems = [f"system {n}" for n in range(19)]
     kinds = "".join("h" if index % beside == 0 else "b" for index in range(150))
     sentences = [
         f"Heading{index}x" if kind == "h" else f"Sentence{index}x " + "says what a paper says about this matter. " * 4
@@ -62,21 +63,25 @@ def test_a_printed_paper_is_short_and_no_heading_stands_apart_from_its_text(
     answer = GradedAnswer(status="answered", certain=(3, 5), recall=0.1)
     sources = [(4, 5 + aspect) for aspect in range(12)]
     record = record_of(
-        *[answer] * 9,
+        *[answer] * len(systems),
         sentences=sentences,
         kinds=kinds,
         sources=sources,
-        texts=["An aspect."] * 12,
         terms=TaskTerms(budget=2, n_aspects=12, ceiling=0.5),
     )
-    show_paper(page, tmp_path, overview_of([f"system {n}" for n in range(9)]), record, State(b=1))
+    show_paper(page, tmp_path, overview_of(systems), record, State(b=1))
     document = pypdfium2.PdfDocument(page.pdf(format="A4"))
     texts = [one.get_textpage() for one in document]
     assert len(texts) <= 8
-    assert "Aspects (12)" in texts[-1].get_text_range()
+    last = texts[-1].get_text_range()
+    assert "Aspects (12)" in last
+    for name in systems:
+        assert texts[-1].search(name).get_next(), name
+        left, _, right, _ = texts[-1].get_charbox(last.index(name))
+        assert 0 < left < right < document[len(texts) - 1].get_width(), name
     n_headings = 0
     for text in texts:
-        words = text.get_text_range()
+        words = text.get_text_range().split("Aspects (12)")[0]
         for found in re.finditer(r"Heading(\d+)x", words):
             n_headings += 1
             next_place = words.find(f"Sentence{int(found[1]) + 1}x")

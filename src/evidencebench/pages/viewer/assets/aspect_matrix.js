@@ -24,8 +24,9 @@ function aspectMatrix(graded, on) {
   const frame = h("div.matrix-frame", { hidden: !items.length },
     h("table.matrix", {},
       h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, [...heads.values()])), body));
+  frame.style.setProperty("--n", columns.length); // for print
   const element = h("aside.aspects", { id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
-    h("h2", { id: "aspects-title" }, `Aspects (${items.length})`),
+    h("h2", { id: "aspects-title" }, `Aspects (${items.length}) by ${counted(columns.length, "system")}`),
     filters.length > 1 && items.length > 0 &&
       h("div.aspect-filter", { role: "group", "aria-label": "Show aspects" }, buttons),
     !hasTexts && h("p.no-texts", {}, items.length ? NO_TEXTS : "The paper has none."),
