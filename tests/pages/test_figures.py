@@ -283,7 +283,7 @@ def test_an_unfinished_run_is_hollow_dashed_and_says_how_many_it_answered() -> N
     for chart in (interval_chart(bars, title="t"), grouped_chart([BarGroup(name="g", bars=bars)], title="t")):
         (row,) = of_look(chart, "chart-unfinished")
         assert (row.findtext("text") or "").endswith("n (3 of 12)")
-        assert "unfinished: 3 of 12 answered" in (row.findtext("title") or "")
+        assert "unfinished: 3 of 12 done" in (row.findtext("title") or "")
         assert "hollow and dashed: unfinished" in as_html(chart)
     assert "unfinished" not in as_html(interval_chart(bars[1:], title="t"))
     assert table_of_bars(bars).rows[0][0] == f"{'n' * 200} (3 of 12)"

@@ -708,7 +708,9 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     failures = page.section("failures")
     (counts,) = failures.table("Answers on er_at_10")
     assert counts == {"run": "run.jsonl", "failed": "3", "empty": "1", "missing": str(len(SAMPLE) - 4)}
-    assert [(row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind")] == [
+    assert [
+        (row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind, on all tasks")
+    ] == [
         ("TimeoutError", "2", "TimeoutError: no reply within 60 s"),
         ("refused", "1", "refused: I cannot"),
     ]
@@ -740,7 +742,7 @@ def test_errors_lead_to_the_paper_of_the_first_where_the_page_holds_it(tmp_path:
     for papers, links in ((True, [f"#/papers/{SAMPLE.ids[3]}"]), (False, [])):
         failures = report_of([tmp_path / "run.jsonl"], SAMPLE, papers=papers).section("failures")
         assert [link.attributes["href"] for link in failures.all("a")] == links
-        assert failures.table("Errors by kind")[0]["first at"] == SAMPLE.ids[3]
+        assert failures.table("Errors by kind, on all tasks")[0]["first at"] == SAMPLE.ids[3]
 
 
 def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path: Path) -> None:
@@ -758,7 +760,7 @@ def test_errors_are_of_what_is_graded_and_costs_say_of_how_many_answers(tmp_path
     header = header_of("llm_base", {}, tasks=["er_at_10", "er_at_5"], per_task=True)
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (header, *lines)))
     page = report_of([tmp_path / "run.jsonl"], SAMPLE, "er_at_10", limit=1)
-    (error,) = page.section("failures").table("Errors by kind")
+    (error,) = page.section("failures").table("Errors by kind, on all tasks")
     assert (error["count"], error["which says"]) == ("1", "TimeoutError: graded")
     (reply,) = page.section("failures").table("Replies of language models by class")
     assert reply["replies"] == "1"
@@ -826,10 +828,10 @@ def test_a_run_that_lacks_answers_is_said_and_drawn_to_be_unfinished(folder: Pat
         if "chart-unfinished" in one.attributes.get("class", "")
     }
     assert told == {"person(name=Ada)"}
-    assert "person(name=Ada): person(name=Ada) (unfinished: 3 of 10 answered)" in page.section("signatures").text
+    assert "person(name=Ada): person(name=Ada) (unfinished: 3 of 10 done)" in page.section("signatures").text
     assert [row["unfinished"] for row in page.data("overview")["systems"][:2]] == ["3 of 10", ""]
     names = [row["system"] for row in page.section("leaderboard").table("er_at_10")]
-    assert "person(name=Ada) (3 of 10 answered)" in names
+    assert "person(name=Ada) (3 of 10 done)" in names
     assert "bm25" in names
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from math import ceil
 
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.significance import AdjustedP
+from evidencebench.scoring.significance import ALPHA, AdjustedP
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -66,9 +66,10 @@ NO_TEST = "no test"
 def p_text(p: AdjustedP | None, name: str = "") -> str:
     """Return a p-value with four decimals; with ``name``, such as ``"p"``, as a statement.
 
-    A value that no drawn flip reached is shown as ``≤``, rounded up, since more flips might make it smaller. A value
-    from all patterns of signs is exact, so that it is shown as it is, also where it is the smallest that so few papers
-    allow. None is for a test that could not be significant, whatever the signs: it is `NO_TEST`.
+    There are more decimals where four would hide that it is significant. A value that no drawn flip reached is shown as
+    ``≤``, rounded up, since more flips might make it smaller. A value from all patterns of signs is exact, so it is
+    shown as it is, also where it is the smallest that so few papers allow. None is for a test that could not be
+    significant, whatever the signs: it is `NO_TEST`.
 
     Examples
     --------
@@ -76,19 +77,23 @@ def p_text(p: AdjustedP | None, name: str = "") -> str:
     ('0.0441', '≤ 0.0029', '< 0.0001')
     >>> p_text(AdjustedP(value=0.0441), "p"), p_text(AdjustedP(value=0.0028, is_bound=True), "p"), p_text(None, "p")
     ('p = 0.0441', 'p ≤ 0.0028', 'no test')
+    >>> p_text(AdjustedP(value=0.049996)), p_text(AdjustedP(value=0.05))
+    ('0.049996', '0.0500')
     """
     if p is None:
         return NO_TEST
-    if p.value < _LEAST_P:
-        sign, shown = "<", _LEAST_P
+    digits = 4
+    while p.value < ALPHA and p.value > ALPHA - 10.0**-digits:  # rounding would hide that it is significant
+        digits += 1
+    step = 10.0**-digits
+    if p.value < step:
+        sign, shown = "<", step
     elif p.is_bound:
-        sign, shown = "≤", ceil(round(p.value / _LEAST_P, 6)) * _LEAST_P
+        sign, shown = "≤", ceil(round(p.value / step, 6)) * step
     else:
         sign, shown = "=" if name else "", p.value
-    return " ".join(filter(None, (name, sign, f"{shown:.4f}")))
+    return " ".join(filter(None, (name, sign, f"{shown:.{digits}f}")))
 
-
-_LEAST_P = 1e-4  # with four decimals
 
 NO_INTERVAL = "one paper: no interval"
 

@@ -328,7 +328,7 @@ def test_an_aspect_is_found_by_the_systems_that_could_miss_it_each_counted_once(
     details = _choose(page, 0)
     expect(details).to_contain_text("“Sentence number 2.”")
     expect(details.locator(".found-by")).to_have_text(
-        "Found by 3 of 3 systems: bm25, llm (chance of 66.7 %), lead. Not counted, since it knows the labels: oracle."
+        "Found by 3 of 3 systems: bm25, llm (chance of 66.7 %), lead. Not competing: oracle."
     )
     expect(details.get_by_role("link", name="#2")).to_have_attribute("title", "Sentence number 2.")
     expect(details.locator(".aspect-id")).to_have_text("made_1_aspect_0")
@@ -346,7 +346,7 @@ def test_a_control_that_is_a_run_too_and_the_oracle_are_not_counted(
     said = _choose(page, 0).locator(".found-by")
     expect(said).to_contain_text(re.compile("Found by [0-4] of 4 systems"))
     expect(said).not_to_contain_text("(control)")
-    expect(said).to_contain_text("Not counted, since it knows the labels: oracle.")
+    expect(said).to_contain_text("Not competing: oracle.")
 
 
 def test_the_strip_stays_and_says_what_each_of_two_systems_alone_finds(

@@ -279,6 +279,10 @@ def test_picks_made_while_the_server_is_away_are_kept_when_it_is_back(tmp_path: 
             sentence(page, 9).click()
             expect(page.locator(".pick-saved")).to_have_text("Not saved.")
             expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+            with page.expect_event("dialog") as asks:  # whoever closes the tab now would lose the pick
+                page.evaluate("setTimeout(() => location.reload())")
+                asks.value.dismiss()
+            assert asks.value.type == "beforeunload"
 
 
 def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(serve: Serve, page: Page) -> None:
@@ -440,12 +444,12 @@ def test_a_person_who_answered_3_of_10_is_not_drawn_like_a_finished_one(
         .map((part) => getComputedStyle(part).strokeDasharray)"""
     assert all(dash != "none" for dash in ada.evaluate(dashes))
     assert all(dash == "none" for dash in bob.evaluate(dashes))
-    expect(ada.get_by_role("rowheader")).to_have_text("person(name=Ada) (3 of 10 answered)")
+    expect(ada.get_by_role("rowheader")).to_have_text("person(name=Ada) (3 of 10 done)")
     expect(bob.get_by_role("rowheader")).to_have_text("person(name=Bob)")
     expect(page.get_by_text("Hollow with a dashed line: unfinished; what has no answer counts as 0.")).to_be_visible()
     page.get_by_role("link", name="Papers", exact=True).click()
     expect(page.get_by_label("System A").locator("option")).to_contain_text(
-        ["person(name=Ada) (3 of 10 answered)", "person(name=Bob)"]
+        ["person(name=Ada) (3 of 10 done)", "person(name=Bob)"]
     )
 
 

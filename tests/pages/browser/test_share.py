@@ -67,6 +67,11 @@ def test_a_paper_of_a_report_is_saved_as_one_file_that_shows_the_same(new_page: 
     assert asked == [address_of(path)]
     assert "task=er_at_10&a=tfidf&b=bm25" in other.url
     expect(other.locator("a.row-link")).to_be_hidden()
+    wide = other.locator(".paper").evaluate("(paper) => paper.offsetWidth")
+    other.keyboard.press("l")  # there is no list to show
+    assert other.locator(".paper").evaluate("(paper) => paper.offsetWidth") == wide > 1000
+    # Files on a disk may share what they store: a report keeps its list.
+    assert other.evaluate("localStorage.getItem('evidencebench-list-folded')") is None
     assert_accessible(other)
     assert_fits(other)
     other.keyboard.press("Escape")  # leads back to a list elsewhere

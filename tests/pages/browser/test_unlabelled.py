@@ -49,6 +49,7 @@ def assert_selections_shown(page: Page, instance_id: str, runs: list[Path]) -> N
         expect(marked).to_have_count(10)
         assert set(marked.evaluate_all("rows => rows.map((row) => row.id)")) == first_ten(path, instance_id)
     expect(page.locator(".sentence.is-evidence")).to_have_count(0)
+    expect(page.locator(".aspects")).to_contain_text("The paper has no labels.")
     assert not re.search(r"\d", "".join(page.locator(".paper-pane .score").all_inner_texts()))
     expect(page.locator(".paper-pane")).not_to_contain_text("NaN")
 

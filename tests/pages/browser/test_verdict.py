@@ -157,6 +157,8 @@ def test_the_pair_of_the_plot_is_at_first_the_two_best_runs_and_stands_in_the_ad
     expect(opened.locator("#pairs").get_by_label("System A")).to_have_value("fourth")
     expect(opened.locator("#scatter strong")).to_have_text("B is significantly better: ")
     expect(opened.locator("#scatter p[role=status]")).to_contain_text("A − B is −46.9")
+    opened.goto(address_of(report, "#pairs?a=nobody&b=second"))
+    expect(opened.locator(".task-told")).to_have_text("This page has no a=nobody.")
 
 
 def test_a_cell_of_the_matrix_opens_its_pair_by_mouse_and_by_keyboard(opened: Page) -> None:

@@ -216,7 +216,7 @@ def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
     numbers = value_text(bar, signed=columns.signed)
     title = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
     if bar.unfinished:
-        title += f", unfinished: {bar.unfinished} answered"
+        title += f", unfinished: {bar.unfinished} done"
     if bar.note:
         title += f", {title_name(bar.note)}"
     texts = _texts_above if columns.is_stacked else _texts_beside

@@ -52,7 +52,7 @@ def _upright(bar: Bar, x: float, up: Scale, position: int) -> Node:
     look = f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
     said = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {value_text(bar)}"
     if bar.unfinished:
-        said += f", unfinished: {bar.unfinished} answered"
+        said += f", unfinished: {bar.unfinished} done"
     return node("g", {"class": look}, node("title", None, said), *lines, marker(x, up.at(bar.mean), position, size=3.5))
 
 

@@ -132,7 +132,7 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         *(by_task(findings.tasks, lambda task: [tables[task.name] or note(_ALL_WELL)]) if any(tables.values()) else ()),
         *_left_out(findings),
         _table(
-            "Errors by kind",
+            "Errors by kind, on all tasks",
             ["run", "error", "count", "first at", "which says"],
             [[label, kind.name, kind.count, kind.instance_id, kind.example] for label, kind in errors],
             links={"first at": link_to_paper} if has_papers else None,

@@ -47,7 +47,7 @@ def _name(findings: Findings, row: Standing) -> str:
 
 
 def _unfinished(row: Standing) -> str:
-    return f" ({row.unfinished} answered)" if row.unfinished else ""
+    return f" ({row.unfinished} done)" if row.unfinished else ""
 
 
 def _mean_and_ranks(row: Standing) -> str:

@@ -58,7 +58,7 @@ def _runs(runs: Mapping[str, RunFile], unfinished: Mapping[str, str]) -> Node:
                 ": ",
                 code(run.signature),
                 "" if run.header else no_header,
-                f" (unfinished: {unfinished[label]} answered)" if label in unfinished else "",
+                f" (unfinished: {unfinished[label]} done)" if label in unfinished else "",
             )
             for label, run in runs.items()
         )

@@ -26,10 +26,10 @@ function aspectMatrix(graded, on) {
       h("caption.visually-hidden", {}, caption), h("thead", {}, h("tr", {}, [...heads.values()])), body));
   frame.style.setProperty("--n", columns.length); // for print
   const element = h("aside.aspects", { id: "aspects", "aria-labelledby": "aspects-title", tabindex: "-1" },
-    h("h2", { id: "aspects-title" }, `Aspects (${items.length}) by ${counted(columns.length, "system")}`),
+    h("h2", { id: "aspects-title" }, `Aspects (${items.length})`),
     filters.length > 1 && items.length > 0 &&
       h("div.aspect-filter", { role: "group", "aria-label": "Show aspects" }, buttons),
-    !hasTexts && h("p.no-texts", {}, items.length ? NO_TEXTS : "The paper has none."),
+    !hasTexts && h("p.no-texts", {}, items.length ? NO_TEXTS : "The paper has no labels."),
     none,
     frame);
   let shown = 0; // the place of the filter
@@ -183,10 +183,10 @@ function sentenceLink(paper, index) {
   return h("a", { href: linkTo(paper.id, index), title: firstWords(paper.sentences[index]) }, `#${index}`);
 }
 
-// Which systems find the aspect, of those that could miss it. Those that know the labels are named apart.
+// Which systems find the aspect, of those that could miss it. The others are named apart.
 function foundBy({ sides, competing }, aspect) {
   const finders = competing.filter((side) => side.covers(aspect));
-  const knowing = sides.filter((side) => side.knows_labels && side.covers(aspect));
+  const others = sides.filter((side) => !side.is_counted && (side.knows_labels || !side.is_control) && side.covers(aspect));
   const list = (named) => named.map(({ label, covers }, place) => [
     place > 0 && ", ",
     foreign("span", {}, label),
@@ -196,5 +196,5 @@ function foundBy({ sides, competing }, aspect) {
     competing.length > 0 && `Found by ${finders.length} of ${counted(competing.length, "system")}`,
     finders.length > 0 && [": ", list(finders)],
     competing.length > 0 && ". ",
-    knowing.length > 0 && ["Not counted, since it knows the labels: ", list(knowing), "."]);
+    others.length > 0 && ["Not competing: ", list(others), "."]);
 }

@@ -28,6 +28,7 @@ function autosave(send, say) {
         await send(picks);
       } catch (error) {
         say("failed", error);
+        window.onbeforeunload = (event) => event.preventDefault(); // the browser asks before it leaves them
         if (error.status >= 400 && error.status < 500) break; // the server refused it, and would refuse it again
         waiting ??= picks;
         await new Promise((resume) => setTimeout(resume, 2000));
@@ -35,6 +36,6 @@ function autosave(send, say) {
       }
       if (waiting === null) say("saved");
     }
-    running = null;
+    running = window.onbeforeunload = null;
   }
 }

@@ -31,7 +31,7 @@ function choiceBar(overview, helpButton) {
   const names = systemNames(overview);
   const systems = names.map((name, n) => {
     const { unfinished } = overview.systems[n];
-    return [name, `${shortened(name)}${unfinished && ` (${unfinished} answered)`}`, name];
+    return [name, `${shortened(name)}${unfinished && ` (${unfinished} done)`}`, name];
   });
   const tasks = overview.tasks.map((task) => [task.name, taskTitle(task)]);
   const task = picker("Task", tasks, (name) => choose({ task: name }));

@@ -9,7 +9,7 @@ const DEFINITIONS = {
     "without colour, what it says is found in another sentence.",
   Covered: "an aspect of which at least one sentence is selected. A second one adds nothing.",
   "Aspect recall": "the share of aspects that are covered, of all that count. This is the score.",
-  Budget: "how many sentences may be selected. Selecting everything would cover everything, so most tasks allow few.",
+  Budget: "how many sentences may be selected. Selecting all would cover everything.",
   Ceiling: "the highest score that the budget allows, worked out exactly.",
 };
 

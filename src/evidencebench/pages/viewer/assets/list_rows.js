@@ -33,14 +33,14 @@ function rowOf(row, asked, names, route) {
   const link = foreign("a.row-link", { "data-hit": row.hits?.index }, firstWords(row.hypothesis, LONGEST_SHOWN) || "(empty hypothesis)");
   link.dataset.id = row.id;
   markHits(link, searchedIn(route, "hypothesis"));
-  const unit = (text) => h("span.unit", {}, text); // that a head says
+  const unit = (word, n) => h("span.unit", {}, ` ${word}${n === 1 ? "" : "s"}`); // that a head says
   return h("tr.row", {},
     h("td.row-text", {}, link, hitsLine(row, searchedIn(route, "text")), foreign("p.row-id", {}, row.id.slice(0, 100))),
     h("td", {}, scoreLine("a", scoreOf(row, asked.a, asked.task), names[asked.a])),
     h("td", {}, scoreLine("b", scoreOf(row, asked.b, asked.task), names[asked.b])),
     h("td", {}, differenceLine(differenceOf(row, asked))),
-    h("td", {}, row.n_aspects === null ? "no labels" : [row.n_aspects, unit(" aspects"), ` (${row.n_results}`, unit(" Results"), ")"]),
-    h("td", {}, row.n_sentences, unit(" sentences")));
+    h("td", {}, row.n_aspects === null ? "no labels" : [row.n_aspects, unit("aspect", row.n_aspects), ` (${row.n_results}`, unit("Result"), ")"]),
+    h("td", {}, row.n_sentences, unit("sentence", row.n_sentences)));
 }
 
 // Where the searched words are in the paper's text.

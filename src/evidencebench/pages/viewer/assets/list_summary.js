@@ -4,15 +4,14 @@ function listSummary(source) {
   const count = h("p.list-count", { role: "status" });
   const told = h("p.list-means");
   const bars = h("nav.found-bars", { "aria-label": "Aspects by how many systems find them" });
-  const save = h("a.button", { download: "papers.csv", hidden: true }, "Save as CSV");
-  const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, save), told), bars);
+  const links = h("span");
+  const element = h("div.list-head", {}, h("div", {}, h("div.list-told", {}, count, links), told), bars);
   return { element, say, show };
 
   function show(asked, listing) {
     say(countText(asked, listing));
     told.replaceChildren(...meansLine(listing), progressOf(asked, listing));
-    save.hidden = !source.fileOf || !listing.n_found || progressOf(asked, listing) !== "";
-    if (!save.hidden) save.href = source.fileOf(asked);
+    links.replaceChildren(...(progressOf(asked, listing) ? [] : source.linksOf?.(asked) ?? []));
     const focused = [...bars.children].indexOf(document.activeElement);
     bars.replaceChildren(...foundBars(asked, listing));
     bars.children[focused]?.focus();

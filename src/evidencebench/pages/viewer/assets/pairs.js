@@ -13,18 +13,25 @@ async function showPairs(source) {
     () => openPair({ a: pickers[0].select.value, b: pickers[1].select.value }), systemMark(key)));
   const opened = h("div");
   root.replaceChildren(h("div.pair-choices", {}, pickers.map(({ label }) => label)), opened);
+  let drawn;
   onRoute(draw);
   draw();
 
   function draw() {
-    const { place, query } = readRoute();
+    const route = readRoute();
+    const { place, query } = route;
     if (place !== "results") return;
+    const told = document.querySelector(".task-told");
+    if (told) told.textContent = unknownIn(route, { a: known, b: known, task: Object.keys(tasks) });
     const task = taskShown ?? Object.keys(tasks)[0];
     const tested = { ...tasks[task], systems: tasks[task].systems.map((at) => names[at]) };
     const asked = ["a", "b"].map((key) => known.find((name) => name === query.get(key)));
     const [first, second] = tested.best.map((at) => names[at]);
     // As `chosen` does it for the papers.
     const pair = asked.map((name, at) => name ?? (at ? [second, first] : [first, second]).find((one) => one && !asked.includes(one)));
+    const key = location.hash + task;
+    if (key === drawn) return; // what is open stays
+    drawn = key;
     pickers.forEach(({ select }, at) => { select.value = pair[at]; });
     markPair(task, tested, ...pair);
     opened.replaceChildren(pairNumbers(tested, ...pair), ...papersOfPair(task, ...pair));
@@ -60,7 +67,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
       `A − B is ${signed(turn * mean)} ${low === null ? "(one paper: no interval)" : `[${ends}]`} points, ${p}.`),
     h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
     h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
-      detectable === null ? "" : `A difference of ${detectable.toFixed(1)} points would be found with 80 % power. `, told));
+      detectable === null ? "" : `One test alone would find ${detectable.toFixed(1)} points with 80 % power. `, told));
 }
 
 // Marks the pair in the matrix of its task, whose cells become buttons when it is first shown: one stop for Tab.

@@ -45,14 +45,6 @@ function narrowing({ query }) {
   return { only: known("only"), in: known("in"), sort, order: known("order") || SORTS[sort], found };
 }
 
-// Messages about systems, tasks, filters and orders of a link that this page does not have.
-function unknownOf(overview, { query }) {
-  const names = systemNames(overview);
-  const known = { a: names, b: names, task: overview.tasks.map(({ name }) => name), ...KNOWN };
-  const unknown = Object.keys(known).filter((name) => query.get(name) && !known[name].includes(query.get(name)));
-  return unknown.map((name) => `This page has no ${name}=${shortened(cleaned(query.get(name)))}.`).join(" ");
-}
-
 function pageOf(route) {
   const page = Number(route.query.get("page") ?? 1);
   return Number.isInteger(page) && page >= 1 && page < 1e7 ? page : 1;
@@ -146,7 +138,7 @@ function listForm() {
     if (search.value.trim() !== text) search.value = text;
     const asked = narrowing(route);
     place.select.value = asked.in;
-    only.select.value = asked.found === 0 && !asked.only ? MISSED_BY_ALL : asked.only;
+    only.select.value = asked.only || (asked.found === null ? "" : `found=${asked.found}`);
   }
 }
 
@@ -169,7 +161,7 @@ function pageLinks(page, nFound) {
   const { id } = readRoute();
   const link = (to, text) => to < 1 || to > last || to === page
     ? h("span.page-link.off", {}, text)
-    : h("a.page-link", { href: linkTo(id, null, { page: to === 1 ? null : to }) }, text);
+    : h("a.page-link", { href: linkTo(id, null, { page: to === 1 ? null : to }), onclick: () => document.querySelector(".list-form").scrollIntoView() }, text);
   return [link(1, "First"), link(page - 1, "Previous"),
     h("span.page-number", {}, `page ${page.toLocaleString("en")} of ${last.toLocaleString("en")}`),
     link(page + 1, "Next"), link(last, "Last")];

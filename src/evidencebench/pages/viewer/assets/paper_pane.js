@@ -14,7 +14,7 @@ function paperPane(overview, { step, foldList }) {
   const held = { id: null, record: null, view: null, key: null, sentence: null };
   // The record and the view are null while no paper is loaded.
   const [record, view] = [() => held.record, () => held.record && held.view];
-  return { element, follow, showPlace, showFold, record, view, focus, say };
+  return { element, follow, showPlace, showFold, keepPlace, record, view, focus, say };
 
   async function follow(source, route) {
     element.hidden = route.id === null;
@@ -89,17 +89,26 @@ function paperPane(overview, { step, foldList }) {
 
   // Shows another system or task; sentence, scroll position and focus stay the same.
   function exchange(view) {
-    const { scrollY } = window;
     const focused = document.activeElement;
     const target = body.querySelector(".is-target");
-    const anchor = [target, ...body.querySelectorAll(".sentence")].find((row) => row && isOnScreen(row));
+    keepPlace(() => {
+      place(view);
+      if (target) view.show(Number(target.dataset.index));
+      if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
+    });
+  }
+
+  // Changes the page; the sentence that is read stays where it is.
+  function keepPlace(change) {
+    const { scrollY } = window;
+    const anchor = [body.querySelector(".is-target"), ...body.querySelectorAll(".sentence")].find((row) => row && isOnScreen(row));
     const top = anchor?.getBoundingClientRect().top;
-    place(view);
-    if (target) view.show(Number(target.dataset.index));
-    if (focused !== document.body && focused.isConnected) focused.focus({ preventScroll: true });
+    change();
     const row = anchor && document.getElementById(anchor.id);
-    const moved = row?.checkVisibility() ? row.getBoundingClientRect().top - top : scrollY - window.scrollY;
-    window.scrollBy({ top: moved, behavior: "instant" });
+    settle(() => {
+      const moved = row?.checkVisibility() ? row.getBoundingClientRect().top - top : scrollY - window.scrollY;
+      window.scrollBy({ top: moved, behavior: "instant" });
+    });
   }
 
   function pointAt(index) {

@@ -3,8 +3,8 @@
 /* `state` is {task, a, b, sentence, aspect, filter, marked, heading}: positions, or null where there is none; the
    filter of aspects by its name; whether only marked sentences are shown; and the element of the hypothesis.
    `on.reach(index)` is told each sentence that the reader is led to, `on.note(changes)` what of the address changes.
-   The element returned also has jump("evidence" | "selected" | "missed", step), toggle("a" | "b"), toggleLess(),
-   show(index), and resume(view) to take over what a reader has set in another; all work once it is on the page. */
+   The element has jump("evidence" | "selected" | "missed", step), toggle("a" | "b"), toggleLess(), show(index), and
+   resume(view) to take over what a reader has set in another; all work once it is on the page. */
 function paperView(overview, record, state, on = {}) {
   const graded = gradedOf(overview, record, state);
   const element = h("article.paper");
@@ -12,8 +12,7 @@ function paperView(overview, record, state, on = {}) {
   const note = (changes) => on.note?.(changes);
   const text = textOf(graded, press);
   const map = mapOf(graded, show);
-  const title = h("h2.text-title", { tabindex: "-1" },
-    `The paper (${counted(record.paper.sentences.length, "sentence")})`);
+  const title = h("h2.text-title", { tabindex: "-1" }, `The paper (${counted(record.paper.sentences.length, "sentence")})`);
   const nextOf = (aspect) => show(nextTarget(aspect.sentences, current, 1));
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
   const tools = toolbar(graded, jump, toggleLess);
@@ -61,7 +60,6 @@ function paperView(overview, record, state, on = {}) {
     on.reach?.(index);
   }
 
-  // A link that skips the text, which has a link and buttons in every row.
   function toAspects() {
     matrix.element.focus({ preventScroll: true });
     if (!isBeside()) scrollTo(matrix.element, () => document.activeElement === matrix.element);
@@ -157,25 +155,19 @@ function stripOf(graded, { goTo, toggle, toAspects }) {
     const only = isPair ? onlyOf(graded, side, chosen[1 - place]) : [];
     const status = judged?.status ?? "no score";
     return h("div.strip-side", {},
-      h("button",
-        {
-          class: `marks marks-${key}`,
-          "aria-pressed": "true",
-          title: `Show the marks of ${letter}: ${label}`,
-          onclick: () => toggle(key),
-        },
+      h(`button.marks.marks-${key}`,
+        { "aria-pressed": "true", title: `Show the marks of ${letter}: ${label}`, onclick: () => toggle(key) },
         plainMark(side), foreign("span.label", {}, shortened(label, 24))),
       judged && h("b.score", {}, percentage(judged.recall)),
       status !== "answered" && h("span.strip-status", {}, status),
-      only.length > 0 && h("span.strip-only", {},
-        h("span.strip-word", {}, "alone finds "), chips(only, goTo)));
+      only.length > 0 && h("span.strip-only", {}, h("span.strip-word", {}, "alone finds "), chips(only, goTo)));
   });
   return h("div.strip", { role: "group", "aria-label": "How the systems did" }, sides,
     h("button.to-aspects", { onclick: toAspects }, "Aspects"));
 }
 
 function sideA({ chosen }) {
-  return chosen.find(({ letter }) => letter === "A") ?? null;
+  return chosen.find(({ key }) => key === "a");
 }
 
 // The sentences to step through, in reading order; with an aspect highlighted, its evidence only.
@@ -195,13 +187,15 @@ function nextTarget(targets, current, step) {
   return targets.find((index) => index > from) ?? targets[0];
 }
 
-const N_SETTLING_FRAMES = 3;
+function scrollTo(element, isWanted) {
+  settle(() => element.scrollIntoView({ block: "start", behavior: "instant" }), isWanted);
+}
 
-/* Scrolls at once, without animation. Rows that were never on the screen have a guessed height until they are laid out,
-   one frame later; so it is scrolled again in the next frames, as long as the reader wants to be there. */
-function scrollTo(element, isWanted, nFrames = N_SETTLING_FRAMES) {
-  element.scrollIntoView({ block: "start", behavior: "instant" });
-  if (nFrames) requestAnimationFrame(() => isWanted() && scrollTo(element, isWanted, nFrames - 1));
+/* Scrolls, and again in the next frames as long as the reader wants to be there: rows that were never on the screen
+   have a guessed height until they are laid out, one frame later. */
+function settle(scroll, isWanted = () => true, nFrames = 3) {
+  scroll();
+  if (nFrames) requestAnimationFrame(() => isWanted() && settle(scroll, isWanted, nFrames - 1));
 }
 
 // Tells the map which sentences are on the screen.

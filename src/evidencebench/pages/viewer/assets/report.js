@@ -30,20 +30,22 @@ function followReport(source, left = "") {
   const route = readRoute();
   const place = source ? route.place : "results";
   const returns = reportParts.results.hidden && place === "results";
-  if (!reportParts.results.hidden && place === "papers") resultsScroll = window.scrollY;
+  const leaves = !reportParts.results.hidden && place === "papers";
+  if (leaves) resultsScroll = window.scrollY;
   reportParts.results.hidden = place === "papers";
   if (source) reportParts.papers.hidden = place !== "papers";
   markPlace(place);
   if (returns) papersLeft = new URL(left || location.href).hash || "#/papers";
   updateLinks(place);
   if (place === "papers") {
+    if (leaves && left && route.id === null) window.scrollTo(0, 0);
     if (!viewerShown) showViewer(reportParts.papers, source);
     viewerShown = true;
     return;
   }
   showTask(route.query.get("task"));
   if (returns) document.title = reportTitle;
-  if (returns && !route.section) window.scrollTo(0, resultsScroll);
+  if (returns && (!route.section || route.section === sectionShown)) window.scrollTo(0, resultsScroll);
   else if (returns || route.section !== sectionShown) showSection(route.section);
   sectionShown = route.section;
 }
@@ -64,8 +66,6 @@ function showTask(asked) {
   const select = taskSwitch.querySelector("select");
   const names = [...select.options].map((option) => option.value);
   const name = names.includes(asked) ? asked : names[0];
-  const told = asked && asked !== name ? `This page has no task=${shortened(cleaned(asked))}.` : "";
-  taskSwitch.querySelector(".task-told").textContent = told;
   if (name === taskShown) return;
   taskShown = select.value = name;
   taskSwitch.querySelector(".task-name").textContent = name;

@@ -22,6 +22,12 @@ function splitOnce(text, mark) {
   return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
+// Messages about choices of a link that the page does not have.
+function unknownIn({ query }, known) {
+  const unknown = Object.keys(known).filter((name) => query.get(name) && !known[name].includes(query.get(name)));
+  return unknown.map((name) => `This page has no ${name}=${shortened(cleaned(query.get(name)))}.`).join(" ");
+}
+
 function decodePart(part) {
   try {
     return decodeURIComponent(part);

@@ -78,10 +78,8 @@ function sideExplanation(graded, side) {
   const { judged, letter, label } = side;
   const isScored = judged && judged.recall !== null;
   return h("div", { class: `side side-${side.key}` },
-    h("h3.side-name", {},
-      plainMark(side), foreign("span", {}, label), h("span.letter", {}, ` ${letter}`)),
-    h("p.score", {},
-      h("b", {}, percentage(judged?.recall)), isScored ? " aspect recall" : " no score"),
+    h("h3.side-name", {}, plainMark(side), foreign("span", {}, label), h("span.letter", {}, ` ${letter}`)),
+    h("p.score", {}, h("b", {}, percentage(judged?.recall)), isScored ? " aspect recall" : " no score"),
     h("p.why", {}, foreign("b", {}, label), " ", whyWords(graded, side)),
     judged?.error && foreign("p.error", {}, firstWords(judged.error, 2000)),
     side.knows_labels && h("p.aside", {}, "It knows the answers: a yardstick, not a competitor."));

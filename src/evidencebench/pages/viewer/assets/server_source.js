@@ -16,9 +16,9 @@ class ServerSource {
     return found;
   }
 
-  // Where the whole list is, as it is found.
-  fileOf(asked) {
-    return withQuery("/api/papers.csv", {}, asked);
+  // The whole list, as it is found.
+  linksOf(asked) {
+    return [h("a.button", { download: "papers.csv", href: withQuery("/api/papers.csv", {}, asked) }, "Save as CSV")];
   }
 
   async pageParts() {

@@ -9,7 +9,7 @@ function shareButton(source, overview, say) {
       const [parts, record, { rows }] = await Promise.all([source.pageParts(), source.instance(id), source.rows({ q: id, n: 1 })]);
       const place = withQuery(`#/papers/${encodeURIComponent(id)}`, shared(query), {});
       const name = `paper_${id.replace(/[^\w.-]+/g, "_").slice(0, 80)}.html`;
-      save(name, "text/html", sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
+      save(name, sharedPage(parts, place, { overview: { ...overview, n_instances: 1, has_exchanges: false }, rows, paper: record }));
       say(`Saved as ${name}: one file with this paper and what every system selected in it.`);
     } catch (error) {
       say(error.message);
@@ -36,8 +36,8 @@ function sharedPage({ policy, style, script }, place, data) {
   ];
 }
 
-function save(name, type, parts) {
-  const address = URL.createObjectURL(new Blob(parts, { type }));
+function save(name, parts) {
+  const address = URL.createObjectURL(new Blob(parts, { type: "text/html" }));
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000); // a browser may ask the reader first
 }

@@ -32,7 +32,7 @@ function makeViewer(root, source, overview) {
   const unknown = h("p.viewer-status.unknown", { role: "status" });
   const skip = h("a.skip-link", { href: "#/papers", onclick: skipList }, "Skip the list");
   root.prepend(skip, bar.element, unknown, h("div.panes", {}, list.element, paper.element));
-  foldList(recall(LIST_FOLD) === "yes" || Boolean(root.dataset.place));
+  foldList(recall(LIST_FOLD) === "yes");
   let returning = { id: null, scroll: 0 };
   return { follow };
 
@@ -43,7 +43,8 @@ function makeViewer(root, source, overview) {
     const state = chosen(overview, route);
     bar.update(state);
     list.update(route);
-    const told = unknownOf(overview, route);
+    const names = systemNames(overview);
+    const told = unknownIn(route, { a: names, b: names, task: overview.tasks.map(({ name }) => name), ...KNOWN });
     if (unknown.textContent !== told) unknown.textContent = told;
     skip.hidden = route.id === null;
     turnTo(route);
@@ -85,8 +86,8 @@ function makeViewer(root, source, overview) {
   }
 
   function foldList(isFolded = root.dataset.list !== "folded") {
-    root.dataset.list = isFolded ? "folded" : "open";
-    remember(LIST_FOLD, isFolded ? "yes" : "no");
+    paper.keepPlace(() => { root.dataset.list = isFolded ? "folded" : "open"; });
+    if (!root.dataset.place) remember(LIST_FOLD, isFolded ? "yes" : "no");
     paper.showFold(isFolded);
   }
 
