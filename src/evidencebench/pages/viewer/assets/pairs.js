@@ -2,7 +2,7 @@
 
 async function showPairs(source) {
   const root = document.getElementById("scatter");
-  if (!root) return; // a shared paper, or papers without labels
+  if (!root) return; // a shared paper, or papers without scores
   const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
   const overview = await source?.overview();
   const rows = overview ? (await source.rows({ n: overview.n_instances })).rows : [];
@@ -19,13 +19,12 @@ async function showPairs(source) {
 
   function draw() {
     const route = readRoute();
-    const { place, query } = route;
-    if (place !== "results") return;
+    if (route.place !== "results") return;
     const told = document.querySelector(".task-told");
     if (told) told.textContent = unknownIn(route, { a: known, b: known, task: Object.keys(tasks) });
     const task = taskShown ?? Object.keys(tasks)[0];
     const tested = { ...tasks[task], systems: tasks[task].systems.map((at) => names[at]) };
-    const asked = ["a", "b"].map((key) => known.find((name) => name === query.get(key)));
+    const asked = ["a", "b"].map((key) => known.find((name) => name === route.query.get(key)));
     const [first, second] = tested.best.map((at) => names[at]);
     // As `chosen` does it for the papers.
     const pair = asked.map((name, at) => name ?? (at ? [second, first] : [first, second]).find((one) => one && !asked.includes(one)));

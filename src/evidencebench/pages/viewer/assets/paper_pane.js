@@ -105,10 +105,11 @@ function paperPane(overview, { step, foldList }) {
     const top = anchor?.getBoundingClientRect().top;
     change();
     const row = anchor && document.getElementById(anchor.id);
+    const { hash } = location;
     settle(() => {
       const moved = row?.checkVisibility() ? row.getBoundingClientRect().top - top : scrollY - window.scrollY;
       window.scrollBy({ top: moved, behavior: "instant" });
-    });
+    }, () => location.hash === hash);
   }
 
   function pointAt(index) {

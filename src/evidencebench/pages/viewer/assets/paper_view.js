@@ -191,7 +191,7 @@ function scrollTo(element, isWanted) {
   settle(() => element.scrollIntoView({ block: "start", behavior: "instant" }), isWanted);
 }
 
-/* Scrolls, and again in the next frames as long as the reader wants to be there: rows that were never on the screen
+/* Scrolls, and again in the next frames while the reader wants to be there: rows that were never on the screen
    have a guessed height until they are laid out, one frame later. */
 function settle(scroll, isWanted = () => true, nFrames = 3) {
   scroll();

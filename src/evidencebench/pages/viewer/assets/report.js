@@ -22,7 +22,7 @@ function startReport() {
   const only = reportParts.papers?.dataset.place;
   if (only && readRoute().place !== "papers") history.replaceState(null, "", only);
   onRoute((event) => followReport(source, event.oldURL));
-  if (document.getElementById("pairs-data")) showPairs(source); // papers without scores have none
+  showPairs(source);
   followReport(source);
 }
 
@@ -64,8 +64,7 @@ function updateLinks(place) {
 function showTask(asked) {
   if (!taskSwitch) return;
   const select = taskSwitch.querySelector("select");
-  const names = [...select.options].map((option) => option.value);
-  const name = names.includes(asked) ? asked : names[0];
+  const { value: name } = [...select.options].find(({ value }) => value === asked) ?? select.options[0];
   if (name === taskShown) return;
   taskShown = select.value = name;
   taskSwitch.querySelector(".task-name").textContent = name;

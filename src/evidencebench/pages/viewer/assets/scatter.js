@@ -71,7 +71,7 @@ function scatterMark(point, x, y, show) {
   const words = `A ${percent(point.x)}, B ${percent(point.y)}: ${n === 1 ? point.rows[0].id : counted(n, "paper")}`;
   const shape = [
     scatterShape(side, x, y, radius),
-    n > 1 ? svg("text", { x, y: y + 4, "text-anchor": "middle", class: "scatter-number", "aria-hidden": "true" }, String(n)) : null,
+    n > 1 ? svg("text", { x, y: y + 4, "text-anchor": "middle", class: "scatter-number", "aria-hidden": "true" }, n) : null,
     svg("title", {}, words),
   ];
   const attributes = { class: `scatter-mark scatter-${side}`, "aria-label": words };
@@ -87,8 +87,8 @@ function scatterMark(point, x, y, show) {
 function scatterShape(side, x, y, radius) {
   if (side === "a") return svg("circle", { cx: x, cy: y, r: radius });
   const reach = side === "b" ? 0.9 * radius : radius;
-  const turned = side === "equal" ? { transform: `rotate(45 ${x} ${y})` } : {};
-  return svg("rect", { x: x - reach, y: y - reach, width: 2 * reach, height: 2 * reach, ...turned });
+  const transform = side === "equal" && `rotate(45 ${x} ${y})`;
+  return svg("rect", { x: x - reach, y: y - reach, width: 2 * reach, height: 2 * reach, transform });
 }
 
 // Tab reaches one mark; arrow keys go to the others, by default in the order of A's lead over B.

@@ -14,7 +14,7 @@ async function showViewer(root, source) {
     status.textContent = error.message;
     return;
   }
-  root.replaceChildren();
+  status.remove();
   const viewer = makeViewer(root, source, overview);
   onRoute(viewer.follow);
   await viewer.follow();
@@ -33,7 +33,7 @@ function makeViewer(root, source, overview) {
   const skip = h("a.skip-link", { href: "#/papers", onclick: skipList }, "Skip the list");
   root.prepend(skip, bar.element, unknown, h("div.panes", {}, list.element, paper.element));
   foldList(recall(LIST_FOLD) === "yes");
-  let returning = { id: null, scroll: 0 };
+  let returning = { scroll: 0 };
   return { follow };
 
   async function follow() {
@@ -65,7 +65,7 @@ function makeViewer(root, source, overview) {
   function turnTo(route) {
     const before = root.dataset.shows;
     root.dataset.shows = route.id === null ? "list" : "paper";
-    if (before === "list" && route.id !== null) returning = { id: null, scroll: window.scrollY };
+    if (before === "list" && route.id !== null) returning = { scroll: window.scrollY };
     if (route.id !== null) returning.id = route.id;
     list.mark(route.id);
     if (before !== "paper" || route.id !== null) return;
