@@ -148,6 +148,14 @@ def _told(violation: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def assert_asks_before_leaving(page: Page) -> None:
+    """Fail unless the browser asks before it leaves the page; the page stays."""
+    with page.expect_event("dialog") as asks:
+        page.evaluate("setTimeout(() => location.reload())")
+        asks.value.dismiss()
+    assert asks.value.type == "beforeunload"
+
+
 def assert_fits(page: Page) -> None:
     """Fail if the page is wider than the window, so that a reader would have to scroll to the side."""
     wide, window = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")

@@ -83,7 +83,7 @@ def p_text(p: AdjustedP | None, name: str = "") -> str:
     if p is None:
         return NO_TEST
     digits = 4
-    while p.value < ALPHA and p.value > ALPHA - 10.0**-digits:  # rounding would hide that it is significant
+    while ALPHA - 10.0**-digits < p.value < ALPHA:  # rounding would hide that it is significant
         digits += 1
     step = 10.0**-digits
     if p.value < step:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import NewPage, assert_accessible, assert_fits, screens
+from browsing import NewPage, assert_accessible, assert_asks_before_leaving, assert_fits, screens
 from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.annotations import read_annotations
 from evidencebench.construction.people.tasks import (
@@ -217,6 +217,7 @@ def test_a_killed_server_loses_nothing_and_what_was_marked_meanwhile_is_saved_wh
     sentence(page, 9).click()
     expect(page.locator(".pick-saved")).to_have_text("Not saved.")
     expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+    assert_asks_before_leaving(page)
     with serving_command(*words, port=port):
         saved(page)
         expect(page.get_by_role("alert").filter(has_text="does not answer")).to_have_count(0)

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from asking_app import running
-from browsing import NewPage, Pages, address_of, assert_accessible, assert_fits
+from browsing import NewPage, Pages, address_of, assert_accessible, assert_asks_before_leaving, assert_fits
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
@@ -279,10 +279,7 @@ def test_picks_made_while_the_server_is_away_are_kept_when_it_is_back(tmp_path: 
             sentence(page, 9).click()
             expect(page.locator(".pick-saved")).to_have_text("Not saved.")
             expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
-            with page.expect_event("dialog") as asks:  # whoever closes the tab now would lose the pick
-                page.evaluate("setTimeout(() => location.reload())")
-                asks.value.dismiss()
-            assert asks.value.type == "beforeunload"
+            assert_asks_before_leaving(page)  # whoever closes the tab now would lose the pick
 
 
 def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(serve: Serve, page: Page) -> None:

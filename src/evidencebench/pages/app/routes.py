@@ -113,7 +113,7 @@ class _Pages:
         task = listing.task or 0
         matches = await run_in_threadpool(lambda: self._matches(listing, text, where))
         lines = csv_lines(
-            [system.record.label for system in self.viewed.systems],
+            [system.label for system in self.viewed.overview().systems],
             (self._row(position, "") for position in matches.positions.tolist()),
             task=task,
             task_name=self.viewed.tasks[task].name,

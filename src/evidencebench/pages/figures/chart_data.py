@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from evidencebench.pages.figures.lettering import title_name
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.score_texts import signed as with_sign
 from evidencebench.tables import Cell, Table
@@ -78,6 +79,16 @@ def value_text(bar: Bar, *, signed: bool = False) -> str:
     mean, *ends = (100 * one for one in (bar.mean, *(bar.interval or ())))
     shown = [with_sign(one) if signed else f"{one:.1f}".replace("-", "−") for one in (mean, *ends)]
     return shown[0] + (f" [{', '.join(shown[1:])}]" if ends else "")
+
+
+def bar_title(bar: Bar, *, signed: bool = False) -> str:
+    """Return what a chart tells of a bar when it is pointed at: its name, its numbers, and how much of it is done.
+
+    >>> bar_title(Bar(name="Ada", mean=0.1, low=None, high=None, unfinished="3 of 12"))
+    'Ada: 10.0, unfinished: 3 of 12 done'
+    """
+    few = f", unfinished: {bar.unfinished} done" if bar.unfinished else ""
+    return f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {value_text(bar, signed=signed)}{few}"
 
 
 def table_of_bars(bars: Sequence[Bar], *, name: str = "system") -> Table:

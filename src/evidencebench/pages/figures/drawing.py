@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evidencebench.pages.figures.chart_data import Bar
 from evidencebench.pages.figures.lettering import TITLE_SIZE, fit_text, title_name
 from evidencebench.pages.markup import Child, Node, node
 
@@ -153,6 +154,11 @@ def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> li
 def look_of(position: int, *, is_control: bool = False) -> str:
     """Return the class that gives a series its colour."""
     return "chart-control" if is_control else f"chart-series-{position % _N_SERIES}"
+
+
+def look_of_bar(bar: Bar, position: int) -> str:
+    """Return the classes that give a bar its colour, and the look of an unfinished one."""
+    return f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
 
 
 def dash_of(position: int) -> str:

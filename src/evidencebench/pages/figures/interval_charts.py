@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from evidencebench.pages.figures.chart_data import Bar, BarGroup, is_number, value_text
+from evidencebench.pages.figures.chart_data import Bar, BarGroup, bar_title, is_number, value_text
 from evidencebench.pages.figures.drawing import (
     HEAD,
     MARGIN,
@@ -11,7 +11,7 @@ from evidencebench.pages.figures.drawing import (
     Scale,
     chart,
     line,
-    look_of,
+    look_of_bar,
     marker,
     text,
     tick_names,
@@ -214,16 +214,12 @@ def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
     """Return a bar's row, with its middle at the height ``y``; ``position`` gives the look where the series is None."""
     position = position if bar.series is None else bar.series
     numbers = value_text(bar, signed=columns.signed)
-    title = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {numbers}"
-    if bar.unfinished:
-        title += f", unfinished: {bar.unfinished} done"
-    if bar.note:
-        title += f", {title_name(bar.note)}"
+    note = f", {title_name(bar.note)}" if bar.note else ""
     texts = _texts_above if columns.is_stacked else _texts_beside
     return node(
         "g",
-        {"class": f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"},
-        node("title", None, title),
+        {"class": look_of_bar(bar, position)},
+        node("title", None, f"{bar_title(bar, signed=columns.signed)}{note}"),
         *texts(bar, y, columns, numbers),
         *_mark(bar, y + _BELOW_TEXTS if columns.is_stacked else y, columns.scale, position),
     )

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from evidencebench.pages.figures.chart_data import Bar, BarGroup, is_number, value_text
-from evidencebench.pages.figures.drawing import HEAD, MARGIN, NARROW, Scale, chart, line, look_of, marker, text
-from evidencebench.pages.figures.lettering import fit_text, shown_name, title_name
+from evidencebench.pages.figures.chart_data import Bar, BarGroup, bar_title, is_number, value_text
+from evidencebench.pages.figures.drawing import HEAD, MARGIN, NARROW, Scale, chart, line, look_of_bar, marker, text
+from evidencebench.pages.figures.lettering import fit_text, shown_name
 from evidencebench.pages.markup import Node, node
 
 _PLOT = 170
@@ -49,11 +49,8 @@ def _upright(bar: Bar, x: float, up: Scale, position: int) -> Node:
     if bar.interval:
         low, high = map(up.at, bar.interval)
         lines.append(line(x, low, x, high, "chart-interval"))
-    look = f"{look_of(position, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
-    said = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {value_text(bar)}"
-    if bar.unfinished:
-        said += f", unfinished: {bar.unfinished} done"
-    return node("g", {"class": look}, node("title", None, said), *lines, marker(x, up.at(bar.mean), position, size=3.5))
+    mark = marker(x, up.at(bar.mean), position, size=3.5)
+    return node("g", {"class": look_of_bar(bar, position)}, node("title", None, bar_title(bar)), *lines, mark)
 
 
 def _describe(bars: Sequence[Bar]) -> str:

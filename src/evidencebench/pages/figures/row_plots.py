@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evidencebench.pages.figures.chart_data import Bar, is_number, value_text
-from evidencebench.pages.figures.drawing import look_of, marker
+from evidencebench.pages.figures.drawing import look_of_bar, marker
 from evidencebench.pages.figures.lettering import title_name
 from evidencebench.pages.markup import Node, node
 
@@ -62,7 +62,7 @@ def row_mark(axis: RowAxis, bar: Bar) -> Node:
         ]
     at = {"x": axis.place(bar.mean), "y": "50%", "overflow": "visible"}
     series = bar.series or 0
-    look = f"{look_of(series, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
+    look = look_of_bar(bar, series)
     told = f"{title_name(bar.name)}{' (control)' if bar.is_control else ''}: {value_text(bar)}"
     return _plot(
         "", *drawn, node("g", {"class": look}, node("title", None, told), *mark, node("svg", at, marker(0, 0, series)))

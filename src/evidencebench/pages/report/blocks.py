@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures import NARROW, WIDTH, Bar, look_of, marker
+from evidencebench.pages.figures import NARROW, WIDTH, Bar, look_of_bar, marker
 from evidencebench.pages.markup import Child, Node, beginning_of, node
 from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.resampling import Estimate
@@ -98,8 +98,8 @@ def legend(bars: Sequence[Bar]) -> Node:
 
 def _legend_entry(bar: Bar) -> Node:
     series = bar.series or 0
-    look = f"{look_of(series, is_control=bar.is_control)}{' chart-unfinished' if bar.unfinished else ''}"
-    mark = node("g", {"class": look}, node("title", None, beginning_of(bar.name)), marker(7, 7, series))
+    title = node("title", None, beginning_of(bar.name))
+    mark = node("g", {"class": look_of_bar(bar, series)}, title, marker(7, 7, series))
     picture = node("svg", {"class": "chart", "viewBox": "0 0 14 14", "aria-hidden": "true"}, mark)
     return node("li", None, picture, node("bdi", FOREIGN, f"{beginning_of(bar.name)}{bar.suffix}"))
 

@@ -53,11 +53,11 @@ class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_oracle(self) -> bool:
         """Whether it is the control ``oracle``, whose recall is the ceiling."""
-        return self.is_control and self.label == "oracle"
+        return self.is_control and self.signature == "oracle"
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """The data set, the tasks and the systems of a page; runs come first, then controls."""
+    """The data set, the tasks and the systems of a page; runs come first, then controls. Labels are distinct here."""
 
     title: str
     data: str

@@ -1,7 +1,7 @@
 """Makes the page records of a data set and its runs, one instance at a time."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from itertools import compress
@@ -118,7 +118,7 @@ class ViewerData:
                 )
                 for task in self.tasks
             ),
-            systems=tuple(shown.record for shown in self.systems),
+            systems=tuple(_with_distinct_labels([shown.record for shown in self.systems])),
             version=__version__,
             has_exchanges=self.exchanges is not None,
         )
@@ -197,6 +197,14 @@ class ViewerData:
                 for coverage, of_task in zip(coverages, by_task, strict=True)
             ),
         )
+
+
+def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRecord]:
+    """Yield the records with labels for addresses and columns: a control may have that of a run."""
+    labels = [system.label for system in systems]
+    for place, system in enumerate(systems):
+        apart = "" if labels.index(system.label) == place else f" ({'control' if system.is_control else place})"
+        yield msgspec.structs.replace(system, label=f"{system.label}{apart}")
 
 
 def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:

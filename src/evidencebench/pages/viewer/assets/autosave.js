@@ -21,6 +21,7 @@ function autosave(send, say) {
 
   async function run() {
     say("saving");
+    window.addEventListener("beforeunload", warn);
     while (waiting !== null) {
       const picks = waiting;
       waiting = null;
@@ -28,7 +29,6 @@ function autosave(send, say) {
         await send(picks);
       } catch (error) {
         say("failed", error);
-        window.onbeforeunload = (event) => event.preventDefault(); // the browser asks before it leaves them
         if (error.status >= 400 && error.status < 500) break; // the server refused it, and would refuse it again
         waiting ??= picks;
         await new Promise((resume) => setTimeout(resume, 2000));
@@ -36,6 +36,12 @@ function autosave(send, say) {
       }
       if (waiting === null) say("saved");
     }
-    running = window.onbeforeunload = null;
+    window.removeEventListener("beforeunload", warn);
+    running = null;
+  }
+
+  // The browser asks before it leaves what is not saved.
+  function warn(event) {
+    event.preventDefault();
   }
 }

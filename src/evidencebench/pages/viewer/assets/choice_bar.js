@@ -28,7 +28,7 @@ function systemMark(letter) {
 }
 
 function choiceBar(overview, helpButton) {
-  const names = systemNames(overview);
+  const names = namesOf(overview);
   const systems = names.map((name, n) => {
     const { unfinished } = overview.systems[n];
     return [name, `${shortened(name)}${unfinished && ` (${unfinished} done)`}`, name];
@@ -55,14 +55,14 @@ function choiceBar(overview, helpButton) {
 }
 
 function swapSystems(overview) {
-  const names = systemNames(overview);
+  const names = namesOf(overview);
   const { a, b } = chosen(overview, readRoute());
   if (a !== null && b !== null) choose({ a: names[b], b: names[a] });
 }
 
 // Chooses the next task, or the next system as A or B; after the last one, B becomes "none".
 function cycle(overview, key) {
-  const systems = systemNames(overview);
+  const systems = namesOf(overview);
   const names = { task: overview.tasks.map(({ name }) => name), a: systems, b: [...systems, ""] }[key];
   if (!names.length) return;
   const position = chosen(overview, readRoute())[key] ?? names.length - 1;

@@ -17,7 +17,7 @@ function hitsOf(texts, sentences, words) {
 }
 
 function oracleOf(overview) {
-  return overview.systems.findIndex((system) => system.is_control && system.label === "oracle");
+  return overview.systems.findIndex((system) => system.is_control && system.signature === "oracle");
 }
 
 const FILTERS = {

@@ -6,7 +6,7 @@ function exchangeBlocks(overview, record, state, source) {
     const system = state[letter];
     const mark = systemMark(letter);
     const spent = h("p.exchanges", {}, mark.cloneNode(true), " ",
-      foreign("b", {}, systemNames(overview)[system]), `: ${record.spent[system][state.task] || "no request noted"}.`);
+      foreign("b", {}, overview.systems[system].label), `: ${record.spent[system][state.task] || "no request noted"}.`);
     if (!overview.has_exchanges) return spent;
     const body = h("div", { role: "status" });
     return h("details.exchanges", { "data-fold": `asked-${letter}`, ontoggle: open },

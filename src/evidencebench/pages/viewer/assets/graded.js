@@ -12,10 +12,9 @@ function gradedOf(overview, record, state) {
   }));
   const stated = record.paper.sentences.map(() => []); // sentence -> the aspects that it is evidence for
   for (const aspect of aspects) for (const index of aspect.sentences) stated[index].push(aspect);
-  const names = systemNames(overview);
   const sides = overview.systems.map((system, position) => {
     const judged = record.answers[position]?.[state.task] ?? null;
-    return { ...system, label: names[position], position, judged, ...gradedAnswer(judged, aspects) };
+    return { ...system, position, judged, ...gradedAnswer(judged, aspects) };
   });
   const chosen = ["a", "b"].flatMap((key) => {
     const side = sides[state[key]];

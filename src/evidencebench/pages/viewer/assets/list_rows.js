@@ -4,7 +4,7 @@
 const SORTS = { position: "asc", score: "desc", score_b: "desc", difference: "desc", aspects: "desc", length: "desc" };
 
 function listRows(overview) {
-  const names = systemNames(overview);
+  const names = namesOf(overview);
   const heads = Object.keys(SORTS).map((sort) => h("th", { scope: "col" }, h("button", { onclick: () => sortBy(sort) })));
   const body = h("tbody");
   const element = h("table.rows", { "aria-label": "Papers" }, h("thead", {}, h("tr", {}, heads)), body);

@@ -10,8 +10,9 @@ function listSummary(source) {
 
   function show(asked, listing) {
     say(countText(asked, listing));
-    told.replaceChildren(...meansLine(listing), progressOf(asked, listing));
-    links.replaceChildren(...(progressOf(asked, listing) ? [] : source.linksOf?.(asked) ?? []));
+    const progress = progressOf(asked, listing);
+    told.replaceChildren(...meansLine(listing), progress);
+    links.replaceChildren(...(progress ? [] : source.linksOf?.(asked) ?? []));
     const focused = [...bars.children].indexOf(document.activeElement);
     bars.replaceChildren(...foundBars(asked, listing));
     bars.children[focused]?.focus();

@@ -6,7 +6,7 @@ async function showPairs(source) {
   const { names, tasks } = JSON.parse(document.getElementById("pairs-data").textContent);
   const overview = await source?.overview();
   const rows = overview ? (await source.rows({ n: overview.n_instances })).rows : [];
-  const viewed = overview ? systemNames(overview) : [];
+  const viewed = overview ? namesOf(overview) : [];
   const known = [...new Set([...names, ...viewed])];
   if (known.length < 2) return;
   const pickers = ["a", "b"].map((key) => picker(`System ${key.toUpperCase()}`, known.map((name) => [name, shortened(name), name]),

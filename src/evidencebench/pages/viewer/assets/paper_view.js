@@ -12,7 +12,7 @@ function paperView(overview, record, state, on = {}) {
   const note = (changes) => on.note?.(changes);
   const text = textOf(graded, press);
   const map = mapOf(graded, show);
-  const title = h("h2.text-title", { tabindex: "-1" }, `The paper (${counted(record.paper.sentences.length, "sentence")})`);
+  const title = h("h2.text-title", {}, `The paper (${counted(record.paper.sentences.length, "sentence")})`);
   const nextOf = (aspect) => show(nextTarget(aspect.sentences, current, 1));
   const matrix = aspectMatrix(graded, { choose, next: nextOf, filter: (name) => note({ aspects: name }) });
   const tools = toolbar(graded, jump, toggleLess);
@@ -193,7 +193,7 @@ function scrollTo(element, isWanted) {
 
 /* Scrolls, and again in the next frames while the reader wants to be there: rows that were never on the screen
    have a guessed height until they are laid out, one frame later. */
-function settle(scroll, isWanted = () => true, nFrames = 3) {
+function settle(scroll, isWanted, nFrames = 3) {
   scroll();
   if (nFrames) requestAnimationFrame(() => isWanted() && settle(scroll, isWanted, nFrames - 1));
 }

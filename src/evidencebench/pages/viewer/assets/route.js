@@ -88,19 +88,14 @@ function onRoute(listener) {
   window.addEventListener("hashchange", listener);
 }
 
-// Distinct names for the page and its links, also where a control and a run have the same label.
-function systemNames(overview) {
-  const labels = overview.systems.map((system) => system.label);
-  return overview.systems.map((system, position) => {
-    if (labels.indexOf(system.label) === position) return system.label;
-    return system.is_control ? `${system.label} (control)` : `${system.label} (${position})`;
-  });
+function namesOf({ systems }) {
+  return systems.map(({ label }) => label);
 }
 
 /* The positions of a route's task and systems; by default the two best runs on the task, or the first two. null where
    there is no system, or the reader chose "none". */
 function chosen(overview, { query }) {
-  const names = systemNames(overview);
+  const names = namesOf(overview);
   const runs = overview.systems.filter((system) => !system.is_control).length;
   const named = (key, fallback) => {
     if (query.get(key) === "") return null;

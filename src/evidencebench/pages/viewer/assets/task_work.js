@@ -40,7 +40,6 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
   const sizes = new ResizeObserver(() => bar.closest(".people")?.style.setProperty("--bar-height", `${bar.offsetHeight}px`));
   sizes.observe(bar);
   window.addEventListener("focus", keep);
-  window.addEventListener("beforeunload", warn);
   document.addEventListener("visibilitychange", keepAtOnce);
   body.replaceChildren(bar, h("div.pick-columns", {}, view.element, side));
   document.title = `${place + 1} of ${ids.length}: ${firstWords(sort.text(task), 80)}`;
@@ -170,10 +169,6 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     if (refusal.textContent !== words) refusal.textContent = words;
   }
 
-  function warn(event) {
-    if (!saver.isDone()) event.preventDefault();
-  }
-
   function keepAtOnce() {
     if (document.visibilityState === "hidden" && !saver.isDone()) save(snapshot(), { keepalive: true }).catch(() => {});
   }
@@ -187,8 +182,6 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     window.removeEventListener("focus", keep);
     document.removeEventListener("visibilitychange", keepAtOnce);
     await Promise.race([saver.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
-    if (saver.isDone()) window.removeEventListener("beforeunload", warn);
-    else saver.settled().then(() => window.removeEventListener("beforeunload", warn));
   }
 }
 

@@ -43,7 +43,7 @@ function makeViewer(root, source, overview) {
     const state = chosen(overview, route);
     bar.update(state);
     list.update(route);
-    const names = systemNames(overview);
+    const names = namesOf(overview);
     const told = unknownIn(route, { a: names, b: names, task: overview.tasks.map(({ name }) => name), ...KNOWN });
     if (unknown.textContent !== told) unknown.textContent = told;
     skip.hidden = route.id === null;
