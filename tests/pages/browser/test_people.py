@@ -540,6 +540,14 @@ def test_text_that_is_selected_for_copying_is_not_picked(serve: Serve, page: Pag
         assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
 
 
+UNTIL_AT_REST = """async () => {
+  for (let at = null; at !== scrollY;) {
+    at = scrollY;
+    await new Promise((resume) => setTimeout(resume, 150));
+  }
+}"""
+
+
 def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: NewPage) -> None:
     page = new_page(360, 740, has_touch=True, is_mobile=True)
     with serve() as served:
@@ -552,6 +560,7 @@ def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: Ne
             points = [] if y is None else [{"x": box["x"] + 60, "y": box["y"] + 15 + y}]
             touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
         expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+        page.evaluate(UNTIL_AT_REST)  # a tap on a page that still glides only stops it
         sentence(page, 3).tap(position={"x": 60, "y": 12})
         expect(sentence(page, 3)).to_have_attribute("aria-pressed", "true")
 
