@@ -182,6 +182,36 @@ def test_the_keyboard_alone_is_enough_and_a_reload_goes_on(
     assert sentences_of(tmp_path) == {"Ada": {"task_1": (2,)}}
 
 
+def type_and(page: Page, text: str, leave: str) -> None:
+    """Type a note, and leave the page before anything else can run."""
+    page.get_by_label("Note").evaluate(
+        f"(note, text) => {{ note.value = text; note.dispatchEvent(new Event('input')); setTimeout(() => {leave}); }}",
+        text,
+    )
+
+
+def test_a_note_that_was_typed_right_before_the_page_is_left_is_asked_about_and_saved(
+    serving: Serving, words: tuple[str, ...], page: Page
+) -> None:
+    with serving(*words) as (url, _):
+        sign_in(page, url, "Ada")
+        page.goto(f"{url}#/tasks/task_1")
+        page.get_by_label("Note").press_sequentially("The dose")
+        saved(page)
+        with page.expect_event("dialog") as asks:
+            type_and(page, "The dose is another one.", "location.reload()")
+            asks.value.accept()
+        assert asks.value.type == "beforeunload"
+        expect(page.get_by_label("Note")).to_have_value("The dose is another one.")
+        page.get_by_label("Note").press("End")  # so that the browser asks
+        with page.expect_event("dialog") as asks:
+            type_and(page, "The dose is another one. So is the time.", "location.replace('about:blank')")
+            asks.value.accept()
+        page.wait_for_url("about:blank")
+        page.goto(f"{url}#/tasks/task_1")
+        expect(page.get_by_label("Note")).to_have_value("The dose is another one. So is the time.")
+
+
 def test_what_two_tabs_of_one_person_mark_is_put_together(
     serving: Serving, words: tuple[str, ...], tmp_path: Path, new_page: NewPage
 ) -> None:

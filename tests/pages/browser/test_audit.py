@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, assert_accessible, assert_fits, screens
+from browsing import NewPage, assert_accessible, assert_asks_before_leaving, assert_fits, screens
 from evidencebench import execute, load_sample
 from serving_commands import Serving
 
@@ -52,6 +52,7 @@ def test_causes_chosen_with_the_keyboard_correct_the_score(
                 expect(page.get_by_role("alert").filter(has_text="needs a note")).to_be_visible()
                 page.get_by_role("button", name="Done").click()
                 expect(page.locator(".pick-eyebrow")).to_contain_text("Task 4 of 4")
+                assert_asks_before_leaving(page)  # the cause is not saved without its note
                 page.get_by_label("Note").fill("The review is wrong. <b>Really</b>")
                 expect(page.locator(".pick-saved")).to_have_text("Saved.")
             page.locator(".pick-submit").click() if number > 2 else page.keyboard.press("Enter")

@@ -37,8 +37,8 @@ function peopleServer() {
     return ask("paper", { query: { id } });
   }
 
-  async function save(picks, options = {}) {
-    return ask("draft", { method: "PUT", body: picks, ...options });
+  async function save(picks) {
+    return ask("draft", { method: "PUT", body: picks });
   }
 
   // The response to a submission holds the review, so it is not asked for again.
@@ -51,9 +51,9 @@ function peopleServer() {
   }
 
   // Asks in the name of the person.
-  async function ask(path, { query, body, ...options } = {}) {
+  async function ask(path, { query, body, ...request } = {}) {
     const named = () => (body ? { body: { person: name, ...body } } : { query: { person: name, ...query } });
-    return asPerson(() => asked(path, { ...named(), ...options }));
+    return asPerson(() => asked(path, { ...named(), ...request }));
   }
 
   // Asks; signs in again and asks once more where another tab has signed somebody else in.

@@ -69,11 +69,9 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
   const text = pickText(paper, { toggle, move: moveFrom, reach });
   const bar = pickBar(paper, budget);
   const side = pickSide(paper, scope, { toggle, turn, askToSubmit, keys });
-  const saver = autosave(save, bar.showSaved);
+  const saver = autosave(save, bar.showSaved, { onHidden: keepNow });
   const timer = setInterval(keepTime, 1000 * SAVE_TIME_EVERY_SECONDS);
   let keptSeconds = seconds;
-  document.addEventListener("visibilitychange", keepAtOnce);
-  window.addEventListener("pagehide", keepAtOnce);
   window.addEventListener("focus", lookAgain);
   body.replaceChildren(bar.element, h("div.pick-columns", {}, text.element, side.element));
   document.title = `Pick: ${firstWords(paper.hypothesis, 80)}`;
@@ -119,14 +117,14 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   // An idle page that is in view asks too, since the picks may be changed or submitted on another machine.
   function keepTime() {
-    if (clock.seconds() > keptSeconds) saver.keep(found());
-    else if (document.visibilityState === "visible" && saver.isDone()) save(found()).catch(() => {});
+    keepNow();
+    if (saver.isDone() && document.visibilityState === "visible") save(found()).catch(() => {});
   }
 
   // Sends picks and time to the server; where another tab has saved meanwhile, its picks come back.
-  async function save(found, options = {}) {
+  async function save(found) {
     try {
-      const saved = await server.save({ ...found, revision: kept.revision, tab }, options);
+      const saved = await server.save({ ...found, revision: kept.revision, tab });
       if (saved.revision > kept.revision) tell({ id, sentences: saved.sentences, revision: saved.revision });
       noteSaved(saved);
     } catch (error) {
@@ -162,10 +160,8 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
     saver.keep(found());
   }
 
-  // Saves when the page is hidden or closed; with `keepalive` the browser sends the request also after that.
-  function keepAtOnce() {
-    const isNews = clock.seconds() > keptSeconds || !saver.isDone();
-    if (document.visibilityState === "hidden" && !isOver && isNews) save(found(), { keepalive: true }).catch(() => {});
+  function keepNow() {
+    if (!isOver && clock.seconds() > keptSeconds) saver.keep(found());
   }
 
   function reach(index) {
@@ -223,19 +219,17 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
   async function end({ isKept = false } = {}) {
     if (isOver) return;
     if (isKept) remember(changesKey, null);
-    else if (clock.seconds() > keptSeconds) saver.keep(found());
-    stop();
-    await Promise.race([saver.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
+    else keepNow();
+    await stop();
   }
 
-  function stop() {
+  async function stop() {
     isOver = true;
     document.querySelector("dialog.confirm")?.close();
     clock.stop();
     clearInterval(timer);
-    document.removeEventListener("visibilitychange", keepAtOnce);
-    window.removeEventListener("pagehide", keepAtOnce);
     window.removeEventListener("focus", lookAgain);
+    await saver.end();
   }
 }
 

@@ -14,12 +14,11 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
   if (!found.answer && task.said) kept = agreed(task, sort); // so that only to look at a dispute saves nothing
   let value = kept;
   let isOver = false;
-  let typing = null;
   let doneOnServer = Boolean(found.answer?.is_done);
   const lost = []; // what was sent, of which no reply came
   const history = [];
   const view = sort.view(task, about, { change, value: () => value, askForNote: () => noteField.focus() });
-  const saver = autosave(save, showSaved);
+  const saver = autosave(save, showSaved, { isHeld: () => !isOver && heldBack() });
   const count = h("b");
   const saved = h("span.pick-saved");
   const refusal = h("p.people-error.pick-refusal", { role: "alert" });
@@ -39,8 +38,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     h("details.people-guide", {}, h("summary", {}, "How to decide"), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line)))));
   const sizes = new ResizeObserver(() => bar.closest(".people")?.style.setProperty("--bar-height", `${bar.offsetHeight}px`));
   sizes.observe(bar);
-  window.addEventListener("focus", keep);
-  document.addEventListener("visibilitychange", keepAtOnce);
+  window.addEventListener("focus", lookAgain);
   body.replaceChildren(bar, h("div.pick-columns", {}, view.element, side));
   document.title = `${place + 1} of ${ids.length}: ${firstWords(sort.text(task), 80)}`;
   window.scrollTo(0, 0);
@@ -68,8 +66,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     value = changed;
     refuse("");
     draw();
-    if (isText) keepSoon();
-    else keep();
+    keep(isText ? TYPING_PAUSE : 0);
   }
 
   function undo() {
@@ -80,37 +77,36 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     keep();
   }
 
+  // Saves when the tab gets the focus: another tab may have changed the same task.
+  function lookAgain() {
+    keep();
+  }
+
   function snapshot() {
     return about.sort === "misses" ? value : { ...value, is_done: isDone };
   }
 
-  function keepSoon() {
-    saved.textContent = "Saving…";
-    clearTimeout(typing);
-    typing = setTimeout(keep, TYPING_PAUSE);
+  // What the server would refuse waits until it is whole, such as a cause whose note is not written yet: why, or null.
+  function heldBack() {
+    return about.sort === "misses" && value.cause ? sort.lacks(value, about) : null;
   }
 
-  // What the server would refuse waits until it is whole, such as a cause whose note is not written yet.
-  function keep() {
-    clearTimeout(typing);
-    if (about.sort === "misses" && value.cause && sort.lacks(value, about)) {
-      refuse(sort.lacks(value, about));
-      return;
-    }
-    saver.keep(snapshot());
+  function keep(pause = 0) {
+    if (heldBack()) refuse(heldBack());
+    else saver.keep(snapshot(), pause);
   }
 
-  async function save(said, options = {}) {
+  async function save(said) {
     if (isSame(said, { ...said, ...kept }) && (said.is_done ?? false) === doneOnServer) return;
     const sent = { ...said, task: id, revision: revision + 1 };
     try {
-      const reply = await server.ask("answer", { method: "PUT", body: { list, answer: sent }, ...options });
+      const reply = await server.ask("answer", { method: "PUT", body: { list, answer: sent } });
       accept(reply.answer);
     } catch (error) {
       if (error.status === 0) lost.push(sent);
       if (error.status !== 409 || !(error.answer?.revision > revision)) throw error;
       merge(error.answer, said);
-      await save(snapshot(), options);
+      await save(snapshot());
     }
   }
 
@@ -169,19 +165,13 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     if (refusal.textContent !== words) refusal.textContent = words;
   }
 
-  function keepAtOnce() {
-    if (document.visibilityState === "hidden" && !saver.isDone()) save(snapshot(), { keepalive: true }).catch(() => {});
-  }
-
-  // Waits a moment for what is not saved; where the server is away, it is sent when it is back.
   async function end() {
     if (isOver) return;
     isOver = true;
     keep();
     sizes.disconnect();
-    window.removeEventListener("focus", keep);
-    document.removeEventListener("visibilitychange", keepAtOnce);
-    await Promise.race([saver.settled(), new Promise((resume) => setTimeout(resume, 1500))]);
+    window.removeEventListener("focus", lookAgain);
+    await saver.end();
   }
 }
 
