@@ -55,7 +55,7 @@ def test_evidence_is_told_apart_without_colour_and_aspects_that_do_not_count_are
     show_paper(page, tmp_path, overview_of(["bm25"], RESULTS_AT_2), record)
     assert page.locator(".is-evidence").evaluate_all("(all) => all.map((one) => one.id)") == ["s-2", "s-4"]
     assert page.locator("#s-2 .chip").all_inner_texts() == ["0", "1"]
-    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence found by A")
+    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence chosen by A")
     muted = page.locator("#s-5 .chip")
     expect(muted).to_have_class("chip is-muted")
     expect(muted).to_have_accessible_name("aspect 2 (does not count in this task)")
@@ -149,7 +149,7 @@ def test_a_number_in_the_text_chooses_its_aspect(page: Page, tmp_path: Path) -> 
     assert _jumps(page, "evidence", [-1]) == [2]  # from where the reader clicked
 
 
-def test_the_colour_of_a_sentence_says_who_found_it(page: Page, tmp_path: Path) -> None:
+def test_the_colour_of_a_sentence_says_who_chose_it(page: Page, tmp_path: Path) -> None:
     sources = ((1,), (2,), (3,), (4, 5), (7,))
     answers = [GradedAnswer(status="answered", certain=picks) for picks in ((1, 2, 4, 0), (1, 3, 0))]
     record = record_of(*answers, sources=sources, terms=TERMS)
@@ -160,10 +160,10 @@ def test_the_colour_of_a_sentence_says_who_found_it(page: Page, tmp_path: Path) 
         if page.locator(f"#s-{index} .edge").count()
     }
     assert said == {
-        1: "evidence found by both",
-        2: "evidence found by only A",
-        3: "evidence found by only B",
-        4: "evidence found by only A",
+        1: "evidence chosen by both",
+        2: "evidence chosen by A",
+        3: "evidence chosen by B",
+        4: "evidence chosen by A",
         5: "evidence, but found in another sentence",
         7: "evidence missed by both",
     }
@@ -176,7 +176,18 @@ def test_the_colour_of_a_sentence_says_who_found_it(page: Page, tmp_path: Path) 
     assert grounds[2] == grounds[4]
     colours = page.locator(".map-upright .map-evidence").evaluate_all("(all) => all.map((one) => one.classList[1])")
     assert sorted(colours) == ["fate-a", "fate-b", "fate-both", "fate-missed", "fate-plain"]
-    assert page.locator(".legend").inner_text().split() == ["both", "only", "A", "only", "B", "missed", "elsewhere"]
+    assert page.locator(".legend").inner_text().split() == ["chosen", "by", "A", "B", "both", "missed", "elsewhere"]
+
+
+def test_a_sentence_that_b_chose_is_not_said_to_be_found_by_b_only_where_a_covers_its_aspect(
+    page: Page, tmp_path: Path
+) -> None:
+    answers = [GradedAnswer(status="answered", certain=(picked,)) for picked in (1, 2)]
+    record = record_of(*answers, sources=((1, 2), (3,)), terms=TERMS)
+    show_paper(page, tmp_path, overview_of(["bm25", "tfidf"]), record, State(b=1))
+    expect(page.locator(".aspect-filter").get_by_role("button", name="Only B")).to_have_text("Only B 0")
+    expect(page.locator("#s-2 .edge")).to_have_accessible_name("evidence chosen by B")
+    expect(page.locator(".legend")).not_to_contain_text("only")
 
 
 @pytest.mark.parametrize("width", [360, 1280])

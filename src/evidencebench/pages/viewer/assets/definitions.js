@@ -5,7 +5,7 @@ const DEFINITIONS = {
   Aspect: "one thing the paper has to say about the hypothesis. Each has a number, from 0, and a colour while chosen.",
   Evidence:
     "a sentence that states an aspect which counts. Its aspects' numbers stand behind it; its edge and colour say " +
-    "who found it: both systems, only A or only B. It is missed where it states an aspect that neither covers; " +
+    "who chose it: both systems, A or B. It is missed where it states an aspect that neither covers; " +
     "without colour, what it says is found in another sentence.",
   Covered: "an aspect of which at least one sentence is selected. A second one adds nothing.",
   "Aspect recall": "the share of aspects that are covered, of all that count. This is the score.",

@@ -72,11 +72,10 @@ function fatesOf({ chosen }) {
   const judged = chosen.filter((side) => side.judged);
   if (!judged.length) return [["plain", "evidence", "evidence"]];
   const isPair = judged.length > 1;
-  const only = isPair ? "only " : "";
+  const choosers = [...judged.map(({ key, letter }) => [key, letter]), ...(isPair ? [["both", "both"]] : [])];
   return [
-    ...(isPair ? [["both", "evidence found by both", "both"]] : []),
-    ...judged.map(({ key, letter }) =>
-      [key, `evidence found by ${only}${letter}`, [isPair && wide("only\u00a0"), letter]]),
+    ...choosers.map(([fate, name], place) =>
+      [fate, `evidence chosen by ${name}`, [!place && wide("chosen by\u00a0"), name]]),
     ["missed", `evidence missed by ${isPair ? "both" : judged[0].letter}`, "missed"],
     ["plain", "evidence, but found in another sentence", "elsewhere"],
   ];
