@@ -337,13 +337,25 @@ def test_an_aspect_is_found_by_the_systems_that_could_miss_it_each_counted_once(
     show_paper(page, tmp_path, overview, record, State(b=1))
     expect(page.locator(".aspects")).to_contain_text("The data has no texts of aspects: a sentence is quoted.")
     details = _choose(page, 0)
-    expect(details).to_contain_text("“Sentence number 2.”")
+    expect(details).to_contain_text("#2 “Sentence number 2.”")
     expect(details.locator(".found-by")).to_have_text(
         "Found by 3 of 3 systems: bm25, llm (chance of 66.7 %), lead. Not competing: oracle."
     )
     expect(details.get_by_role("link", name="#2")).to_have_attribute("title", "Sentence number 2.")
     expect(details.locator(".aspect-id")).to_have_text("made_1_aspect_0")
     expect(_choose(page, 2).locator(".found-by")).to_contain_text("Found by 1 of 3 systems: llm")
+
+
+def test_an_aspect_without_text_quotes_the_sentence_with_fewest_others_and_each_its_own_where_it_can(
+    page: Page, tmp_path: Path
+) -> None:
+    # Sentences 1 and 4 state the aspects 0 and 1 only, 3 the aspects 3 and 4 only; 2 states all five.
+    sources = ((1, 2, 4), (1, 2, 4), (2, 5), (2, 3), (2, 3))
+    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, sources=sources, terms=TERMS))
+    names = page.locator(".aspect-name").evaluate_all(
+        "(all) => all.map((one) => one.innerText.split(/\\s+/, 2)).sort()"
+    )
+    assert names == [["0", "#1"], ["1", "#4"], ["2", "#5"], ["3", "#3"], ["4", "#3"]]
 
 
 def test_a_control_that_is_a_run_too_and_the_oracle_are_not_counted(

@@ -150,13 +150,12 @@ function nameOf(words) {
   return words.toLowerCase().replaceAll(" ", "-");
 }
 
-// The text of an aspect. Without one, a sentence is quoted that states it: the one that states the fewest others.
-function textOfAspect({ paper, stated }, aspect, length) {
-  if (aspect.text !== null) return firstWords(aspect.text, length);
-  const [own] = aspect.sentences.toSorted((one, other) => stated[one].length - stated[other].length || one - other);
-  return own === undefined
-    ? `Aspect ${aspect.number}, which no sentence states`
-    : `“${firstWords(paper.sentences[own], length)}”`;
+// The text of an aspect, or the sentence that is quoted for it.
+function textOfAspect({ paper }, { text, quoted, number }, length) {
+  if (text !== null) return firstWords(text, length);
+  return quoted === undefined
+    ? `Aspect ${number}, which no sentence states`
+    : `#${quoted} “${firstWords(paper.sentences[quoted], length)}”`;
 }
 
 // The whole text of the chosen aspect, where it is stated, and who found it.

@@ -12,6 +12,7 @@ function gradedOf(overview, record, state) {
   }));
   const stated = record.paper.sentences.map(() => []); // sentence -> the aspects that it is evidence for
   for (const aspect of aspects) for (const index of aspect.sentences) stated[index].push(aspect);
+  chooseQuotes(aspects, stated);
   const sides = overview.systems.map((system, position) => {
     const judged = record.answers[position]?.[state.task] ?? null;
     return { ...system, position, judged, ...gradedAnswer(judged, aspects) };
@@ -34,6 +35,17 @@ function gradedOf(overview, record, state) {
     isEvidence: (index) => stated[index].some((aspect) => aspect.counts),
     fateOf: stated.map((aspects, index) => fateOf(index, aspects.filter((aspect) => aspect.counts), chosen)),
   };
+}
+
+/* Where the data has no texts, a sentence is quoted for each aspect: of those that state it, one that states the fewest
+   others; of these one that no aspect before it quotes, where there is one; of these the first. */
+function chooseQuotes(aspects, stated) {
+  const taken = new Set();
+  for (const aspect of aspects) {
+    [aspect.quoted] = aspect.sentences.toSorted((one, other) =>
+      stated[one].length - stated[other].length || taken.has(one) - taken.has(other) || one - other);
+    taken.add(aspect.quoted);
+  }
 }
 
 // What became of a sentence that states these aspects: its class, which is also its colour in text and map.
