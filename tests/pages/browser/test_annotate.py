@@ -212,6 +212,23 @@ def test_a_note_that_was_typed_right_before_the_page_is_left_is_asked_about_and_
         expect(page.get_by_label("Note")).to_have_value("The dose is another one. So is the time.")
 
 
+def test_no_button_stands_out_before_a_sentence_is_marked(serving: Serving, words: tuple[str, ...], page: Page) -> None:
+    with serving(*words) as (url, _):
+        sign_in(page, url, "Ada")
+        page.goto(f"{url}#/tasks/task_1")
+        done = page.get_by_role("button", name="Done")
+        expect(done).to_have_text("Done: no sentence holds it")
+        ground = "(one) => getComputedStyle(one).backgroundColor"
+        plain = page.get_by_role("button", name="Next").evaluate(ground)
+        assert done.evaluate(ground) == plain
+        sentence(page, 2).click()
+        expect(done).to_have_text("Done: 1 sentence marked")
+        assert done.evaluate(ground) != plain
+        sentence(page, 2).click()
+        expect(done).to_have_text("Done: no sentence holds it")
+        assert done.evaluate(ground) == plain
+
+
 def test_what_two_tabs_of_one_person_mark_is_put_together(
     serving: Serving, words: tuple[str, ...], tmp_path: Path, new_page: NewPage
 ) -> None:

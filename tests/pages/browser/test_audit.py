@@ -1,6 +1,7 @@
 """Auditors say the causes of misses in a real browser, and the report corrects the score by them."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +89,10 @@ def test_the_page_of_a_miss_fits_and_is_accessible_and_a_choice_can_be_taken_bac
         assert_accessible(page)
         assert_fits(page)
         choice = page.locator(".task-choice").nth(1)
+        done = page.get_by_role("button", name="Done")
+        expect(done).not_to_have_class(re.compile("people-main"))  # nothing is said yet
         choice.click()
+        expect(done).to_have_class(re.compile("people-main"))
         expect(page.locator(".pick-facts")).to_contain_text("Done. Saved.")
         choice.click()
         expect(page.locator(".pick-facts")).to_contain_text("Not done yet. Saved.")

@@ -24,7 +24,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
   const refusal = h("p.people-error.pick-refusal", { role: "alert" });
   const noteField = h("textarea", { id: "task-note", rows: 2, maxlength: 5000, dir: "auto", oninput: () => change({ ...value, note: noteField.value }, { isText: true }) });
   const undoButton = h("button", { onclick: undo }, "Undo");
-  const doneButton = h("button.people-main.pick-submit", { onclick: finish });
+  const doneButton = h("button.pick-submit", { onclick: finish });
   const bar = h("header.pick-bar", {},
     h("p.pick-eyebrow", {}, `${list === "tasks" ? "Task" : "Dispute"} ${place + 1} of ${ids.length}. ${sort.ask}`),
     foreign("h1.pick-hypothesis", { tabindex: "0" }, sort.text(task)),
@@ -59,6 +59,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     const isAnswered = isDone || (list === "tasks" && about.sort === "misses" && sort.lacks(value, about) === null);
     count.textContent = isAnswered ? "Done." : "Not done yet.";
     doneButton.textContent = sort.done(value);
+    doneButton.classList.toggle("people-main", value.sentences ? value.sentences.length > 0 : sort.lacks(value, about) === null);
   }
 
   function change(changed, { isText = false } = {}) {
