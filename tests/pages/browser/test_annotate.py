@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from browsing import NewPage, assert_accessible, assert_asks_before_leaving, assert_fits, screens
 from evidencebench.construction.entry_files import FileDigest
@@ -210,6 +210,24 @@ def test_a_note_that_was_typed_right_before_the_page_is_left_is_asked_about_and_
         page.wait_for_url("about:blank")
         page.goto(f"{url}#/tasks/task_1")
         expect(page.get_by_label("Note")).to_have_value("The dose is another one. So is the time.")
+
+
+def test_what_was_marked_while_the_server_refused_the_mark_before_is_saved(
+    serving: Serving, words: tuple[str, ...], new_page: NewPage
+) -> None:
+    page = new_page(expected_errors=["status of 400"])
+    held: list[Route] = []
+    with serving(*words) as (url, _):
+        sign_in(page, url, "Ada")
+        page.goto(f"{url}#/tasks/task_1")
+        page.route("**/api/people/answer*", lambda route: route.continue_() if held else held.append(route))
+        sentence(page, 2).click()
+        expect(page.locator(".pick-saved")).to_have_text("Saving…")
+        sentence(page, 3).click()
+        held[0].fulfill(status=400, json={"error": "not now"})
+        saved(page)
+        page.reload()
+        expect(marked(page)).to_have_count(2)
 
 
 def test_no_button_stands_out_before_a_sentence_is_marked(serving: Serving, words: tuple[str, ...], page: Page) -> None:
