@@ -21,15 +21,11 @@ from evidencebench.construction.people.agreement.comparison import equivalence_a
 from evidencebench.construction.people.agreement.marks import PairSort
 from evidencebench.construction.people.agreement.pair_measures import LABELS
 from evidencebench.construction.people.agreement.pair_statistic import PairStatistic
-from evidencebench.construction.people.agreement.plain_bootstraps import (
-    Patterns,
-    draw_hierarchically,
-    draw_over_pairs,
-)
 from evidencebench.construction.people.agreement.power import chance_to_show
 from evidencebench.construction.people.agreement.studentised import studentised
 from evidencebench.scoring.resampling import Floats, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
+from other_bootstraps import Patterns, draw_hierarchically, draw_over_pairs
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "construction.md"
 BEGINS, ENDS = "<!-- begin: tools/make_agreement_table.py -->\n", "<!-- end: tools/make_agreement_table.py -->\n"

@@ -13,16 +13,11 @@ from evidencebench.construction.people.agreement.comparison import equivalence_a
 from evidencebench.construction.people.agreement.marks import PairSort
 from evidencebench.construction.people.agreement.pair_measures import cohen_kappa
 from evidencebench.construction.people.agreement.pair_statistic import PairStatistic
-from evidencebench.construction.people.agreement.plain_bootstraps import (
-    Patterns,
-    draw_hierarchically,
-    draw_over_pairs,
-    percentile,
-)
 from evidencebench.construction.people.agreement.power import chance_to_show, power_of, student_quantile
 from evidencebench.construction.people.agreement.studentised import jackknife, studentised
 from evidencebench.scoring.resampling import Resampling
 from examples import examples
+from other_bootstraps import Patterns, draw_hierarchically, draw_over_pairs
 
 PAIRS: list[tuple[PairSort, int, int]] = [("human-human", 0, 1), ("human-model", 0, 2), ("human-model", 1, 2)]
 KAPPA = PairStatistic(pairs=PAIRS, measures=("kappa",))
@@ -153,14 +148,6 @@ def test_the_bootstrap_over_sentences_knows_no_papers() -> None:
     found = pilot(12)
     whole = Patterns(counts=found.counts.sum(0, keepdims=True), columns=found.columns)
     np.testing.assert_array_equal(draw_over_pairs(found, KAPPA, FEW), draw_over_pairs(whole, KAPPA, FEW))
-
-
-def test_a_percentile_interval_worked_by_hand() -> None:
-    found = percentile(np.arange(-10.0, 91.0), 0.9)
-    assert found is not None
-    assert (found.low, found.high) == pytest.approx((-5.0, 85.0))
-    assert found.p_value == 2 * (1 + 11) / (1 + 101)
-    assert percentile(np.array([0.0, math.nan]), 0.9) is None
 
 
 def test_power_grows_with_papers_and_margin_and_falls_with_the_true_difference() -> None:

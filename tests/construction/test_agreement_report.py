@@ -19,7 +19,6 @@ from evidencebench.construction.people.agreement.mark_report import report_marks
 from evidencebench.construction.people.agreement.marks import MISSING, Marks, collect_marks
 from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASURES, alpha_of_counts
 from evidencebench.construction.people.agreement.pair_statistic import sums_of
-from evidencebench.construction.people.agreement.plain_bootstraps import patterns_of
 from evidencebench.construction.people.agreement.ratings import report_ratings
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
 from evidencebench.construction.people.tasks import Criterion, TasksFile, TasksHeader
@@ -28,6 +27,7 @@ from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.tables import as_csv
 from examples import examples
+from other_bootstraps import patterns_of
 from rated_papers import Study, marked_papers, study_at
 
 FEW = Resampling(n_draws=200)

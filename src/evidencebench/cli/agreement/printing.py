@@ -8,7 +8,6 @@ from evidencebench.cli.output import print_prose, print_table
 from evidencebench.construction.people.agreement.comparison import Agreement, Contrast, RaterComparison
 from evidencebench.construction.people.agreement.mark_report import MarkReport
 from evidencebench.construction.people.agreement.pair_measures import LABELS
-from evidencebench.construction.people.agreement.plain_bootstraps import PlainInterval
 from evidencebench.construction.people.agreement.power import FEWEST_PAPERS, MOST_PAPERS, WANTED_POWER, Power
 from evidencebench.construction.people.agreement.ratings import RatingsReport
 from evidencebench.construction.people.tasks import Criterion
@@ -87,13 +86,6 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
         rows=rows,
     )
     yield _equivalence_table(contrasts)
-    rows = [[LABELS[one.measure], _plain(one.over_pairs), _plain(one.hierarchical)] for one in contrasts]
-    yield Table(
-        title="The difference by two other bootstraps (percentiles), as published",
-        columns=["measure", "over sentences", "over papers, then sentences"],
-        rows=rows,
-        notes=["The first takes no account of papers; the second is too wide: docs/construction.md, Agreement."],
-    )
     yield _power_table(report.power, report.margin)
     yield _kinds_table(report)
 
@@ -185,10 +177,6 @@ def _cell(found: Agreement) -> str:
 
 def _interval(low: float, high: float) -> str:
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
-
-
-def _plain(found: PlainInterval | None) -> str:
-    return "no interval" if found is None else f"{_interval(found.low, found.high)}, p {found.p_value:.4f}"
 
 
 def _p(value: float | None) -> str:

@@ -8,15 +8,8 @@ import numpy as np
 from evidencebench.construction.people.agreement.marks import Marks, PairSort
 from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASURES, bounds_of
 from evidencebench.construction.people.agreement.pair_statistic import PairStatistic, sums_of
-from evidencebench.construction.people.agreement.plain_bootstraps import (
-    PlainInterval,
-    draw_hierarchically,
-    draw_over_pairs,
-    patterns_of,
-    percentile,
-)
 from evidencebench.construction.people.agreement.studentised import StudentisedDraws, studentised
-from evidencebench.scoring.resampling import Floats, Resampling
+from evidencebench.scoring.resampling import Resampling
 
 EQUIVALENCE_ALPHA = 0.05
 """Equivalence is claimed where both one-sided p-values are below it."""
@@ -76,18 +69,13 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """The mean agreement of people with each other, of people with the model, and the second less the first.
-
-    ``over_pairs`` and ``hierarchical`` are None where they are undefined or were not asked for.
-    """
+    """The mean agreement of people with each other, of people with the model, and the second less the first."""
 
     measure: str
     human_human: Agreement
     human_model: Agreement
     difference: Agreement
     p_value: float | None  # two-sided, of no difference
-    over_pairs: PlainInterval | None
-    hierarchical: PlainInterval | None
     equivalence: Equivalence | None  # None for the measure that is not tested
 
 
@@ -101,9 +89,7 @@ class RaterComparison:
     contrasts: tuple[Contrast, ...]
 
 
-def compare_raters(
-    marks: Marks, resampling: Resampling, margin: float, *, with_plain_bootstraps: bool = True
-) -> RaterComparison:
+def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> RaterComparison:
     """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
     sums, statistic = sums_of(marks)
     drawn = studentised(sums, statistic, resampling)
@@ -119,15 +105,7 @@ def compare_raters(
         pairs=tuple(pairs),
         alpha_people=alphas[0],
         alpha_all=alphas[1],
-        contrasts=_contrasts(
-            statistic,
-            drawn,
-            resampling,
-            margin,
-            _plain_draws(marks, statistic, resampling) if with_plain_bootstraps else None,
-        )
-        if has_contrast
-        else (),
+        contrasts=_contrasts(statistic, drawn, resampling.level, margin) if has_contrast else (),
     )
 
 
@@ -162,28 +140,12 @@ def _rater_pair(
     )
 
 
-def _plain_draws(marks: Marks, statistic: PairStatistic, resampling: Resampling) -> tuple[Floats, Floats]:
-    """Return the draws over sentences, and over papers and then their sentences; the alphas of many are left out."""
-    patterns = patterns_of(marks, [(first, second) for _, first, second in statistic.pairs])
-    plain = PairStatistic(pairs=statistic.pairs)
-    return draw_over_pairs(patterns, plain, resampling), draw_hierarchically(patterns, plain, resampling)
-
-
-def _contrasts(
-    statistic: PairStatistic,
-    drawn: StudentisedDraws,
-    resampling: Resampling,
-    margin: float,
-    draws: tuple[Floats, Floats] | None,
-) -> tuple[Contrast, ...]:
+def _contrasts(statistic: PairStatistic, drawn: StudentisedDraws, level: float, margin: float) -> tuple[Contrast, ...]:
     found = []
     for measure in PAIR_MEASURES:
         place = statistic.place(measure, -1)
-        over_pairs, hierarchical = (
-            (percentile(one[:, place], resampling.level) for one in draws) if draws else (None, None)
-        )
         means: dict[str, Any] = {
-            name: agreement_at(drawn, statistic.place(measure, which), resampling.level, bounds)
+            name: agreement_at(drawn, statistic.place(measure, which), level, bounds)
             for name, which, bounds in (
                 ("human_human", -3, bounds_of(measure)),
                 ("human_model", -2, bounds_of(measure)),
@@ -195,8 +157,6 @@ def _contrasts(
                 measure=measure,
                 **means,
                 p_value=_two_sided(drawn, place),
-                over_pairs=over_pairs,
-                hierarchical=hierarchical,
                 equivalence=None if measure == NOT_TESTED else equivalence_at(drawn, place, margin),
             )
         )

@@ -54,7 +54,7 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
         raters=tuple(_count(marks, number) for number in range(len(marks.raters))),
         everything=everything,
         by_kind={
-            kind.name.lower(): compare_raters(marks.of_kind(kind), resampling, margin, with_plain_bootstraps=False)
+            kind.name.lower(): compare_raters(marks.of_kind(kind), resampling, margin)
             for kind in Kind
             if kind in marks.kinds
         },

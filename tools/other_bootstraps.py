@@ -1,4 +1,4 @@
-"""Two bootstraps of a difference as others report them: over sentences, and over papers and then their sentences.
+"""Two bootstraps that others report, for a table of the docs: over sentences, and over papers and then sentences.
 
 The first takes no account of papers, and its intervals are too narrow where errors differ between papers. The second
 draws the sentences of a paper anew although drawing the paper varies them already, and its intervals are too wide.
@@ -14,15 +14,6 @@ from evidencebench.construction.people.agreement.studentised import Statistic
 from evidencebench.scoring.resampling import Floats, Resampling
 
 _BLOCK_NUMBERS = 4_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainInterval:
-    """A percentile interval, and the two-sided p-value of a value of 0."""
-
-    low: float
-    high: float
-    p_value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +64,3 @@ def draw_hierarchically(patterns: Patterns, statistic: Statistic, resampling: Re
         drawn = generator.multinomial((weights * sizes).astype(np.int64), shares)
         found.append(statistic(drawn.sum(1) @ patterns.columns))
     return np.concatenate(found)
-
-
-def percentile(draws: Floats, level: float) -> PlainInterval | None:
-    """Return the percentile interval of a value's draws; None where one of them is undefined."""
-    if np.isnan(draws).any():
-        return None
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    n_low, n_high = (draws <= 0).sum(), (draws >= 0).sum()
-    p_value = min(1.0, 2 * (1 + min(n_low, n_high)) / (1 + len(draws)))
-    return PlainInterval(low=float(low), high=float(high), p_value=float(p_value))
