@@ -7,12 +7,14 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from command_line import SAMPLE
@@ -209,6 +211,30 @@ def test_a_row_group_of_any_size_is_read_in_parts(tmp_path: Path) -> None:
         assert dataset[place].query.hypothesis == many[place].query.hypothesis
 
 
+def test_row_groups_of_any_size_are_read_one_after_the_other_and_none_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_rows = 7000
+    columns = {name: pa.nulls(n_rows) for name in table().column_names} | {"id": [str(n) for n in range(n_rows)]}
+    path = tmp_path / "nulls.parquet"
+    pq.write_table(pa.table(columns), path, row_group_size=5000)
+    begun: list[Any] = []
+    iter_batches = pq.ParquetFile.iter_batches
+
+    def counted(*given: Any, **options: Any) -> Any:
+        begun.append(options)
+        return iter_batches(*given, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", counted)
+    assert len(validate_file(path).violations) == n_rows
+    assert len(begun) == 2
+    dataset = open_dataset(path)
+    for place in (0, 2100, 4999):  # as workers read, of which each has some parts
+        with pytest.raises(FormatError, match=f"{place}: hypothesis: expected text, got null"):
+            dataset[place]
+    assert len(begun) == 3
+
+
 N = len(SAMPLE)
 SENTENCES = [list(one.query.sentences) for one in SAMPLE]
 Wrong = dict[str, tuple[Callable[[], Any], str]]
@@ -219,6 +245,10 @@ WRONG_COLUMNS: Wrong = {
         r"sentences: expected list<string>, got string",
     ),
     "no column": (lambda: table().drop_columns(["sentences", "aspects"]), "sentences: expected a column of this name"),
+    "two columns of one name": (
+        lambda: table().append_column("hypothesis", table().column("id")),
+        "is no Parquet file of instances: hypothesis: expected one column of this name, got 2",
+    ),
     "a null id": (lambda: with_column("id", pa.array([None] * N, pa.string())), "row 0: id: expected text, got null"),
     "no row": (lambda: table().slice(0, 0), "holds no instance; expected at least one row"),
     "numbers too large": (
@@ -345,6 +375,38 @@ def test_damage_is_an_error_in_words_or_changes_nothing(tmp_path: Path) -> None:
         path.write_bytes(content[:length])
         with pytest.raises(UnreadableError):
             open_dataset(path)
+
+
+@cache
+def small_file() -> tuple[bytes, int]:
+    """Return the bytes of a small file, and where its footer begins, in which its columns are named."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_dataset(Path(folder) / "small.parquet", list(SAMPLE)[:2])
+        content = (Path(folder) / "small.parquet").read_bytes()
+    return content, len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+
+
+@st.composite
+def damaged_files(draw: st.DrawFn) -> bytes:
+    content, footer = small_file()
+    damaged = bytearray(content)
+    places = st.integers(footer, len(content) - 1) | st.integers(0, len(content) - 1)
+    for place in draw(st.lists(places, min_size=1, max_size=3)):
+        damaged[place] = draw(st.integers(0, 255))
+    return bytes(damaged)
+
+
+@given(damaged_files())
+@example(
+    small_file()[0][: small_file()[1]] + small_file()[0][small_file()[1] :].replace(b"hypothesis", b"\xffypothesis", 1)
+)
+def test_whatever_bytes_of_a_file_change_only_errors_in_words_come_out(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.parquet"
+        path.write_bytes(content)
+        for read in (lambda: list(open_dataset(path)), lambda: validate_file(path)):
+            with suppress(DataError):
+                read()
 
 
 def test_a_file_that_changes_while_it_is_open_says_so(tmp_path: Path) -> None:

@@ -103,6 +103,16 @@ def test_columns_that_are_no_run_say_so(columns: dict[str, list[object]], words:
         open_run(path)
 
 
+def test_two_columns_of_one_name_say_so(run_path: Path, tmp_path: Path) -> None:
+    write_parquet_run(tmp_path / "run.parquet", run_path.read_bytes(), run_path)
+    twice = pq.read_table(tmp_path / "run.parquet")
+    pq.write_table(twice.append_column("id", twice.column("id")), tmp_path / "twice.parquet")
+    with pytest.raises(
+        RunFormatError, match=r"twice\.parquet: cannot be read as a run in Parquet: .*id\" exists 2 times"
+    ):
+        open_run(tmp_path / "twice.parquet")
+
+
 def test_a_table_of_another_program_is_a_run_without_a_header(tmp_path: Path) -> None:
     path = tmp_path / "run.parquet"
     sentences = pa.array([[1, 4], None], pa.large_list(pa.int32()))

@@ -164,6 +164,6 @@ def _arrow_errors(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, MemoryError, *BROKEN_JSON) as error:
+    except (pa.ArrowException, OSError, MemoryError, KeyError, *BROKEN_JSON) as error:  # KeyError: a column twice
         reason = " ".join(str(error).split()) or type(error).__name__
         raise RunFormatError(f"{path}: cannot be read as a run in Parquet: {reason}") from error

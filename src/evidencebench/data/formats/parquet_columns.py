@@ -4,6 +4,7 @@ Files of other programs may have other widths of numbers, large strings and list
 cast. pyarrow is imported where it is used, since it is an extra.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -45,10 +46,12 @@ def schema() -> Any:
 
 def wrong_columns(found: Any) -> list[str]:
     """Return what is wrong with the columns of a file's schema, each as ``column: expected ..., got ...``."""
-    names = set(found.names)
+    names = Counter(found.names)
     wrong = [f"{name}: expected a column of this name, got none" for name in REQUIRED if name not in names]
     for field in schema():
-        if field.name in names and not _can_hold(found.field(field.name).type, field.type):
+        if names[field.name] > 1:
+            wrong.append(f"{field.name}: expected one column of this name, got {names[field.name]}")
+        elif field.name in names and not _can_hold(found.field(field.name).type, field.type):
             got = found.field(field.name).type
             wrong.append(f"{field.name}: expected {_shown(field.type)}, got {_shown(got)}")
     return wrong

@@ -151,16 +151,17 @@ class ParquetFile:
             return Rows(self._batch(number, names))
 
     def _batch(self, number: int, names: list[str]) -> Any:
-        """Return a part of a large row group, going on where the last reading stopped if that is there."""
+        """Return a part of a large row group, going on where the last reading stopped if that is before."""
         import pyarrow as pa  # noqa: PLC0415 - an extra
 
         part = self.parts[number]
-        if self._batches is None or self._batches[0] != number:
+        first = number - part.skipped // _MOST_ROWS_READ
+        at, batches = self._batches or (first, None)
+        if batches is None or not first < at <= number:
             batches = self.file.iter_batches(_MOST_ROWS_READ, row_groups=[part.group], columns=names, use_threads=False)
-            for _ in range(part.skipped // _MOST_ROWS_READ):
-                next(batches)
-        else:
-            batches = self._batches[1]
+            at = first
+        for _ in range(number - at):
+            next(batches)
         found = next(batches)
         self._batches = (number + 1, batches)
         return pa.Table.from_batches([found])
@@ -216,9 +217,10 @@ def arrow_errors(path: Path) -> Iterator[None]:
     """Turn what pyarrow raises for a file that is no Parquet, or is damaged, into an `UnreadableError`."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
+    damage = (pa.ArrowException, OSError, OverflowError, MemoryError, StopIteration, IndexError, UnicodeDecodeError)
     try:
         yield
-    except (pa.ArrowException, OSError, OverflowError, MemoryError, StopIteration, IndexError) as error:
+    except damage as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UnreadableError(f"{path}: cannot be read as Parquet: {reason}") from error
     except FormatError as error:
