@@ -1,9 +1,13 @@
 """Systems in any language, as programs that answer lines of JSON: what they are sent, and how they fail."""
 
 import json
+import re
 import shlex
+import shutil
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +22,7 @@ from evidencebench.errors import (
     ProgramError,
     ProgramOutputError,
     ProgramTimeoutError,
+    StopError,
     SystemSpecError,
 )
 from evidencebench.runs.answer_line import Failure
@@ -211,10 +216,64 @@ def test_all_that_a_program_started_is_killed_with_it(tmp_path: Path) -> None:
     with pytest.raises(ProgramTimeoutError):
         system.rank(QUERY, BRIEF)
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 60
-    while _is_alive(child) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: not _is_alive(child))
     assert not _is_alive(child)
+
+
+HANGS = """
+import os, signal, sys, time
+if "deaf" in sys.argv:
+    for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(one, signal.SIG_IGN)
+if "parent" in sys.argv:
+    child = os.fork()
+open(os.path.join(sys.argv[1], str(os.getpid())), "w")
+if not ("parent" in sys.argv and child == 0):
+    print('{"protocol": 1}', flush=True)
+time.sleep(600)
+"""
+IN_THREADS = """
+import sys
+from evidencebench import Threads, execute, make_system
+execute(make_system(sys.argv[2]), *sys.argv[4:7:2], engine=Threads(4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("does", "how"),
+    [
+        (["deaf"], "--jobs=1"),
+        (["parent"], "--jobs=1"),
+        (["wrapped"], "--jobs=1"),
+        (["deaf", "parent", "wrapped"], "--jobs=2"),
+        (["deaf", "parent", "wrapped"], "threads"),
+    ],
+)
+def test_no_program_outlives_an_evidencebench_that_is_killed(does: list[str], how: str, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    command = shlex.join([str(write_program(tmp_path / "hangs", HANGS)), str(pids), *does])
+    if "wrapped" in does:
+        command = shlex.join(["sh", "-c", f"{command}; true"])
+    asked = ["run", f"exec:[{command}]", "--data", str(many(tmp_path).path), "-o", str(tmp_path / "run.jsonl")]
+    main = ["-c", IN_THREADS, *asked] if how == "threads" else ["-m", "evidencebench", *asked, how]
+    with subprocess.Popen([sys.executable, *main], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
+        n_expected = (2 if how == "--jobs=2" else 1) * (2 if "parent" in does else 1)
+        wait_until(lambda: len(alive_in(pids)) >= n_expected or running.poll() is not None)
+        assert len(alive_in(pids)) >= n_expected
+        running.kill()
+    wait_until(lambda: not alive_in(pids))
+    assert not alive_in(pids)
+
+
+def alive_in(pids: Path) -> list[int]:
+    return [int(one.name) for one in pids.iterdir() if _is_alive(int(one.name))]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _is_alive(process: int) -> bool:
@@ -315,3 +374,53 @@ def test_words_are_split_as_by_a_shell_and_no_shell_reads_them(tmp_path: Path) -
 
 def test_the_longest_line_is_long_enough_for_the_longest_paper() -> None:
     assert 50_000 * len("123456,0.12345678901234567,") < program_module.MAX_LINE_BYTES
+
+
+def test_a_program_that_never_answers_is_given_up_after_three_papers(tmp_path: Path) -> None:
+    code = GREETING + "import time\ntime.sleep(600)\n"
+    spec = spec_of(tmp_path, code, options=",timeout_seconds=0.3")
+    for jobs in (1, 2):
+        path = tmp_path / f"{jobs}.jsonl"
+        with pytest.raises(StopError, match=r"answered none of 3 requests: no answer within 0\.3 s; .* more time"):
+            execute(spec, many(tmp_path), path, jobs=jobs)
+        run = open_run(path)
+        assert {type(run.answer(one, "er_at_10")) for one, _ in run.done} == {Failure}
+        assert len(run.done) in ({2} if jobs == 1 else {2, 3, 4})
+
+
+def test_a_program_that_has_answered_once_is_not_given_up(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    code = (
+        GREETING + f"import os, sys, time\nfor line in sys.stdin:\n    if os.path.exists({str(state)!r}):\n"
+        f"        time.sleep(600)\n    open({str(state)!r}, 'w')\n    print('{{\"error\": \"not yet\"}}', flush=True)\n"
+    )
+    report = execute(spec_of(tmp_path, code, options=",timeout_seconds=0.3"), SAMPLE, tmp_path / "run.jsonl", limit=6)
+    assert report.n_failed == 6
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "sys.stderr.write('refused: ' + key + '.' * 290); sys.exit(1)",  # which cuts the start of the key off
+        "sys.stderr.write('GET /?key=' + urllib.parse.quote(key, safe='')); sys.exit(1)",
+        "print('.' * 70 + key, flush=True)",
+        "print(json.dumps({'error': 'refused: ' + key}), flush=True)",
+    ],
+)
+def test_a_key_that_a_program_tells_stands_in_no_message(
+    says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant/0123456789+abcdefghijklmnop")
+    code = f"import json, os, sys, urllib.parse\n{GREETING}input()\nkey = os.environ['ANTHROPIC_API_KEY']\n{says}\n"
+    with pytest.raises(ProgramError) as caught:
+        make_system(spec_of(tmp_path, code)).rank(QUERY, BRIEF)
+    assert not re.search("0123|mnop|sk-a", str(caught.value))
+    assert re.search(r"\*\*\*|\.{290}", str(caught.value))
+
+
+@pytest.mark.skipif(shutil.which("mawk") is None, reason="needs mawk")
+def test_mawk_which_waits_for_a_full_buffer_is_told_what_it_lacks() -> None:
+    script = """BEGIN {print "{\\"protocol\\":1}"; fflush()} {print "{\\"sentences\\":[1]}"; fflush()}"""
+    with pytest.raises(ProgramTimeoutError, match=r"and read its input line by line, as mawk does with -W interactive"):
+        make_system(f"exec:[mawk {shlex.quote(script)}],timeout_seconds=0.5").rank(QUERY, BRIEF)
+    assert make_system(f"exec:[mawk -W interactive {shlex.quote(script)}]").rank(QUERY, BRIEF).sentences == (1,)

@@ -10,7 +10,7 @@ import msgspec
 from evidencebench.errors import MissingExtraError, SystemSpecError
 from evidencebench.models.endpoints import require_key, without_key
 from evidencebench.models.llm.chat import ChatReply
-from evidencebench.models.llm.providers import Server
+from evidencebench.models.llm.providers import PROVIDERS, Server
 from evidencebench.storage.reading import read_whole
 
 _MOST_BYTES = 1 << 20
@@ -65,6 +65,14 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
     if text == reply.text and served_by == reply.served_by:
         return reply
     return msgspec.structs.replace(reply, text=text, served_by=served_by)
+
+
+def without_known_keys(text: str) -> str:
+    """Return a text without the keys of providers that the environment holds, such as what a program complains."""
+    for name in {provider.key_env for provider in PROVIDERS.values()}:
+        if len(key := os.environ.get(name, "")) >= _LEAST_SECRET_CHARACTERS:
+            text = without_key(text, key)
+    return text
 
 
 def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:

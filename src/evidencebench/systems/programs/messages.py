@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from evidencebench.errors import ProgramError, ProgramOutputError
+from evidencebench.models.llm.credentials import without_known_keys
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking
 
@@ -68,7 +69,7 @@ def decode_answer_line(line: bytes, number: int) -> Ranking:
     if (found.sentences is None) == (found.error is None):
         raise ProgramOutputError(f"expected either sentences or an error, got {_shown(line)}")
     if found.sentences is None:
-        raise ProgramError(f"the program says: {found.error}")
+        raise ProgramError(f"the program says: {without_known_keys(str(found.error))}")
     return Ranking(sentences=found.sentences, scores=found.scores, ordered=found.ordered, notes=found.notes)
 
 
@@ -80,5 +81,5 @@ def _decoded(line: bytes, kind: type[Any], expected: str) -> Any:
 
 
 def _shown(line: bytes) -> str:
-    text = line[: _MAX_SHOWN + 1].decode(errors="replace")
+    text = without_known_keys(line.decode(errors="replace"))
     return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")

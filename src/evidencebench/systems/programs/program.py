@@ -1,7 +1,7 @@
 """A program that answers each line with a line: started, asked under a time limit, and killed with all that it started.
 
-No shell is involved. The program has a process group of its own. It is killed, with its group, when it hangs, ends, or
-writes what it should not; the next line starts it anew.
+No shell reads its words. The program has a process group of its own. It is killed, with its group, when it hangs, ends,
+or writes what it should not, and when this process ends, however that comes; the next line starts it anew.
 """
 
 import errno
@@ -14,17 +14,23 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from math import inf
 from typing import IO, TypeVar
 
-from evidencebench.errors import ProgramEndedError, ProgramError, ProgramOutputError, ProgramTimeoutError
+from evidencebench.errors import ProgramEndedError, ProgramError, ProgramOutputError, ProgramTimeoutError, StopError
+from evidencebench.models.llm.credentials import without_known_keys
 
 Answer = TypeVar("Answer")
 
 MAX_LINE_BYTES = 2**24
 """A longer line from a program is refused."""
 _CHUNK_BYTES = 2**16
-_MAX_COMPLAINT_BYTES = 300
+_MAX_COMPLAINT_BYTES = 2**12
+_MAX_COMPLAINT_SHOWN = 300
 _ENDING_SECONDS = 1.0
+_MOST_TIMEOUTS = 3  # of a program that has answered nothing
+# Leads the program's group, and kills it once its input ends, which it does when this process is killed, too.
+_GUARD = ("/bin/sh", "-c", "trap '' HUP INT TERM; read _; kill -KILL 0")
 
 
 class Program:
@@ -33,6 +39,7 @@ class Program:
     def __init__(self, words: Sequence[str], *, timeout_seconds: float, start_seconds: float) -> None:
         self._words, self._timeout_seconds, self._start_seconds = tuple(words), timeout_seconds, start_seconds
         self._lock = threading.Lock()  # one request at a time, whatever threads ask
+        self._timeouts_left: float = _MOST_TIMEOUTS
         self._running: list[_Process] = []  # at most one; a list, so that the finalizer can hold it without this object
         weakref.finalize(self, _end_all, self._running)
 
@@ -47,12 +54,21 @@ class Program:
         """Send a line, and return what ``read_answer`` makes of the line that comes back.
 
         Raises `ProgramTimeoutError`, `ProgramEndedError` or `ProgramOutputError`, after which the next call starts the
-        program again, and what else ``read_answer`` raises.
+        program again, and what else ``read_answer`` raises; `StopError` where it never answers.
         """
         with self._lock:
-            if not self._running:
-                self._start(read_greeting)
-            return self._exchange(line, self._timeout_seconds, read_answer)
+            try:
+                if not self._running:
+                    self._start(read_greeting)
+                return self._exchange(line, self._timeout_seconds, read_answer)
+            except ProgramTimeoutError as error:
+                self._timeouts_left -= 1
+                if self._timeouts_left > 0:
+                    raise
+                raise StopError(
+                    f"exec: the program answered none of {_MOST_TIMEOUTS} requests: {error}; mend it, or give it more "
+                    "time with timeout_seconds"
+                ) from error
 
     def end(self) -> None:
         """End the program where it runs; the next call starts it again."""
@@ -66,7 +82,10 @@ class Program:
     def _exchange(self, line: bytes, seconds: float, read: Callable[[bytes], Answer]) -> Answer:
         (process,) = self._running
         try:
-            return read(process.exchange(line, seconds))
+            found = process.exchange(line, seconds)
+            if line:
+                self._timeouts_left = inf
+            return read(found)
         except (ProgramTimeoutError, ProgramEndedError, ProgramOutputError) as error:
             self._running.clear()
             raise type(error)(f"{error}{process.kill()}") from error
@@ -82,16 +101,14 @@ class _Process:
     """One process of a program, with what it has written so far."""
 
     def __init__(self, words: Sequence[str]) -> None:
+        none, pipe = subprocess.DEVNULL, subprocess.PIPE
+        self._guard = subprocess.Popen(_GUARD, stdin=pipe, stdout=none, stderr=none, process_group=0)  # noqa: S603
         try:
             self._process = subprocess.Popen(  # noqa: S603 - the user names the program, and no shell reads its words
-                words,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
+                words, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, process_group=self._guard.pid
             )
         except OSError as error:
+            self._end_group()
             advice = "; a script begins with a line such as #!/bin/sh" if error.errno == errno.ENOEXEC else ""
             raise ProgramError(f"'{words[0]}' cannot be started: {error.strerror}{advice}") from error
         self._stdin, self._stdout = _pipe(self._process.stdin), _pipe(self._process.stdout)
@@ -119,7 +136,8 @@ class _Process:
                 if time.monotonic() >= deadline:
                     what = "answer" if line else "first line"
                     raise ProgramTimeoutError(
-                        f"no {what} within {seconds:g} s; a program must flush its standard output after each line"
+                        f"no {what} within {seconds:g} s; a program must flush its standard output after each line, "
+                        "and read its input line by line, as mawk does with -W interactive only"
                     )
                 for key, _ in ready:
                     if key.fileobj is self._stdout:
@@ -138,13 +156,17 @@ class _Process:
         """Kill the program with all that it started, and return the end of its standard error, for a message."""
         with suppress(OSError):
             self._stdin.close()
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self._end_group()
         self._process.wait()
         self._listener.join(_ENDING_SECONDS)  # a process that left the group may hold the pipe open
         self._stdout.close()
-        said = " ".join(self._complaint.decode(errors="replace").split())
+        said = " ".join(without_known_keys(self._complaint.decode(errors="replace")).split())[-_MAX_COMPLAINT_SHOWN:]
         return f"; on standard error: {said}" if said else ""
+
+    def _end_group(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._guard.pid, signal.SIGKILL)
+        self._guard.communicate()
 
     def end(self) -> None:
         """Let the program end by itself, by the end of its input, and kill what is left of it."""
