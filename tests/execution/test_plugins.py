@@ -93,9 +93,18 @@ def test_processes_find_it_too(install: Install, tmp_path: Path) -> None:
 def test_it_is_listed_with_its_package_and_completed(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     install("back-wards", "my-bm25 = back_wards:Backwards")
     text, warnings = listed()
-    assert "The last sentence first. [back-wards 1.2]" in text
+    assert "see 'systems --only my-bm25' [back-wards 1.2]" in text
     assert warnings == ""
     assert json.loads(listed("--json")[0])["my-bm25"] == {
+        "description": None,
+        "options": None,
+        "package": "back-wards 1.2",
+    }
+    assert "back_wards" not in sys.modules
+    text, _ = listed("--only", "my-bm25")
+    assert "The last sentence first. [back-wards 1.2]" in text
+    assert "k1=1.5" in text
+    assert json.loads(listed("--only", "my-bm25", "--json")[0])["my-bm25"] == {
         "description": "The last sentence first.",
         "options": {"k1": 1.5},
         "package": "back-wards 1.2",
@@ -117,6 +126,16 @@ def test_it_is_listed_with_its_package_and_completed(install: Install, monkeypat
             "import no_such_module",
             "system 'odd' of package 'broken-one': broken_one:Odd cannot",
         ),
+        (
+            "odd = broken_one:Odd",
+            "class Own(BaseException): pass\nraise Own('no')",
+            "broken_one:Odd cannot be imported: Own: no",
+        ),
+        (
+            "odd = broken_one:Odd",
+            f"{RANKING}\nclass Odd(Backwards):\n    k2: 'Nothing' = 1",
+            "cannot be imported: NameError: name 'Nothing' is not defined",
+        ),
         ("odd = broken_one:Odd", "raise SystemExit(3)", "cannot be imported: SystemExit: 3; mend, update or uninstall"),
         ("odd = broken_one:Odd", "", "module 'broken_one' has no attribute 'Odd'"),
         ("odd = broken_one:Odd", "Odd = 3", "expected a class or function that makes a system, got 3"),
@@ -136,9 +155,60 @@ def test_a_broken_one_is_named_with_its_package_and_breaks_no_other(
     assert make_system("my-bm25").name == "my-bm25"
     assert make_system("bm25").name == "bm25"
     text, warnings = listed()
-    assert message in warnings
+    is_told = "entry point such as" in message or "letters, digits" in message  # by its metadata alone
+    assert (message in warnings) == is_told
+    assert ("\nodd" in text) != is_told
     assert "my-bm25" in text
-    assert "\nodd" not in text
+    only = CliRunner().invoke(cli, ["systems", "--only", entries.partition(" ")[0]])
+    assert message in str(only.exception)
+
+
+@pytest.mark.parametrize(
+    "code", ["import os; os._exit(7)", "raise KeyboardInterrupt", "print('hello')", "import time; time.sleep(600)"]
+)
+def test_what_a_package_does_when_it_is_imported_touches_no_list_and_no_other_system(
+    code: str, install: Install, tmp_path: Path
+) -> None:
+    install("bad-one", "odd = bad_one:Backwards", code=f"{code}\n{RANKING}")
+    install("back-wards", "my-bm25 = back_wards:Backwards")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+
+    def ran(*words: str) -> str:
+        command = [sys.executable, "-m", "evidencebench", *words]
+        ended = subprocess.run(
+            command, env=environment, cwd=tmp_path, timeout=300, capture_output=True, text=True, check=True
+        )
+        assert "warning" not in ended.stderr
+        return ended.stdout
+
+    found = json.loads(ran("systems", "--json"))
+    assert [found[name]["package"] for name in ("odd", "my-bm25")] == ["bad-one 1.2", "back-wards 1.2"]
+    ran("run", "my-bm25", "--data", "sample", "-o", "run.jsonl")
+    if "print" in code:
+        assert json.loads(ran("systems", "--only", "odd", "--json"))["odd"]["options"] == {"k1": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("entry_points.txt", b"[evidencebench.systems]\nodd\n"),
+        ("entry_points.txt", b"[evidencebench.systems]\nodd = \xff\n"),
+        ("METADATA", b"Name: \xff\n"),
+    ],
+)
+def test_a_package_with_torn_metadata_is_named_and_breaks_no_other(
+    file: str, content: bytes, install: Install, tmp_path: Path
+) -> None:
+    folder = install("torn-one", "odd = torn_one:Backwards")
+    (folder / "torn_one-1.2.dist-info" / file).write_bytes(content)
+    install("back-wards", "my-bm25 = back_wards:Backwards")
+    where = "torn_one-1.2.dist-info: its entry points cannot be read: "
+    text, warnings = listed()
+    assert where in warnings
+    assert "my-bm25" in text
+    execute("my-bm25", load_sample(), tmp_path / "run.jsonl", limit=1)
+    with pytest.raises(SystemSpecError, match=f"no system 'odd'.*{where}.*install the package again, or uninstall it"):
+        make_system("odd")
 
 
 def test_one_that_takes_a_name_of_ours_is_warned_of_and_ours_stays(install: Install) -> None:

@@ -19,7 +19,7 @@ from evidencebench.execution.options import (
     require_options,
 )
 from evidencebench.execution.own_code import find_own_code, is_file, trace_of
-from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
+from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named, plugins
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.specification import MAX_DEPTH, parse_specification
 from evidencebench.system import KNOWING_SYSTEMS, NamedSystem, System
@@ -178,7 +178,7 @@ def factory_of(name: str) -> Callable[..., Any]:
     if not colon:
         raise SystemSpecError(
             f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
-            "package.module:factory or file.py:factory"
+            f"package.module:factory or file.py:factory{''.join(f'; {one}' for one in plugins().torn)}"
         )
     if place in SYSTEMS:
         raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")

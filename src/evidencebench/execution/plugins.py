@@ -11,13 +11,15 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import entry_points
+from importlib.metadata import distributions
 from types import MappingProxyType, ModuleType
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
+from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import trace_of
 from evidencebench.tables import printable
 
@@ -34,15 +36,19 @@ class Plugin:
     place: str
 
     def load(self) -> tuple[Callable[..., Any], ModuleType]:
-        """Import it; return the class or function that makes the system, and its module."""
+        """Import it, its prints on standard error; return what makes the system, and its module."""
         where = f"system '{self.name}' of package '{self.package}'"
         module_name, _, attribute = self.place.partition(":")
         try:
-            module = importlib.import_module(module_name)
+            with redirect_stdout(sys.stderr):
+                module = importlib.import_module(module_name)
             factory: Any = module
             for part in attribute.split("."):
                 factory = getattr(factory, part)
-        except (Exception, SystemExit) as error:  # the package's code may raise anything
+            options_of(factory)  # annotations may name nothing
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the package's code may raise anything
             trace = trace_of(error, {__file__, str(importlib.__file__)})
             message = printable(f"{where}: {self.place} cannot be imported: {type(error).__name__}: {error}")
             raise SystemSpecError(f"{message}; mend, update or uninstall the package").at(trace) from error
@@ -53,10 +59,11 @@ class Plugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugins:
-    """The plug-ins that can be used, by name, and of the others, why not: name -> message."""
+    """The plug-ins that can be used, by name, and of the others, why not: name -> message. None is imported."""
 
     usable: Mapping[str, Plugin]
     refused: Mapping[str, str]
+    torn: tuple[str, ...]  # a message for each package whose entry points cannot be read
 
 
 def installed_plugins(taken: frozenset[str]) -> Plugins:
@@ -67,12 +74,24 @@ def installed_plugins(taken: frozenset[str]) -> Plugins:
 @lru_cache(maxsize=1)  # since the metadata of all packages is read; another search path may hold other packages
 def _installed(taken: frozenset[str], _: tuple[str, ...]) -> Plugins:
     by_name: dict[str, list[Plugin]] = defaultdict(list)
-    for one in entry_points(group=GROUP):
-        package = "unknown" if one.dist is None else one.dist.name
-        by_name[one.name].append(Plugin(name=one.name, package=package, place=one.value))
+    torn = []
+    for package in distributions():
+        try:
+            found = {one.name: one.value for one in package.entry_points if one.group == GROUP}
+            name = package.name or "unknown" if found else ""
+        except Exception as error:  # noqa: BLE001 - what is installed may be damaged in any way
+            place = getattr(package, "_path", "a package")
+            advice = "install the package again, or uninstall it"
+            torn.append(
+                printable(f"{place}: its entry points cannot be read: {type(error).__name__}: {error}; {advice}")
+            )
+            continue
+        for system, place in found.items():
+            if name not in {one.package for one in by_name[system]}:  # the first on the path is the one imported
+                by_name[system].append(Plugin(name=system, package=name, place=place))
     refused = {name: message for name, found in sorted(by_name.items()) if (message := _refusal(name, found, taken))}
     usable = {name: found[0] for name, found in sorted(by_name.items()) if name not in refused}
-    return Plugins(usable=MappingProxyType(usable), refused=MappingProxyType(refused))
+    return Plugins(usable=MappingProxyType(usable), refused=MappingProxyType(refused), torn=tuple(torn))
 
 
 def _refusal(name: str, found: list[Plugin], taken: frozenset[str]) -> str:

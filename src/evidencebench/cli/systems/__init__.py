@@ -1,7 +1,6 @@
 """``evidencebench systems``: lists the systems; the command `new` writes a package with one."""
 
 import inspect
-from collections.abc import Iterator
 from dataclasses import MISSING
 from typing import Any
 
@@ -11,9 +10,9 @@ import msgspec
 from evidencebench.cli import options
 from evidencebench.cli.groups import LazyGroup
 from evidencebench.cli.output import print_cautions, print_json, print_table, terminal_width
-from evidencebench.errors import SystemSpecError
+from evidencebench.execution.making import factory_of
 from evidencebench.execution.options import options_of
-from evidencebench.execution.system_table import SYSTEMS, Factory, plugin_named, plugins
+from evidencebench.execution.system_table import PACKAGED, SYSTEMS, Factory, plugin_named, plugins
 from evidencebench.extras import library_versions
 from evidencebench.runs.header import option_text
 from evidencebench.tables import Table
@@ -22,10 +21,11 @@ _COMMANDS = {"new": "Write a package with a system of your own, to install and c
 
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS, invoke_without_command=True)
+@click.option("--only", metavar="S", shell_complete=options.complete_systems, help="This system alone.")
 @options.as_json
 @options.table_format
 @click.pass_context
-def command(ctx: click.Context, *, as_json: bool, table_format: str) -> None:
+def command(ctx: click.Context, *, only: str | None, as_json: bool, table_format: str) -> None:
     """List the systems with their options and defaults.
 
     Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets
@@ -33,7 +33,7 @@ def command(ctx: click.Context, *, as_json: bool, table_format: str) -> None:
     by plus signs: fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1].
     Own code is named file.py:Class or package.module:factory, which returns
     an object with rank(query, brief). Systems of installed packages are listed
-    too, with the package's name.
+    too, with the package's name; --only S imports one, for its options.
 
     \b
     Examples:
@@ -42,38 +42,34 @@ def command(ctx: click.Context, *, as_json: bool, table_format: str) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    factories = dict(_factories())
+    factories = _factories(only)
     if as_json:
         print_json({name: _record(name, factory) for name, factory in factories.items()})
         return
     rows = [(name, _description(name, factory)) for name, factory in factories.items()]
-    taken = {name: ",".join(found) for name, factory in factories.items() if (found := _options(factory))}
+    taken = {name: ",".join(found) for name, factory in factories.items() if factory and (found := _options(factory))}
     if table_format == "csv":
         flat = [(name, line, taken.get(name, "")) for name, line in rows]
         print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
         return
     print_table(Table(columns=["system", "what it returns first"], rows=_fold_rows(rows)), table_format)
+    if not taken:
+        return
     folded = _fold_rows([(name, text.replace(",", ", ")) for name, text in taken.items()])
     print_table(Table(columns=["system", "options with their defaults"], rows=folded), table_format)
 
 
-def _factories() -> Iterator[tuple[str, Factory]]:
-    """Yield each system's name and class; warn of plug-ins that cannot be used, and leave them out."""
-    messages = list(plugins().refused.values())
-    for name in SYSTEMS:
-        try:
-            factory = SYSTEMS[name]
-            options_of(factory)
-        except SystemSpecError as error:
-            messages.append(str(error))
-        except (TypeError, NameError) as error:  # annotations that name nothing
-            messages.append(f"system '{name}' of package '{_package(name)}': its options cannot be read: {error}")
-        else:
-            yield name, factory
-    print_cautions(messages)
+def _factories(only: str | None) -> dict[str, Factory | None]:
+    """Return each system's name and class, None for a plug-in, which only ``only`` imports; warn of unusable ones."""
+    if only is not None:
+        return {only: factory_of(only)}
+    print_cautions([*plugins().refused.values(), *plugins().torn])
+    return {name: SYSTEMS[name] if name in PACKAGED else None for name in SYSTEMS}
 
 
-def _record(name: str, factory: Factory) -> dict[str, Any]:
+def _record(name: str, factory: Factory | None) -> dict[str, Any]:
+    if factory is None:
+        return {"description": None, "options": None, "package": _package(name)}
     defaults = {
         key: None if one.default is MISSING else msgspec.to_builtins(one.default, enc_hook=str)
         for key, one in options_of(factory).items()
@@ -89,9 +85,10 @@ def _package(name: str) -> str | None:
     return " ".join([plugin.package, *library_versions(plugin.package).values()])
 
 
-def _description(name: str, factory: Factory) -> str:
+def _description(name: str, factory: Factory | None) -> str:
     package = _package(name)
-    return " ".join(filter(None, [_first_line(factory), f"[{package}]" if package else ""]))
+    line = f"see 'systems --only {name}'" if factory is None else _first_line(factory)
+    return " ".join(filter(None, [line, f"[{package}]" if package else ""]))
 
 
 def _first_line(factory: Factory) -> str:
