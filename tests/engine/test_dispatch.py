@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from evidencebench.engine.dispatch import Event, dispatch
+from evidencebench.engine.dispatch import Event, dispatch, why_it_died
 from evidencebench.engine.interrupts import InterruptFlag
+from evidencebench.engine.ray_cluster import _why_it_died
 
 
 class DyingWorkers:
@@ -46,3 +47,19 @@ def test_a_machine_that_leaves_is_not_counted_against_the_item_that_its_worker_h
     assert {one.item for one in found} == {"good", "bad", "fine"}
     assert [one.item for one in found if one.error] == (["bad"] if fails else [])
     assert workers.n_started == (3 if fails else 5)
+
+
+OF_RAY = """The actor died unexpectedly before finishing this task.
+\tclass_name: _Actor
+The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker \
+unexpectedly exits with a connection error code 2. End of file. Some common causes include: (1) it was killed."""
+
+
+def test_a_dead_worker_is_told_in_the_same_words_whatever_engine_it_worked_for() -> None:
+    memory = "as the system does where memory runs out"
+    assert why_it_died(-9) == f"killed (SIGKILL), {memory}"
+    assert why_it_died(-11) == "ended by SIGSEGV"
+    assert why_it_died(3) == "ended with exit code 3"
+    assert _why_it_died(Exception(OF_RAY)) == why_it_died(None) == f"killed, {memory}, or ended by the code that it ran"
+    left = "The actor died because its node has died. Node Id: 1"
+    assert _why_it_died(Exception(left)) == left

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from command_line import start
-from evidencebench import Brief, load_sample, make_system, write_dataset
+from evidencebench import Brief, Engine, InProcess, Processes, Threads, execute, load_sample, make_system, write_dataset
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.own_code import find_own_code
 from evidencebench.provenance import code_digest
@@ -209,3 +209,33 @@ def test_own_code_by_its_file_runs_on_the_command_line_and_goes_on_whatever_way_
         out, err = process.communicate()
         assert process.returncode == 0, err
     assert "10 of them already there" in out
+
+
+@pytest.mark.parametrize("how", ["asyncio.CancelledError", "Own", "SystemExit"])
+def test_whatever_own_code_raises_fails_one_answer_in_a_process_in_threads_and_in_processes(
+    how: str, folder: Path
+) -> None:
+    sample = json.loads(load_sample().path.read_bytes())
+    (folder / "data.json").write_text(
+        json.dumps({f"{name}_{n}": one for n in range(4) for name, one in sample.items()})
+    )
+    (folder / "raising.py").write_text(
+        "import asyncio\nfrom evidencebench import Ranking\nclass Own(BaseException): pass\n"
+        "class Raising:\n    def rank(self, query, brief):\n"
+        f"        if query.instance_id == 'evidencebench_sample_id_7_2':\n            raise {how}('gone')\n"
+        "        return Ranking(sentences=(0,))\n"
+    )
+    engines: list[Engine] = [InProcess(), Processes(2), Threads(2)]
+    for engine in engines:
+        system = make_system("raising.py:Raising") if isinstance(engine, Threads) else "raising.py:Raising"
+        report = execute(system, "data.json", f"{type(engine).__name__}.jsonl", engine=engine)
+        assert (report.n_instances, report.n_failed) == (40, 1)
+        assert report.first_error == f"evidencebench_sample_id_7_2: {how.rpartition('.')[2]}: gone"
+
+
+def test_an_interrupt_is_no_failed_answer(folder: Path) -> None:
+    (folder / "stopped.py").write_text(
+        "class Stopped:\n    def rank(self, query, brief):\n        raise KeyboardInterrupt\n"
+    )
+    with pytest.raises(KeyboardInterrupt):
+        execute("stopped.py:Stopped", load_sample(), "run.jsonl")

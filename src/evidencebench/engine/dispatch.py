@@ -1,6 +1,7 @@
 """Give items to workers that may die: what a dead worker had is tried again, each item alone, and the rest finished."""
 
 import pickle
+import signal
 import time
 import traceback
 from collections import deque
@@ -176,6 +177,19 @@ class _Dispatch(Generic[Worker]):
         if len(left) == 1 and not is_lost:
             self._died_alone.add(left[0][0])
         self._suspects.extend(left)
+
+
+def why_it_died(status: int | None) -> str:
+    """Return why a worker process died, in the same words for every engine.
+
+    ``status`` is its exit code, or minus the signal that ended it, as in `subprocess`; None: the engine cannot know.
+    """
+    memory = "as the system does where memory runs out"
+    if status is None:
+        return f"killed, {memory}, or ended by the code that it ran"
+    if status == -signal.SIGKILL:
+        return f"killed (SIGKILL), {memory}"
+    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
 
 
 def reply_to(work: Callable[[Any], Any], item: Any) -> Reply:

@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, ClassVar
 
-from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable
+from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable, why_it_died
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.interrupts import catch_first_interrupt
 from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing, require_workers
@@ -124,11 +124,9 @@ class _WorkerProcesses:
         process = self._processes.pop(worker)
         worker.close()
         process.join()
-        code = process.exitcode or 0
+        status = process.exitcode
         process.close()
-        if code == -signal.SIGKILL:
-            return "killed (SIGKILL), as the system does where memory runs out"
-        return f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        return why_it_died(status)
 
 
 _SAFE_PATH = "PYTHONSAFEPATH"

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
-from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable
+from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable, why_it_died
 from evidencebench.engine.interrupts import catch_first_interrupt
 from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
 from evidencebench.errors import EngineError
@@ -191,10 +191,11 @@ class _Actors:
 
 
 def _why_it_died(error: Exception) -> str:
-    """Return Ray's reason in one line, without its advice."""
+    """Return Ray's reason in one line, without its advice; of a process that is gone, Ray knows no more than that."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     detail = next((line for line in reversed(lines) if "exit detail: " in line or "died" in line), lines[-1])
-    return detail.partition("exit detail: ")[2].partition(" Some common causes")[0] or detail
+    reason = detail.partition("exit detail: ")[2].partition(" Some common causes")[0] or detail
+    return why_it_died(None) if "unexpectedly exits" in reason else reason
 
 
 class _Actor:

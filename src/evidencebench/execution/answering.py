@@ -106,11 +106,11 @@ def answer_instance(system: NamedSystem | System, instance: Instance, task: Task
         else:
             answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
         return plain_ranking(answer, len(instance.query.sentences), system.name)
-    except (StopError, PendingError):
+    except (StopError, PendingError, KeyboardInterrupt):
         raise
     except ReplyError as error:
         return Failure(error=_message(error), notes=error.notes)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - one failing instance does not end the run
+    except BaseException as error:  # noqa: BLE001 - one failing instance does not end the run, whatever its class
         trace = None if isinstance(error, EvidenceBenchError) else trace_of(error, _ASKING)
         return Failure(error=_message(error), trace=trace)
 
