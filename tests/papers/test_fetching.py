@@ -133,7 +133,12 @@ def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path
         (
             FILE,
             redirect("http://localhost:1/elsewhere.xml"),
-            "redirect on the same host, got one to http://localhost:1",
+            "redirect on the same host and port, got one to http://localhost:1",
+        ),
+        (
+            FILE,
+            redirect("http://127.0.0.1:99999/elsewhere.xml"),
+            "expected an http or https address, got another",
         ),
         (FILE, redirect("file:///etc/hostname"), "expected a redirect to an http or https address"),
     ],
@@ -152,6 +157,16 @@ def test_a_redirect_on_the_same_host_is_followed(tmp_path: Path) -> None:
         (paper,) = get(server, tmp_path)
     assert paper.reason == ""
     assert server.log[-1].path.endswith("/PMC1280405/fullTextXML?again")
+
+
+@pytest.mark.parametrize("place", [SEARCH, FILE])
+def test_a_redirect_to_another_port_of_the_same_host_is_refused_and_that_port_is_not_asked(
+    tmp_path: Path, place: str
+) -> None:
+    with europe_pmc() as elsewhere:
+        there = f"{base_url(elsewhere)}/PMC1280405/fullTextXML"
+        assert f"redirect on the same host and port, got one to {there}" in refusal(tmp_path, (place, redirect(there)))
+        assert elsewhere.log == []
 
 
 @pytest.mark.parametrize("pmcid", ["../../PMC1", "/etc/passwd", "PMC1/../../x", "PMC1\n", "pmc 1", "", None])
@@ -216,6 +231,42 @@ def test_a_file_that_was_here_is_kept_unless_it_is_to_be_replaced(tmp_path: Path
         assert file.read_bytes() == b"mine"
         (paper,) = get(server, tmp_path, overwrite=True)
         assert (paper.reason, file.read_bytes()) == ("", ONE)
+
+
+@pytest.mark.parametrize("asked", ["PMC1280405", "16162290", "10.1000/new"])
+def test_a_file_that_is_not_the_one_of_the_index_is_named_and_neither_held_nor_replaced_unasked(
+    tmp_path: Path, asked: str
+) -> None:
+    with europe_pmc() as server:
+        (whole,) = get(server, tmp_path)
+        (tmp_path / whole.file).write_bytes(ONE[:100])
+    script = [(SEARCH, search([OPEN | {"doi": "10.1000/new"}]))] if asked == "10.1000/new" else []
+    with europe_pmc(*script) as server:
+        for _ in range(2):  # what the first time writes into the index changes nothing
+            (paper,) = get(server, tmp_path, asked)
+            assert paper.reason == (
+                "PMC1280405.xml: expected the file that was fetched, got one with another sha256 than papers.csv has; "
+                "delete it, or replace it with --overwrite"
+            )
+        assert (tmp_path / whole.file).read_bytes() == ONE[:100]
+        assert (paper.id, paper.sha256) == (str(public_id(asked)), whole.sha256)
+        (again,) = get(server, tmp_path, overwrite=True)
+    assert (again.reason, (tmp_path / whole.file).read_bytes()) == ("", ONE)
+
+
+@pytest.mark.parametrize("name", ["../PMC1280405.xml", "below/PMC1280405.xml", "/etc/hostname", ".."])
+def test_a_file_that_the_index_names_outside_of_the_folder_is_no_paper_of_it(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "papers"
+    with europe_pmc() as server:
+        get(server, folder)
+        (folder / "below").mkdir()
+        (folder / "PMC1280405.xml").rename(tmp_path / "PMC1280405.xml")
+        (folder / "below/PMC1280405.xml").write_bytes(ONE)
+        index = folder / "papers.csv"
+        index.write_text(index.read_text().replace("PMC1280405.xml", name))
+        assert missing_papers([public_id("PMC1280405")], folder) == [public_id("PMC1280405")]
+        assert (get(server, folder)[0].file, len(server.log)) == ("PMC1280405.xml", 4)
+    assert (folder / "PMC1280405.xml").read_bytes() == ONE
 
 
 def test_a_replacement_that_fails_leaves_the_file_and_says_why(tmp_path: Path) -> None:

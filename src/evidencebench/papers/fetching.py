@@ -40,7 +40,10 @@ class FetchedPaper:
 
 
 def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
-    """Return those papers whose file is not in a folder; raises `DataError` where its index is another table."""
+    """Return those papers whose file is not in a folder; raises `DataError` where its index is another table.
+
+    A file that is not the one of the index is there too: `fetch_papers` names it.
+    """
     held = _by_each_id(read_index(folder))
     return [one for one in wanted if _held(one, folder, held) is None]
 
@@ -55,9 +58,10 @@ def fetch_papers(
 ) -> list[FetchedPaper]:
     """Return what became of each paper; ask for one after the other, and write the index in the end.
 
-    Papers that are in the folder are not asked for, unless ``overwrite``. ``on_paper`` is called after each. Raises
-    `FailingServerError` after `MOST_FAILURES` papers in a row of which the service said nothing, and `DataError` where
-    the folder cannot be written.
+    Papers that are in the folder are not asked for, unless ``overwrite``; one whose file has another checksum than the
+    index says gets that as its reason. ``on_paper`` is called after each. Raises `FailingServerError` after
+    `MOST_FAILURES` papers in a row of which the service said nothing, and `DataError` where the folder cannot be
+    written.
     """
     held = _by_each_id(read_index(folder))
     done: list[FetchedPaper] = []
@@ -67,7 +71,7 @@ def fetch_papers(
         for one in wanted:
             is_silent, here = False, _held(one, folder, held)
             try:
-                paper = here if here and not overwrite else _fetch(service, one, folder, overwrite=overwrite)
+                paper = here if here and not overwrite else _fetch(service, one, folder, held, overwrite=overwrite)
             except (DownloadError, TransientError) as error:
                 is_silent = isinstance(error, TransientError)
                 paper = replace(here or FetchedPaper(id=str(one)), reason=_reason(error, one, service))
@@ -89,11 +93,16 @@ def _make(folder: Path) -> None:
         raise DataError(f"{folder}: cannot be made: {error.strerror}") from error
 
 
-def _fetch(service: EuropePmc, wanted: PublicId, folder: Path, *, overwrite: bool) -> FetchedPaper:
+def _fetch(
+    service: EuropePmc, wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper], *, overwrite: bool
+) -> FetchedPaper:
     found = service.open_paper(wanted)
     file = folder / f"{found.pmcid}.xml"
-    if overwrite or not file.is_file():  # it may be here under another id
+    here = _held(PublicId(scheme=IdScheme.PMCID, value=str(found.pmcid)), folder, held)  # under another id
+    if overwrite or here is None:
         write_whole(file, service.full_text(str(found.pmcid)))
+    elif here.reason:
+        return replace(here, id=str(wanted))
     return FetchedPaper(
         id=str(wanted),
         pmcid=_said(found.pmcid),
@@ -122,22 +131,29 @@ def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
 
 
 def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> FetchedPaper | None:
-    """Return a paper whose file is in the folder; None: it is not there, as far as is known."""
+    """Return a paper whose file is in the folder; None: it is not there, as far as is known.
+
+    Where the file is not the one whose checksum the index has, its reason says so: it may be cut, or changed by hand.
+    """
     paper = held.get(str(wanted))
     if paper is None and wanted.scheme is IdScheme.PMCID:
         paper = FetchedPaper(id=str(wanted), pmcid=wanted.value, file=f"{wanted}.xml")
     if paper is None or not (folder / paper.file).is_file():
         return None
-    return replace(paper, id=str(wanted), sha256=paper.sha256 or file_sha256(folder / paper.file), reason="")
+    found = file_sha256(folder / paper.file)
+    is_changed = found != (paper.sha256 or found)
+    wrong = f"{paper.file}: expected the file that was fetched, got one with another sha256 than {INDEX_NAME} has"
+    reason = f"{wrong}; delete it, or replace it with --overwrite" if is_changed else ""
+    return replace(paper, id=str(wanted), sha256=paper.sha256 or found, reason=reason)
 
 
 def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:
-    """Return the papers that have a file by each of their ids."""
+    """Return the papers that have a file in the folder, and in none beside or below it, by each of their ids."""
     return {
         one: paper
         for paper in papers.values()
         for one in (paper.id, paper.pmcid, paper.doi.lower(), f"PMID:{paper.pmid}")
-        if paper.file
+        if paper.file and Path(paper.file).name == paper.file
     }
 
 

@@ -18,7 +18,7 @@ from evidencebench.web.transient import TransientError
 
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
-_SCHEMES = frozenset({"http", "https"})
+_PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
 
@@ -26,7 +26,7 @@ _TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
 def ask(address: str, headers: dict[str, str], timeout_seconds: float, *, may_leave_host: bool = True) -> HTTPResponse:
     """Return the server's answer, of whatever status, after redirects; a body that comes too slowly is a timeout.
 
-    Without ``may_leave_host``, a redirect to another host is refused: that host is not asked.
+    Without ``may_leave_host``, a redirect to another host, or to another port, is refused: nothing is asked there.
     """
     opener = OpenerDirector()  # with these two only: no file:, ftp: or data:, and redirects are followed here
     for handler in (ProxyHandler(), PacedHandler()):
@@ -38,8 +38,8 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float, *, may_le
             return response
         with response:
             there = _redirect_target(there, response.headers["Location"])
-        if not may_leave_host and urlsplit(there).hostname != urlsplit(address).hostname:
-            raise wrong_file(address, "an answer, or a redirect on the same host", f"one to {there}")
+        if not may_leave_host and _host_and_port(there) != _host_and_port(address):
+            raise wrong_file(address, "an answer, or a redirect on the same host and port", f"one to {there}")
     raise wrong_file(address, f"at most {_MOST_REDIRECTS} redirects", "more")
 
 
@@ -61,8 +61,8 @@ def require_web_address(address: str) -> str:
     """Return the address if it is one of the web."""
     try:
         parts = urlsplit(address)
-        is_web = parts.scheme in _SCHEMES and bool(parts.hostname)
-    except ValueError:  # for example a bracket that is not closed
+        is_web = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # for example a bracket that is not closed, or a port above 65535
         is_web = False
     if not is_web:
         raise wrong_file(address, "an http or https address", "another", "correct it")
@@ -78,11 +78,17 @@ def _redirect_target(address: str, location: str | None) -> str:
         there = urljoin(address, quote(location, encoding="latin-1", safe=punctuation))
     except ValueError as error:
         raise wrong_file(address, "a redirect to an http or https address", f"one to {location}") from error
-    if urlsplit(there).scheme not in _SCHEMES:
+    if urlsplit(there).scheme not in _PORTS:
         raise wrong_file(address, "a redirect to an http or https address", f"one to {there}")
     if urlsplit(address).scheme == "https" and urlsplit(there).scheme != "https":
         raise wrong_file(address, "a redirect that stays on https", f"one to {there}")
     return require_web_address(there)
+
+
+def _host_and_port(address: str) -> tuple[str | None, int | None]:
+    """Return where an address leads; the port is None where it is that of its scheme, so that http may become https."""
+    parts = urlsplit(address)
+    return parts.hostname, None if parts.port == _PORTS[parts.scheme] else parts.port
 
 
 def blocks_of(response: HTTPResponse) -> Iterator[bytes]:
