@@ -63,6 +63,9 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     with Path("differ.csv").open(encoding="utf-8", newline="") as table:
         assert len(list(csv.DictReader(table))) == len(fields["disagreements"])
     assert "exists; choose another name" in command(f"{report} --disagreements differ.csv").err
+    mixed = command(f"{report} --disagreements - --json")
+    assert (mixed.code, mixed.out) == (2, "")
+    assert "--disagreements: expected a file; standard output has the report" in mixed.err
     assert command(f"{report} --disagreements differ.html").code == 0
     assert Path("differ.html").read_text().count("<mark>") == len(fields["disagreements"])
     assert "the default; choose your own" in command(report.removesuffix(" --margin 0.3")).out

@@ -226,6 +226,24 @@ def test_a_page_marks_the_evidence_and_hostile_text_stays_text(tmp_path: Path) -
     assert CliRunner().invoke(cli, [*arguments, "--overwrite"]).exit_code == 0
 
 
+@pytest.mark.parametrize("form", [["--json"], *(["--format", one] for one in ("text", "markdown", "csv", "ris"))])
+def test_what_is_said_of_the_page_does_not_stand_among_what_was_found(form: list[str], tmp_path: Path) -> None:
+    page = tmp_path / "tea.html"
+    arguments = ["find", "Tea lowers blood pressure.", "-", *form]
+    alone = CliRunner().invoke(cli, arguments, input=_TEXT)
+    beside = CliRunner().invoke(cli, [*arguments, "--html", str(page)], input=_TEXT)
+    assert beside.exit_code == 0
+    assert beside.stdout == alone.stdout
+    assert beside.stderr == f"{alone.stderr}{page}: 1 answer\n"
+
+
+def test_a_page_is_no_part_of_what_is_printed() -> None:
+    for name in ("-", "/dev/stdout"):
+        result = CliRunner().invoke(cli, ["find", "Tea lowers blood pressure.", "-", "--html", name], input=_TEXT)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "--html: expected a file; standard output has the sentences" in result.stderr
+
+
 @pytest.mark.parametrize("arguments", [["Tea helps."], [" ", "paper.txt"]])
 def test_a_hypothesis_and_a_paper_are_needed(arguments: list[str]) -> None:
     result = CliRunner().invoke(cli, ["find", *arguments])
@@ -265,7 +283,7 @@ def test_the_evidence_is_split_by_what_it_reports(tmp_path: Path) -> None:
     text = CliRunner().invoke(cli, [*arguments, "--html", str(page)], input=_DIRECTIONS).stdout
     headings = ["Reports a decrease", "Reports no difference", "Does not say"]
     assert [line for line in text.splitlines() if line.startswith(("Reports", "Does"))] == [f"{h}:" for h in headings]
-    assert max(map(len, text.splitlines()[1:])) <= 80, "below the page's path"
+    assert max(map(len, text.splitlines())) <= 80
     assert all(f"<h3>{heading}</h3>" in page.read_text(encoding="utf-8") for heading in headings)
     (finding,) = json.loads(CliRunner().invoke(cli, [*arguments, "--json"], input=_DIRECTIONS).stdout)["findings"]
     expected = {1: "not said", 2: "decrease", 3: "no difference"}

@@ -33,15 +33,15 @@ class OutputFile(click.Path):
         return STANDARD_OUTPUT if value == "-" else Path(str(super().convert(value, param, ctx)))
 
 
-def require_file(path: Path, why: str) -> None:
+def require_file(path: Path, why: str, option: str = "--output") -> None:
     """Raise `click.UsageError` if the path is ``-``; ``why`` is the end of the message."""
     if is_standard_output(path):
-        raise click.UsageError(f"--output: expected a file; standard output {why}")
+        raise click.UsageError(f"{option}: expected a file; standard output {why}")
 
 
-def tell_written(output: Path, text: str) -> None:
-    """Print a line about a file that was written; on standard error if the file is standard output."""
-    click.echo(text, err=is_standard_output(output))
+def tell_written(output: Path, text: str, *, beside_data: bool = False) -> None:
+    """Print a line about a file that was written; on standard error if standard output is that file or has data."""
+    click.echo(text, err=beside_data or is_standard_output(output))
 
 
 def print_json(value: Any) -> None:

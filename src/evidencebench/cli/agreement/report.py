@@ -9,7 +9,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.agreement.printing import print_mark_report, print_ratings
-from evidencebench.cli.output import OutputFile, print_json, refuse_existing
+from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.construction.people.agreement.disagreements import Disagreement, disagreement_table
 from evidencebench.construction.people.agreement.mark_report import report_marks
@@ -110,6 +110,7 @@ def command(
     """
     tasks = read_tasks(tasks_file)
     if disagreements:
+        require_file(disagreements, "has the report", "--disagreements")
         refuse_existing(disagreements, overwrite=overwrite)
     collected = collect_annotations(sources, tasks)
     for problem in collected.problems:

@@ -12,7 +12,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_papers
 from evidencebench.cli.find.printing import print_text, tell_about
-from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, tell_written
+from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, require_file, tell_written
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.cli.standard_input import STANDARD_INPUT
 from evidencebench.errors import DataError, EvidenceBenchError, ReplyError
@@ -131,6 +131,7 @@ def command(
     """
     hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
     if html is not None:
+        require_file(html, "has the sentences", "--html")
         refuse_existing(html, overwrite=overwrite)
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
@@ -155,7 +156,7 @@ def command(
         tell_about(finding, system, budget)
     if html is not None and findings:
         write_whole(html, findings_page(findings).encode())
-        tell_written(html, f"{html}: {counted(len(findings), 'answer')}")
+        tell_written(html, f"{html}: {counted(len(findings), 'answer')}", beside_data=True)
     if asking.as_json:
         spent = {} if client is None else {"asked": client.totals.fields()}
         given: dict[str, Any] = {
