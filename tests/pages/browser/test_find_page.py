@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench.execution.making import make_system
@@ -188,6 +188,66 @@ def test_what_is_no_paper_is_refused_in_words(new_page: NewPage, url: str) -> No
     page.evaluate(_DROP, ["paper.docx", "PK\x03\x04 rest"])
     expect(page.get_by_role("status")).to_contain_text("paper.docx: ")
     expect(page.get_by_role("status")).to_contain_text("ZIP")
+
+
+def test_after_a_paper_that_cannot_be_read_nothing_is_answered_and_the_error_stands(
+    new_page: NewPage, url: str
+) -> None:
+    page = new_page(expected_errors=["status of 422"])
+    _asked(page, url)
+    status, marked = page.get_by_role("status"), page.locator(".sentence.is-evidence")
+    expect(marked).to_have_count(6)
+    page.evaluate(_DROP, ["paper.docx", "PK\x03\x04 rest"])
+    expect(status).to_contain_text("paper.docx: ")
+    expect(page.locator(".found-paper, .evidence-list, .find-export:visible")).to_have_count(0)
+    page.get_by_label("Hypothesis").fill("Tea lowers pressure.")
+    page.get_by_role("button", name="Find the evidence").click()
+    expect(status).to_contain_text("ZIP")
+    expect(marked).to_have_count(0)
+    page.evaluate(_DROP, ["tea.xml", _JATS])
+    expect(marked).to_have_count(6)
+
+
+@pytest.mark.parametrize("control", ["Hypothesis", "Show"])
+def test_an_answer_goes_when_what_was_asked_is_changed(page: Page, url: str, control: str) -> None:
+    _asked(page, url, "Tea and xyzzy lower blood pressure.")
+    status, shown = page.get_by_role("status"), page.locator(".is-evidence, .evidence-list, .find-export:visible")
+    expect(status).to_contain_text("6 sentences found.")
+    if control == "Show":
+        page.get_by_label(control).select_option("study")
+    else:
+        page.get_by_label(control).press_sequentially("!")
+    expect(shown).to_have_count(0)
+    expect(status).to_have_text("")
+    expect(status).to_have_class("find-status")
+    page.get_by_role("button", name="Find the evidence").click()
+    expect(status).to_contain_text("6 sentences found.")
+
+
+@pytest.mark.parametrize("change", ["words", "paper"])
+def test_an_answer_that_comes_late_is_none_to_other_words_or_another_paper(
+    new_page: NewPage, url: str, change: str
+) -> None:
+    page = new_page(expected_errors=["status of 422"])
+    held: list[Route] = []
+    page.route("**/api/find/answer*", lambda route: held.append(route))  # noqa: PLW0108 - playwright needs a function
+    with page.expect_request("**/api/find/answer*"):
+        _asked(page, url)
+    expect(page.get_by_role("status")).to_have_text("Looking …")
+    if change == "words":
+        page.get_by_label("Hypothesis").fill("Tea harms.")
+        expect(page.get_by_role("status")).to_have_text("")
+    else:
+        page.evaluate(_DROP, ["paper.docx", "PK\x03\x04 rest"])
+        expect(page.get_by_role("status")).to_contain_text("ZIP")
+    said = page.get_by_role("status").inner_text()
+    with page.expect_response("**/api/find/answer*") as late:
+        held[0].continue_()
+    late.value.finished()
+    page.evaluate("new Promise((done) => setTimeout(done, 100))")
+    expect(page.locator(".is-evidence, .evidence-list")).to_have_count(0)
+    expect(page.get_by_role("status")).to_have_text(said)
+    expect(page.get_by_role("button", name="Find the evidence")).to_be_enabled()
 
 
 def test_a_paper_that_the_app_forgot_is_sent_again(new_page: NewPage) -> None:

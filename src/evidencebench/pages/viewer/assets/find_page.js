@@ -6,19 +6,21 @@ const EXAMPLE = "Tea lowers blood pressure.";
 const MOST_FILE_BYTES = 64 * 1024 * 1024;
 
 function showFindPage(root) {
-  const state = { file: null, paper: null, answer: null, pasted: "" };
+  // lacking: why there is no paper. turn: counted up where an answer on its way would be one to other words or papers.
+  const state = { file: null, paper: null, answer: null, pasted: "", lacking: "Give a paper first.", turn: 0 };
   const status = h("p.find-status", { role: "status" });
   const file = h("input", { type: "file", id: "find-file", onchange: () => file.files[0] && take(file.files[0], file.files[0].name) });
   const pasted = h("textarea", { id: "find-text", rows: 4, placeholder: "or paste its text here", onpaste: () => setTimeout(takePasted), onchange: takeTyped });
-  const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter });
-  const wish = h("select", { id: "find-wish" }, ...optionsOf(WISHES));
+  const hypothesis = h("textarea", { id: "find-hypothesis", rows: 2, placeholder: EXAMPLE, onkeydown: askOnEnter, oninput: forgetAnswer });
+  const wish = h("select", { id: "find-wish", onchange: forgetAnswer }, ...optionsOf(WISHES));
   const budget = h("input", { id: "find-budget", type: "number", min: 1, max: 100, value: 10, oninput: showAnswer });
   const split = h("input", { id: "find-split", type: "checkbox", onchange: showAnswer });
   const askButton = h("button", { type: "submit", class: "find-ask" }, "Find the evidence");
   const format = h("select", { id: "find-format" }, ...optionsOf(EXPORTS));
   const exporting = h("div.find-export", { hidden: true }, labelled("Export as", format), h("button", { onclick: exportAnswer }, "Export"));
   const answer = h("div.find-answer");
-  const text = h("div.find-text", {}, h("p.find-empty", {}, "Drop a paper anywhere on this page. It stays on this machine."));
+  const empty = h("p.find-empty", {}, "Drop a paper anywhere on this page. It stays on this machine.");
+  const text = h("div.find-text", {}, empty);
   let marked = null;
 
   root.classList.add("find");
@@ -60,23 +62,33 @@ function showFindPage(root) {
   }
 
   async function take(content, name) {
-    if (content.size > MOST_FILE_BYTES) {
-      announce(status, `${name}: expected at most ${counted(MOST_FILE_BYTES, "byte")}.`);
-      return;
-    }
-    announce(status, `Reading ${name} …`);
+    Object.assign(state, { file: { content, name }, paper: null });
+    marked = null;
+    text.replaceChildren(empty);
+    forgetAnswer();
+    announce(status, (state.lacking = `Reading ${name} …`));
     try {
+      if (content.size > MOST_FILE_BYTES) throw new Error(`${name}: expected at most ${counted(MOST_FILE_BYTES, "byte")}.`);
       const found = await askServer("/api/find/paper", { method: "POST", query: { name }, file: content });
-      Object.assign(state, { file: { content, name }, paper: found, answer: null });
+      if (state.file.content !== content) return; // another one was given since
+      state.paper = found;
     } catch (error) {
-      announce(status, error.message);
+      if (state.file.content === content) announce(status, (state.lacking = error.message));
       return;
     }
     marked = foundPaper(state.paper);
     text.replaceChildren(marked.article);
-    showAnswer();
     announce(status, `${state.paper.title || name}: ${state.paper.format}, ${counted(state.paper.sentences.length, "sentence")}.`);
     if (hypothesis.value.trim()) await ask();
+  }
+
+  // Takes away an answer, also one that is on its way: it is none to what stands in the form now.
+  function forgetAnswer() {
+    if (state.answer || askButton.disabled) announce(status, "");
+    state.answer = null;
+    askButton.disabled = false;
+    showAnswer();
+    return ++state.turn;
   }
 
   function askOnEnter(event) {
@@ -86,17 +98,20 @@ function showFindPage(root) {
   async function ask(event) {
     event?.preventDefault();
     if (state.paper === null || !hypothesis.value.trim()) {
-      announce(status, state.paper === null ? "Give a paper first." : "Type a hypothesis first.");
+      announce(status, state.paper === null ? state.lacking : "Type a hypothesis first.");
       return;
     }
+    const turn = forgetAnswer();
     askButton.disabled = true;
     announce(status, "Looking …");
     try {
-      state.answer = await askAboutPaper("/api/find/answer", question());
+      const found = await askAboutPaper("/api/find/answer", question());
+      if (turn !== state.turn) return;
+      state.answer = found;
       const n = shown().length;
-      announce(status, [state.answer.told, n && `${counted(n, "sentence")} found.`].filter(Boolean).join(" "));
+      announce(status, [found.told, n && `${counted(n, "sentence")} found.`].filter(Boolean).join(" "));
     } catch (error) {
-      state.answer = null;
+      if (turn !== state.turn) return;
       announce(status, error.message);
     }
     askButton.disabled = false;
@@ -150,7 +165,7 @@ function showFindPage(root) {
 
   async function exportAnswer() {
     try {
-      const body = { ...question(), hypothesis: state.answer.hypothesis, budget: Math.max(1, shown().length), format: format.value, split: split.checked };
+      const body = { ...question(), budget: Math.max(1, shown().length), format: format.value, split: split.checked };
       const found = await askAboutPaper("/api/find/export", body);
       const address = URL.createObjectURL(new Blob([found.text]));
       h("a", { href: address, download: found.name }).click();
