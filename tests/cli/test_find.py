@@ -1,9 +1,11 @@
 """``evidencebench find``."""
 
 import csv
+import html
 import io
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,12 @@ from click.testing import CliRunner
 
 from command_line import Command
 from evidencebench.cli.main import cli
+from evidencebench.execution.finding import find_evidence
+from evidencebench.execution.making import make_system
+from evidencebench.pages.findings.words import not_searched, told
+from evidencebench.papers.paper import LeftOut, Loss
+from evidencebench.papers.read import read_content
+from evidencebench.system import Brief
 
 _TEXT = """\
 # Abstract
@@ -148,10 +156,11 @@ def test_no_sentence_of_a_paper_is_a_formula_of_a_spreadsheet() -> None:
     assert json.loads(output)["findings"][0]["evidence"][0]["text"] == hostile
 
 
-def test_what_the_paper_never_mentions_is_said() -> None:
+def test_words_that_are_in_no_sentence_are_said_with_what_was_searched() -> None:
     result = CliRunner().invoke(cli, ["find", "Tea lowers blood pressure of cats.", "-"], input=_TEXT)
     warning, _, sentences = result.output.partition("\n\n")
-    assert warning == "The paper never mentions 'cats'."
+    searched = "'cats' is not in the 5 sentences read. Not searched: what this text lacks of its paper."
+    assert " ".join(warning.split()) == searched
     assert "tea lowered systolic pressure" in sentences
 
 
@@ -160,7 +169,70 @@ def test_no_sentence_is_named_where_nothing_of_the_hypothesis_is_mentioned() -> 
     assert result.exit_code == 0
     (finding,) = json.loads(result.output)["findings"]
     assert finding["evidence"] == []
-    assert finding["told"] == "Nothing in this paper mentions 'xyzzy', 'harms', 'unrelated' or 'cats'."
+    assert finding["told"] == (
+        "'xyzzy', 'harms', 'unrelated' and 'cats' are not in the 5 sentences read. "
+        "Not searched: what this text lacks of its paper. No sentence was named as evidence."
+    )
+
+
+_WITH_TABLE = """<?xml version="1.0"?>
+<article><front><article-meta><title-group><article-title>Tea and pressure</article-title></title-group>
+<funding-group><award-group><funding-source>The Tea Board</funding-source></award-group></funding-group>
+</article-meta></front><body><sec><title>Results</title><p>Pressure fell with tea.</p>
+<table-wrap><caption><p>Complaints</p></caption><table><tr><td>Insomnia</td><td>3</td></tr></table></table-wrap>
+<fig><caption><p>Pressure by day</p></caption></fig></sec></body>
+<back><ack><p>The Tea Board funded this study.</p></ack></back></article>
+"""
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "words"),
+    [
+        ("Insomnia", "'insomnia' is"),
+        ("Who funded the study?", "'funded' is"),
+        ("How many of them, and who, felt nothing of insomnia?", "'felt' and 'insomnia' are"),
+    ],
+)
+def test_a_word_of_a_table_or_of_the_end_matter_is_not_said_to_be_nowhere_in_the_paper(
+    hypothesis: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "tea.xml").write_text(_WITH_TABLE)
+    said = (
+        f"{words} not in the 3 sentences read. Not searched: acknowledgements, 1 figure, 1 table, front matter. "
+        "No sentence was named as evidence."
+    )
+    page = tmp_path / "page.html"
+    arguments = ["find", hypothesis, str(tmp_path / "tea.xml")]
+    (finding,) = json.loads(CliRunner().invoke(cli, [*arguments, "--json"]).stdout)["findings"]
+    assert (finding["told"], finding["evidence"]) == (said, [])
+    assert finding["not_searched"] == ["acknowledgements", "1 figure", "1 table", "front matter"]
+    assert " ".join(CliRunner().invoke(cli, [*arguments, "--html", str(page)]).stdout.split()) == said
+    assert said in html.unescape(page.read_text(encoding="utf-8"))
+    (row,) = csv.DictReader(io.StringIO(CliRunner().invoke(cli, [*arguments, "--format", "csv"]).stdout))
+    assert row["told"] == said
+    assert said in " ".join(CliRunner().invoke(cli, [*arguments, "--format", "ris"]).stdout.split())
+
+
+def test_tables_in_a_section_at_the_end_are_named_too(tmp_path: Path) -> None:
+    table = _WITH_TABLE[_WITH_TABLE.index("<table-wrap>") : _WITH_TABLE.index("<fig>")]
+    moved = _WITH_TABLE.replace(table, "").replace("</back>", f"<sec><title>Tables</title>{table}</sec></back>")
+    (tmp_path / "tea.xml").write_text(moved)
+    (finding,) = json.loads(CliRunner().invoke(cli, ["find", "Insomnia", str(tmp_path / "tea.xml"), "--json"]).stdout)[
+        "findings"
+    ]
+    assert finding["not_searched"] == ["acknowledgements", "1 figure", "other back matter", "1 table", "front matter"]
+
+
+def test_what_a_pdf_or_a_web_page_has_besides_its_sentences_is_said_without_numbers() -> None:
+    loss = Loss(
+        left_out={one: LeftOut(n_elements=9, n_characters=9) for one in ("table", "line number", "front matter")}
+    )
+    paper = replace(read_content(b"Tea lowered pressure.", name="tea.txt"), format="PDF", loss=loss)
+    finding = find_evidence(make_system("lead"), paper, "Xyzzy", brief=Brief(budget=3))
+    assert told(finding).startswith(
+        "'xyzzy' is not in the 1 sentence read. Not searched, as far as a PDF shows what it is: "
+    )
+    assert not_searched(paper) == not_searched(replace(paper, format="HTML")) == ["table", "front matter"]
 
 
 @pytest.fixture

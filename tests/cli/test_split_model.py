@@ -101,7 +101,7 @@ def test_a_model_without_a_split_is_refused(command: Command) -> None:
 
 def test_where_nothing_is_found_no_model_is_asked(command: Command) -> None:
     with _asked(_WHOLE) as (server, call):
-        assert "Nothing in this paper mentions" in command(call.replace("Tea lowers blood pressure", "Xyzzy")).out
+        assert "'xyzzy' is not in the" in command(call.replace("Tea lowers blood pressure", "Xyzzy")).out
         assert server.log == []
 
 

@@ -1,4 +1,4 @@
-"""Words of a hypothesis that a paper never mentions: by their roots, and in memory that a long word cannot fill."""
+"""Words of a hypothesis that no sentence of a paper has: by their roots, and in memory that a long word cannot fill."""
 
 import tracemalloc
 
@@ -20,6 +20,7 @@ _WORDS = ["kidney", "therapy", "infection", "harmed", "dialysis", "statin", "win
         ("Hypertension is inherited.", "Hypertensive parents pass it on: inheritance is likely."),
         ("Antiinflammatory drugs work.", "An anti-inflammatory drug that works."),
         ("Aspirin 500 mg or 5mg increases the risk.", "They took aspirin."),
+        ("How many of them were there, and that nothing was found by anybody else, or why?", "It was found."),
         ("The outcome is significantly worse than in the placebo group.", "Nothing was measured."),
     ],
 )

@@ -55,9 +55,8 @@ class Finding:
     evidence
         Best first, headings left out; in paper order where the system names a set (``ordered`` is False).
     unmentioned
-        Words of the hypothesis that the paper never mentions.
-    is_mentioned
-        Whether the paper mentions any of them. Where it does not, no sentence is named, and the system is not asked.
+        Words of the hypothesis that no sentence has. Where these are all that it is about, no sentence is named, and
+        the system is not asked.
     notes
         As in `Ranking`.
     """
@@ -67,7 +66,6 @@ class Finding:
     evidence: tuple[FoundSentence, ...]
     ordered: bool
     unmentioned: tuple[str, ...]
-    is_mentioned: bool
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -116,7 +114,6 @@ def find_evidence(
         ),
         ordered=answer.ordered,
         unmentioned=unmentioned,
-        is_mentioned=is_mentioned,
         notes=answer.notes,
     )
 

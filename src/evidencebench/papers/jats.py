@@ -107,6 +107,9 @@ def _abstract(meta: Element, count: LossCount) -> list[Block]:
 def _count_back(back: Element, count: LossCount) -> None:
     for part in back.elements:
         leave_out(part, LEFT_OUT.get(part.tag) or _BACK.get(part.tag, "other back matter"), count)
+        for tag in ("table-wrap", "fig") if part.tag not in LEFT_OUT else ():  # of a section at the end, as of "Tables"
+            if n_within := sum(1 for _ in part.all(tag)):
+                count.leave_out(LEFT_OUT[tag], "", n_elements=n_within)
 
 
 def _child(element: Element, tag: str) -> Element | None:

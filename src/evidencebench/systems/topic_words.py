@@ -1,4 +1,4 @@
-"""The words of a hypothesis that say what it is about, and those of them that a paper never mentions."""
+"""The words of a hypothesis that say what it is about, and those of them that no sentence of a paper has."""
 
 from collections.abc import Iterable
 
@@ -14,8 +14,21 @@ low manner mg most outcome particularly patient people placebo positively presen
 protect raise relate related require response result risk role set show significant significantly some study treat
 treatment trial use using what whereas whether worse
 """
+# Words of grammar and of questions: "How many were there?" is about nothing that a paper could lack.
+_OF_GRAMMAR = """
+about above across all almost along already also although always am among amongst any anybody anyone anything aren
+around because been before behind being below beside besides beyond both can cannot could couldn despite did didn doesn
+doing don done down each either else enough even ever every everybody everyone everything everywhere except few further
+had hasn haven he hence her here hers herself him himself his how however instead isn itself just kind like ll many
+maybe me might mine more moreover much must my myself near neither never nevertheless nobody none nor nothing now
+nowhere off often once one only onto other others otherwise ought our ours out outside over own perhaps please quite
+rather same several shall she should shouldn since so somebody someone something sometimes somewhere soon still than
+them themselves though through throughout thus together too toward towards two under unless until up upon us usually ve
+very was wasn we were weren when whenever where wherever while whilst whom whose why within would wouldn yes yet you
+your yours
+"""
 _LEAST_BEGINNING = 4
-_COMMON = STOPWORDS | {root(word) for word in (*NOT_OF_TOPIC, *_ANY_STUDY.split())}
+_COMMON = STOPWORDS | set(_OF_GRAMMAR.split()) | {root(word) for word in (*NOT_OF_TOPIC, *_ANY_STUDY.split())}
 
 
 def topic_words(text: str) -> tuple[str, ...]:

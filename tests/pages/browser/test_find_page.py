@@ -38,6 +38,9 @@ _FORGET = """([name, text]) => fetch(`/api/find/paper?name=${name}`,
   {method: "POST", headers: {"Content-Type": "application/octet-stream"}, body: text})"""
 
 
+_SEARCHED = "the 9 sentences read. Not searched: front matter."
+
+
 @contextmanager
 def _serving() -> Iterator[Address]:
     with closing(listening_socket("127.0.0.1", 0)) as bound:
@@ -131,10 +134,10 @@ def test_the_evidence_is_grouped_by_what_it_reports_in_words_and_exports(page: P
         assert ("no difference" in text) is split
 
 
-def test_a_word_that_the_paper_never_mentions_is_told_above_the_evidence(page: Page, url: str) -> None:
+def test_a_word_that_no_sentence_has_is_told_above_the_evidence_with_what_was_searched(page: Page, url: str) -> None:
     _asked(page, url, "Tea and xyzzy lower blood pressure.")
     status = page.get_by_role("status")
-    expect(status).to_have_text("The paper never mentions 'xyzzy'. 6 sentences found.")
+    expect(status).to_have_text(f"'xyzzy' is not in {_SEARCHED} 6 sentences found.")
     expect(status).to_have_class("find-status is-warning")
     page.get_by_label("Hypothesis").fill("Tea lowers blood pressure.")
     page.get_by_label("Hypothesis").press("Enter")
@@ -175,9 +178,9 @@ def test_with_the_keyboard_alone_a_typed_text_is_asked(page: Page, url: str) -> 
     expect(page.locator(".sentence.is-evidence:focus")).to_contain_text("3.1 mmHg")
 
 
-def test_what_the_paper_never_mentions_is_said(page: Page, url: str) -> None:
+def test_that_no_sentence_has_any_word_is_said_with_what_was_searched(page: Page, url: str) -> None:
     _asked(page, url, "Xyzzy harms unrelated cats.")
-    told = "Nothing in this paper mentions 'xyzzy', 'harms', 'unrelated' or 'cats'."
+    told = f"'xyzzy', 'harms', 'unrelated' and 'cats' are not in {_SEARCHED} No sentence was named as evidence."
     expect(page.get_by_role("status")).to_have_text(told)
     expect(page.locator(".sentence.is-evidence")).to_have_count(0)
 

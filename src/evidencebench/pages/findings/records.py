@@ -3,7 +3,7 @@
 from typing import Any
 
 from evidencebench.execution.finding import Finding, FoundSentence
-from evidencebench.pages.findings.words import about, told
+from evidencebench.pages.findings.words import about, not_searched, told
 from evidencebench.papers.paper import Paper
 
 
@@ -18,6 +18,7 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "hypothesis": finding.hypothesis,
         "n_sentences": len(paper.sentences),
         "unmentioned": finding.unmentioned,
+        "not_searched": not_searched(paper),
         "told": told(finding),
         "evidence": [_sentence_record(found) for found in finding.evidence],
         "notes": dict(finding.notes),

@@ -3,10 +3,21 @@
 from collections.abc import Mapping, Sequence
 
 from evidencebench.execution.finding import Finding, FoundSentence
+from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper, Place
+from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.systems.directions.classifier import ReportedDirection
+from evidencebench.wording import counted
 
 _RARE, _MOST = 0.02, 0.95
+
+_COUNTED_IN = frozenset({JATS, TEI})
+_COUNTED = frozenset({"table", "figure", "footnote", "display formula", "keyword"})
+# Sorts of the loss report that hold nothing of the paper, or nothing that is not in its sentences too.
+_NO_TEXT = frozenset(
+    {"form", "hyphen at a line's end", "line number", "navigation", "other form of a formula", "page footer",
+     "page metadata", "page number or running head", "running head or page number", "script"}
+)  # fmt: skip
 
 CHANCE_MEANING = (
     "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen and that had "
@@ -104,17 +115,32 @@ def paper_text(paper: Paper) -> str:
 def told(finding: Finding) -> str:
     """Return what a reader should know of a finding besides its sentences; empty where there is nothing.
 
-    It says which words of the hypothesis the paper never mentions, where no sentence was found, and what of the file
-    could not be read.
+    It says which words of the hypothesis no sentence has, and what of the file was not searched for them; where no
+    sentence was found; and what of the file could not be read.
     """
-    words = _either([f"'{word}'" for word in finding.unmentioned])
+    paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
     if words:
-        parts.append(f"{'The paper never' if finding.is_mentioned else 'Nothing in this paper'} mentions {words}.")
-    if not finding.evidence and finding.is_mentioned:
+        listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        read = counted(len(paper.sentences), "sentence")
+        parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read} read.")
+        how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
+        parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
+    if not finding.evidence:
         parts.append("No sentence was named as evidence.")
-    return " ".join([*parts, *finding.paper.warnings])
+    return " ".join([*parts, *paper.warnings])
 
 
-def _either(words: list[str]) -> str:
-    return " or ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+def not_searched(paper: Paper) -> list[str]:
+    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``.
+
+    Numbers are there only where each table is marked as one. Of a text nobody can know what it lacks of its paper.
+    """
+    is_counted = paper.format in _COUNTED_IN
+    parts = [
+        counted(out.n_elements, sort) if is_counted and sort in _COUNTED else sort
+        for sort, out in paper.loss.left_out.items()
+        if sort not in _NO_TEXT
+    ]
+    rest = "what this text lacks of its paper" if paper.format.startswith("text") else "front matter"
+    return [*(part for part in parts if part != rest), rest]
