@@ -69,7 +69,12 @@ strength of the penalty and the least number of prompts of a feature (3, 8, 15) 
 exchanged arms, more examples with both arms swapped cost 1 to 3 points, and turning sentences by the arm that comes
 first where none is compared against costs 1; which words turn a sentence, and how near to the arm, changes less than
 half a point. A fourth class learned from sentences that nobody marked hides 44 to 82 % of the marked ones, so a
-sentence is "not said" only where it has no word of comparison and no p-value.
+sentence is "not said" only where it has no word of comparison and no p-value, where its words state no finding of its
+paper (a level of significance, a size that was planned, an aim, a definition, what others found), and, in `find`, where
+its section is an introduction or the methods. Of the 2,469 marked sentences of 711 papers that had a direction before
+that rule, 2,466 keep it. Of 33,908 sentences of methods of 726 articles in JATS, 6,638 had a direction; 27 have one
+with the sections, 5,820 by their words alone. Of 12,187 of introductions, 4,532 had one; none has, and 3,811 by their
+words alone (23 November 2026).
 """
 
 
@@ -201,8 +206,7 @@ def figures(prompts: Sequence[Prompt]) -> list[str]:
         right = f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
         table.append(f"| {name} | {case} | {right} | {100 * score:.1f} |")
     silent = (
-        f"Of the marked sentences, {100 * n_silent / n_marked:.0f} % hold neither a word of comparison nor a "
-        f"p-value, and would be 'not said'; "
+        f"Of the marked sentences, {100 * n_silent / n_marked:.0f} % are 'not said' by their words; "
         f"of the others among the first ten of `cues`, {100 * n_other_silent / n_other:.0f} %."
     )
     return [*table, "", silent]

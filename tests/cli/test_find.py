@@ -5,6 +5,7 @@ import html
 import io
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from command_line import Command
 from evidencebench.cli.main import cli
 from evidencebench.execution.finding import find_evidence
 from evidencebench.execution.making import make_system
-from evidencebench.pages.findings.words import not_searched, told
+from evidencebench.pages.findings.words import grouped, not_searched, told
 from evidencebench.papers.paper import LeftOut, Loss
 from evidencebench.papers.read import read_content
 from evidencebench.system import Brief
+from evidencebench.systems.directions.classifier import ReportedDirection, reported_directions
 
 _TEXT = """\
 # Abstract
@@ -364,6 +366,53 @@ def test_the_evidence_is_split_by_what_it_reports(tmp_path: Path) -> None:
     assert {int(row["sentence"]): row["direction"] for row in csv.DictReader(io.StringIO(table))} == expected
     notes = CliRunner().invoke(cli, [*arguments, "--format", "ris"], input=_DIRECTIONS).stdout
     assert "reports a decrease)" in notes
+
+
+_LOWER = "<p>Blood pressure was lower with tea than with water (p = 0.01).</p>"
+_SECTIONS = f"""<?xml version="1.0"?>
+<article><front><article-meta><abstract><sec><title>Methods and findings</title>{_LOWER}</sec></abstract></article-meta>
+</front><body><sec><title>1. Introduction</title>{_LOWER}</sec>
+<sec><title>Materials and methods</title><sec><title>Results of the pilot</title>{_LOWER}</sec></sec>
+<sec><title>Results</title><sec><title>Statistical analysis</title>{_LOWER}</sec></sec>
+<sec><title>Measurements</title>{_LOWER}</sec></body></article>
+"""
+
+
+def test_a_sentence_of_a_section_without_findings_gets_no_direction() -> None:
+    """As the introduction and the methods; a section within another is of the outer one's sort."""
+    paper = read_content(_SECTIONS.encode(), name="tea.xml")
+    asked: list[int] = []
+
+    def read(hypothesis: str, sentences: Sequence[str], indices: Sequence[int]) -> Mapping[int, ReportedDirection]:
+        asked.extend(indices)
+        return reported_directions(hypothesis, sentences, indices)
+
+    brief = Brief(budget=9)
+    finding = find_evidence(make_system("lead"), paper, "Tea lowers blood pressure.", brief=brief, read_directions=read)
+    assert {" > ".join(one.place.section): one.direction for one in finding.evidence} == {
+        "Abstract > Methods and findings": ReportedDirection.DECREASE,
+        "1. Introduction": ReportedDirection.NOT_SAID,
+        "Materials and methods > Results of the pilot": ReportedDirection.NOT_SAID,
+        "Results > Statistical analysis": ReportedDirection.DECREASE,
+        "Measurements": ReportedDirection.DECREASE,
+    }
+    assert len(asked) == 3, "a language model is not sent the others"
+
+
+def test_groups_stand_in_the_order_of_their_best_sentence() -> None:
+    paper = read_content(_DIRECTIONS.encode(), name="tea.txt")
+    brief = Brief(budget=3)
+    found = find_evidence(
+        make_system("lead"), paper, "Tea lowers blood pressure.", brief=brief, read_directions=reported_directions
+    )
+    turned = replace(found, evidence=found.evidence[::-1])
+    headings = ["Does not say", "Reports a decrease", "Reports no difference"]
+    assert [heading for heading, _ in grouped(found)] == headings
+    assert [(heading, *(rank for rank, _ in group)) for heading, group in grouped(turned)] == [
+        ("Reports no difference", 1),
+        ("Reports a decrease", 2),
+        ("Does not say", 3),
+    ]
 
 
 def test_without_a_split_no_direction_is_read() -> None:

@@ -56,6 +56,37 @@ def test_a_sentence_says_what_it_reports(sentence: str, direction: ReportedDirec
     assert _directions(_TEA, sentence) == [direction]
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The level of significance was set at P< 0.05.",
+        "A p value of less than 0.05 was considered statistically significant.",
+        "P < 0.05 was taken as significant for blood pressure.",
+        "A sample size of 120 adults gave 80% power to detect a difference of 3 mmHg with tea (p < 0.05).",
+        "The aim of this study was to find out whether tea lowers blood pressure more than water.",
+        "We hypothesised that blood pressure would be lower with tea than with water.",
+        "A response was defined as a blood pressure that was lower than before tea.",
+        "Previous studies found a lower blood pressure with tea than with water (p = 0.01).",
+        "It has been shown that tea lowers blood pressure significantly (p < 0.001).",
+        "Nurse et al. found a lower blood pressure with tea (p = 0.01).",
+    ],
+)
+def test_a_sentence_that_states_no_finding_of_its_paper_gets_no_direction(sentence: str) -> None:
+    assert _directions(_TEA, sentence) == [NOT_SAID]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Blood pressure was significantly lower with tea (p < 0.05), a difference that was considered relevant.",
+        "The primary outcome, blood pressure, was lower with tea than with water (p = 0.01).",
+        "At the significant p value of 0.01, blood pressure was lower with tea than with water.",
+    ],
+)
+def test_a_finding_that_speaks_of_its_outcome_or_its_significance_keeps_its_direction(sentence: str) -> None:
+    assert _directions(_TEA, sentence) == [DECREASE]
+
+
 # {I} against {C}; asked with both exchanged, an increase is a decrease.
 _REPORTED = {
     "{O} was higher with {I} than with {C}.": INCREASE,

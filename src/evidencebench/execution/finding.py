@@ -1,5 +1,6 @@
 """Find the evidence for one hypothesis in one paper of the user's own."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -13,6 +14,10 @@ from evidencebench.systems.directions.classifier import DirectionReader, Reporte
 from evidencebench.systems.topic_words import topic_words, unmentioned_words
 
 _Answered = TypeVar("_Answered")
+
+# Titles of sections that state findings, such as "Methods and results", and of those that state none of this paper.
+_FINDINGS = re.compile(r"(?i)\b(?:results?|findings|discussion|conclusions?)\b")
+_NO_FINDINGS = re.compile(r"(?i)\b(?:introduction|background|objectives?|aims?|methods?|methodology|statistic\w*)\b")
 
 DEFAULT_FINDER = "finder"
 """The system that is asked where no other is named."""
@@ -82,7 +87,8 @@ def find_evidence(
     """Return what a system finds in a paper.
 
     ``settle`` is called where the system has to wait for a batch of a language model; it says whether to ask again.
-    ``read_directions`` adds what each sentence reports of the outcome, such as `reported_directions`.
+    ``read_directions`` adds what each sentence reports of the outcome, such as `reported_directions`; it is not asked
+    about sentences of sections that hold no finding of this paper, such as its methods.
     Raises `EvidenceBenchError` where the system fails, is given the labels, or neither orders nor selects sentences.
     """
     query = paper.query_for(hypothesis, wish=wish)
@@ -96,7 +102,9 @@ def find_evidence(
     chances = _named_failures(system, lambda: system.chances(query)) if found else None
     directions: Mapping[int, ReportedDirection] = {}
     if read_directions is not None:
-        directions = _settled(partial(read_directions, hypothesis, paper.sentences, found), settle)
+        told = [index for index in found if _may_hold_findings(paper.places[index])]
+        read = _settled(partial(read_directions, hypothesis, paper.sentences, told), settle)
+        directions = dict.fromkeys(found, ReportedDirection.NOT_SAID) | dict(read)
     return Finding(
         paper=paper,
         hypothesis=hypothesis,
@@ -116,6 +124,12 @@ def find_evidence(
         unmentioned=unmentioned,
         notes=answer.notes,
     )
+
+
+def _may_hold_findings(place: Place) -> bool:
+    """Return whether a section can state what this paper found, by the outermost title that tells."""
+    title = next((one for one in place.section if _FINDINGS.search(one) or _NO_FINDINGS.search(one)), "results")
+    return _FINDINGS.search(title) is not None
 
 
 def _answer(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:

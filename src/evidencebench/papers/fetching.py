@@ -40,10 +40,7 @@ class FetchedPaper:
 
 
 def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
-    """Return those papers whose file is not in a folder; raises `DataError` where its index is another table.
-
-    A file that is not the one of the index is there too: `fetch_papers` names it.
-    """
+    """Return those papers that have no file in a folder; raises `DataError` where its index is another table."""
     held = _by_each_id(read_index(folder))
     return [one for one in wanted if _held(one, folder, held) is None]
 
@@ -58,10 +55,9 @@ def fetch_papers(
 ) -> list[FetchedPaper]:
     """Return what became of each paper; ask for one after the other, and write the index in the end.
 
-    Papers that are in the folder are not asked for, unless ``overwrite``; one whose file has another checksum than the
-    index says gets that as its reason. ``on_paper`` is called after each. Raises `FailingServerError` after
-    `MOST_FAILURES` papers in a row of which the service said nothing, and `DataError` where the folder cannot be
-    written.
+    Papers that have a file in the folder are not asked for, unless ``overwrite``. ``on_paper`` is called after each.
+    Raises `FailingServerError` after `MOST_FAILURES` papers in a row of which the service said nothing, and `DataError`
+    where the folder cannot be written.
     """
     held = _by_each_id(read_index(folder))
     done: list[FetchedPaper] = []
@@ -141,10 +137,9 @@ def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> F
     if paper is None or not (folder / paper.file).is_file():
         return None
     found = file_sha256(folder / paper.file)
-    is_changed = found != (paper.sha256 or found)
+    here = replace(paper, id=str(wanted), sha256=paper.sha256 or found, reason="")
     wrong = f"{paper.file}: expected the file that was fetched, got one with another sha256 than {INDEX_NAME} has"
-    reason = f"{wrong}; delete it, or replace it with --overwrite" if is_changed else ""
-    return replace(paper, id=str(wanted), sha256=paper.sha256 or found, reason=reason)
+    return here if here.sha256 == found else replace(here, reason=f"{wrong}; delete it, or replace it with --overwrite")
 
 
 def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:

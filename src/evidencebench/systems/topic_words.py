@@ -16,16 +16,13 @@ treatment trial use using what whereas whether worse
 """
 # Words of grammar and of questions: "How many were there?" is about nothing that a paper could lack.
 _OF_GRAMMAR = """
-about above across all almost along already also although always am among amongst any anybody anyone anything aren
-around because been before behind being below beside besides beyond both can cannot could couldn despite did didn doesn
-doing don done down each either else enough even ever every everybody everyone everything everywhere except few further
-had hasn haven he hence her here hers herself him himself his how however instead isn itself just kind like ll many
-maybe me might mine more moreover much must my myself near neither never nevertheless nobody none nor nothing now
-nowhere off often once one only onto other others otherwise ought our ours out outside over own perhaps please quite
-rather same several shall she should shouldn since so somebody someone something sometimes somewhere soon still than
-them themselves though through throughout thus together too toward towards two under unless until up upon us usually ve
-very was wasn we were weren when whenever where wherever while whilst whom whose why within would wouldn yes yet you
-your yours
+about above across all along also although always am among any anybody anyone anything around because been before behind
+being beyond both can cannot could despite did doing done down each either else enough even ever every everybody
+everyone everything except few further had he her here him his how however just kind like many me might more much must
+my near neither never nobody none nor nothing now off often once one only onto other others ought our out outside over
+own rather same several shall she should since so somebody someone something than them themselves though through
+throughout thus too two under unless until up upon us very was we were when whenever where wherever while whose why
+within would yet you your
 """
 _LEAST_BEGINNING = 4
 _COMMON = STOPWORDS | set(_OF_GRAMMAR.split()) | {root(word) for word in (*NOT_OF_TOPIC, *_ANY_STUDY.split())}

@@ -116,7 +116,10 @@ def test_the_evidence_is_grouped_by_what_it_reports_in_words_and_exports(page: P
     expect(page.locator(".evidence-group")).to_have_count(0)
     page.get_by_label("Group by what they report").press("Space")
     groups = page.locator(".evidence-group")
-    expect(groups).to_have_text(["Reports a decrease (2)", "Reports no difference (1)", "Does not say (3)"])
+    expect(groups).to_have_text(["Reports a decrease (2)", "Does not say (3)", "Reports no difference (1)"])
+    firsts = page.locator(".evidence-group + .evidence-list > li:first-child")
+    ranks = [int(first.get_attribute("value") or "") for first in firsts.all()]
+    assert (ranks[0], ranks) == (1, sorted(ranks)), "groups stand in the order of their best sentence"
     assert sorted(int(item.get_attribute("value") or "") for item in page.locator(".evidence-list li").all()) == [
         *range(1, 7)
     ]

@@ -7,7 +7,7 @@ import click
 
 from evidencebench.cli.output import prose_width
 from evidencebench.execution.finding import Finding
-from evidencebench.pages.findings.words import about, grouped, meanings, paper_text, told
+from evidencebench.pages.findings.words import about, grouped, meanings, told
 from evidencebench.scoring.score_texts import notes_line
 from evidencebench.system import NamedSystem
 from evidencebench.tables import WIDTH, printable
@@ -30,7 +30,8 @@ def print_text(findings: Sequence[Finding]) -> None:
     has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
     for number, finding in enumerate(findings):
         if several:
-            click.echo("\n" * (number > 0) + _filled(paper_text(finding.paper)))
+            paper = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
+            click.echo("\n" * (number > 0) + _filled(paper))
         if has_several_hypotheses:
             click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
         if words := told(finding):

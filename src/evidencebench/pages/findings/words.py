@@ -11,13 +11,10 @@ from evidencebench.wording import counted
 
 _RARE, _MOST = 0.02, 0.95
 
-_COUNTED_IN = frozenset({JATS, TEI})
-_COUNTED = frozenset({"table", "figure", "footnote", "display formula", "keyword"})
+_COUNTED = ("table", "figure", "footnote", "display formula", "keyword")
 # Sorts of the loss report that hold nothing of the paper, or nothing that is not in its sentences too.
-_NO_TEXT = frozenset(
-    {"form", "hyphen at a line's end", "line number", "navigation", "other form of a formula", "page footer",
-     "page metadata", "page number or running head", "running head or page number", "script"}
-)  # fmt: skip
+_NO_TEXT = ("form", "hyphen at a line's end", "line number", "navigation", "other form of a formula", "page footer",
+            "page metadata", "page number or running head", "running head or page number", "script")  # fmt: skip
 
 CHANCE_MEANING = (
     "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen and that had "
@@ -74,7 +71,7 @@ def direction_text(direction: ReportedDirection) -> str:
 
 
 def direction_headings() -> Mapping[ReportedDirection, str]:
-    """Return the heading of each group of sentences, in the order in which groups are shown.
+    """Return the heading of each group of sentences.
 
     >>> list(direction_headings().values())
     ['Reports an increase', 'Reports a decrease', 'Reports no difference', 'Does not say']
@@ -85,16 +82,13 @@ def direction_headings() -> Mapping[ReportedDirection, str]:
 def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
     """Return the sentences with their ranks from 1, by what they report, each group under its heading.
 
-    Where that was not asked, all are one group, whose heading is empty.
+    The group of the best sentence comes first. Where directions were not asked, all are one group, without a heading.
     """
-    ranked = list(enumerate(finding.evidence, 1))
-    if all(found.direction is None for _, found in ranked):
-        return [("", ranked)] if ranked else []
-    groups = (
-        (heading, [(rank, found) for rank, found in ranked if found.direction is direction])
-        for direction, heading in direction_headings().items()
-    )
-    return [(heading, of_group) for heading, of_group in groups if of_group]
+    headings = direction_headings()
+    groups: dict[str, list[tuple[int, FoundSentence]]] = {}
+    for rank, found in enumerate(finding.evidence, 1):
+        groups.setdefault("" if found.direction is None else headings[found.direction], []).append((rank, found))
+    return list(groups.items())
 
 
 def meanings(findings: Sequence[Finding]) -> list[str]:
@@ -105,11 +99,6 @@ def meanings(findings: Sequence[Finding]) -> list[str]:
         (DIRECTION_MEANING, any(one.direction is not None for one in found)),
     )
     return [meaning for meaning, is_said in said if is_said]
-
-
-def paper_text(paper: Paper) -> str:
-    """Return a paper's file name, with its title where it has one."""
-    return f"{paper.name}: {paper.title}" if paper.title else paper.name
 
 
 def told(finding: Finding) -> str:
@@ -136,11 +125,7 @@ def not_searched(paper: Paper) -> list[str]:
 
     Numbers are there only where each table is marked as one. Of a text nobody can know what it lacks of its paper.
     """
-    is_counted = paper.format in _COUNTED_IN
-    parts = [
-        counted(out.n_elements, sort) if is_counted and sort in _COUNTED else sort
-        for sort, out in paper.loss.left_out.items()
-        if sort not in _NO_TEXT
-    ]
     rest = "what this text lacks of its paper" if paper.format.startswith("text") else "front matter"
-    return [*(part for part in parts if part != rest), rest]
+    counts = _COUNTED if paper.format in {JATS, TEI} else ()
+    left_out = [(sort, out) for sort, out in paper.loss.left_out.items() if sort not in {*_NO_TEXT, rest}]
+    return [*(counted(out.n_elements, sort) if sort in counts else sort for sort, out in left_out), rest]

@@ -24,7 +24,7 @@ SHIPPED = Path(__file__).with_name("shipped_directions.json")
 
 
 class ReportedDirection(StrEnum):
-    """What a sentence reports of the outcome, under the intervention; in the order in which groups are shown."""
+    """What a sentence reports of the outcome, under the intervention."""
 
     INCREASE = "increase"
     DECREASE = "decrease"

@@ -70,12 +70,11 @@ function showFindPage(root) {
     try {
       if (content.size > MOST_FILE_BYTES) throw new Error(`${name}: expected at most ${counted(MOST_FILE_BYTES, "byte")}.`);
       const found = await askServer("/api/find/paper", { method: "POST", query: { name }, file: content });
-      if (state.file.content !== content) return; // another one was given since
-      state.paper = found;
+      if (state.file.content === content) state.paper = found; // else another one was given since
     } catch (error) {
       if (state.file.content === content) announce(status, (state.lacking = error.message));
-      return;
     }
+    if (state.paper === null || state.file.content !== content) return;
     marked = foundPaper(state.paper);
     text.replaceChildren(marked.article);
     announce(status, `${state.paper.title || name}: ${state.paper.format}, ${counted(state.paper.sentences.length, "sentence")}.`);
@@ -146,14 +145,14 @@ function showFindPage(root) {
     exporting.hidden = state.answer === null;
   }
 
-  // The lists of the sentences, with their ranks; where they are split, each below what it reports.
+  // The lists of the sentences, with their ranks; where they are split, each below what it reports, the best one first.
   function groupsOf(evidence) {
     const ranked = evidence.map((found, place) => ({ ...found, rank: place + 1 }));
     if (!split.checked) return ranked.length ? [evidenceList(ranked)] : [];
-    return Object.entries(state.answer?.headings ?? {}).flatMap(([direction, heading]) => {
+    return [...new Set(ranked.map((found) => found.direction))].flatMap((direction) => {
       const ofGroup = ranked.filter((found) => found.direction === direction);
-      const head = h("h2.evidence-group", { "data-direction": direction }, `${heading} (${ofGroup.length})`);
-      return ofGroup.length ? [head, evidenceList(ofGroup)] : [];
+      const heading = `${state.answer.headings[direction]} (${ofGroup.length})`;
+      return [h("h2.evidence-group", { "data-direction": direction }, heading), evidenceList(ofGroup)];
     });
   }
 
