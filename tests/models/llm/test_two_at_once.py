@@ -14,6 +14,7 @@ from evidencebench.errors import DrainingError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.request_locks import RequestLocks
 from fake_models import running_fake_server
 from llm_servers import DictCache, SlowSender
@@ -40,6 +41,7 @@ client.close()
 HOLD = """
 import sys
 from pathlib import Path
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.request_locks import RequestLocks
 claims = RequestLocks(Path(sys.argv[1]))
 print(claims.take(sys.argv[2]), flush=True)
@@ -136,6 +138,42 @@ def test_a_request_that_another_process_failed_to_send_is_sent() -> None:
         await asyncio.sleep(0.05)
         cache.claimed_elsewhere.clear()
         return (await asked).is_stored
+
+    assert not client.run(work())
+    client.close()
+    assert len(sender.asked) == 1
+
+
+class CountingCache(ReplyCache):
+    """A cache that counts how often a request was asked for; its claims are real locks on the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.n_looks, self.looked_long = 0, asyncio.Event()
+
+    def claim(self, key: str) -> bool:
+        self.n_looks += 1
+        if self.n_looks == 3600:  # five looks a second: twelve minutes
+            self.looked_long.set()
+        return super().claim(key)
+
+
+def test_a_request_is_waited_for_as_long_as_the_process_that_sends_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evidencebench.models.llm.client._LOOK_AGAIN_SECONDS", 0.0)
+    cache, sender = CountingCache(tmp_path), SlowSender()
+    client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
+
+    async def work() -> bool:
+        with started(HOLD, str(tmp_path / "replies.sqlite.asking"), KEY) as process:
+            assert line_of(process) == "True\n"
+            asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))
+            looked_long = asyncio.ensure_future(cache.looked_long.wait())
+            await asyncio.wait((asked, looked_long), return_when=asyncio.FIRST_COMPLETED)
+            assert sender.asked == []
+            process.send_signal(signal.SIGKILL)
+            return (await asked).is_stored
 
     assert not client.run(work())
     client.close()

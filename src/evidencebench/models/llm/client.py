@@ -36,7 +36,6 @@ T = TypeVar("T")
 
 _HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
-_MOST_LOOKS = 3000  # ten minutes in all
 
 
 @dataclass(slots=True)
@@ -172,16 +171,13 @@ class ChatClient:
         if self._cache is None:
             yield None
             return
-        n_looks = 0
-        while not (is_ours := self._cache.claim(key)) and n_looks < _MOST_LOOKS:  # a suspended process keeps its claim
-            n_looks += 1
+        while not self._cache.claim(key):  # as long as that process lives: the system frees the claims of a dead one
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
             yield self._find_stored(key)
         finally:
-            if is_ours:
-                self._cache.give_back(key)
+            self._cache.give_back(key)
 
     async def _send(self, request: ChatRequest) -> Received:
         """Send a request and return its reply, which is on the disk by then."""
