@@ -187,6 +187,14 @@ def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -
     assert "asked: 10 sent, 0 stored, 0 failed, cost unknown" in errors
 
 
+def test_answers_that_were_cut_off_are_told_to_raise_max_tokens(command: Command) -> None:
+    with running_fake_server(SAMPLE, personality="oracle") as server:
+        found = command(f"run {server.spec()},max_tokens=3 --data sample --task er_at_5 -o cut.jsonl")
+    told = " ".join(found.err.split())
+    assert "ReplyError: truncated: the reply was cut off; raise max_tokens" in told
+    assert "for other replies, run with a greater max_tokens into another file" in told
+
+
 def test_answers_that_failed_are_told_what_retrying_does(command: Command) -> None:
     with running_fake_server(SAMPLE, personality="wrong_format") as server:
         found = command(commands(server.spec())["run"])

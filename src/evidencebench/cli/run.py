@@ -130,14 +130,14 @@ def command(
     ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
 
 
-def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool) -> str:
+def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool, is_cut: bool) -> str:
     if is_own_code:
         return "asks again;\n  own code that was edited starts over, with --overwrite"
     if totals is None:
         return "asks again"
     return (
         "asks again where no reply came;\n  what was replied is read again, not bought again: for other replies, run "
-        "with another --seed into\n  another file"
+        f"with {'a greater max_tokens' if is_cut else 'another --seed'} into\n  another file"
     )
 
 
@@ -152,7 +152,9 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
         click.echo(f"  asked: {totals.summary()}", err=True)
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
-        again = _retry_advice(totals, is_own_code=report.first_trace is not None)
+        again = _retry_advice(
+            totals, is_own_code=report.first_trace is not None, is_cut="reply_truncated" in report.notes
+        )
         click.echo(f"  failed answers score 0 and are counted; --retry-failed {again}", err=True)
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"

@@ -37,7 +37,7 @@ from models.llm.reply_shapes import (
 from strategies import json_values
 
 WITHOUT_INDICES = {ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE, ReplyClass.EMPTY}
-FINISHES: tuple[Finish, ...] = ("stop", "length", "refused", "other")
+FINISHES: tuple[Finish, ...] = ("stop", "length", "refused", "tool", "other")
 
 
 def selection(text: str, *, finish: Finish = "stop", budget: int | None = 5) -> Reading:
@@ -106,14 +106,32 @@ def test_a_reply_with_scores_is_read_as_expected(shape: ScoreShape) -> None:
     assert bool(reading.why) == (shape.expected != "answered")
 
 
+def test_a_reply_that_was_cut_off_says_to_raise_max_tokens() -> None:
+    thinking = "<think>Sentence 3 may bear on it, or"
+    for text in ("", thinking):
+        cut = selection(text, finish="length")
+        assert cut.reply_class is ReplyClass.TRUNCATED
+        assert cut.why == "the reply was cut off while the model thought, before any answer; raise max_tokens"
+    assert selection("ANSWER: [3", finish="length").why == "the reply was cut off in its list; raise max_tokens"
+    assert selection("ANSWER: [3", finish="other").why == "the reply was cut off in its list"
+    assert selection("Well,", finish="length").why == "the reply was cut off; raise max_tokens"
+    assert scores("3: 7\n4: 2", finish="length").why == "the reply was cut off; raise max_tokens"
+
+
+def test_a_reply_that_calls_a_tool_says_so_and_what_to_do() -> None:
+    for text in ("", "Let me look that up."):
+        for called in (selection(text, finish="tool"), scores(text, finish="tool")):
+            assert called.reply_class is ReplyClass.UNPARSEABLE
+            assert called.why.startswith("the model called a tool, where none was offered; ask another model, or")
+    assert selection("ANSWER: [3]", finish="tool").indices == (3,)
+
+
 def test_the_messages_say_which_indices_and_how_many() -> None:
     assert selection("ANSWER: [99, 61, 3]").why == "99, 61: no sentence of this number was shown, of a paper with 0..59"
     assert selection(f"ANSWER: {[*range(60, 70)]}").why.startswith("60, 61, 62, 63, 64 and 5 more: no sentence")
     assert selection("ANSWER: 0-5").why == "6 sentences are named, of at most 5"
     assert selection("ANSWER: [3, 3, 3]").why == "sentences are named again 2 times"
     assert selection("ANSWER: none").why == "the reply says that no sentence is selected"
-    assert selection("ANSWER: [3", finish="length").why == "the reply was cut off in its list"
-    assert selection("Well,", finish="length").why == "the reply was cut off before its list"
     assert selection("").why == "the reply is empty"
     assert selection("Well.").why == "no list of sentences was found in the reply"
     assert selection("", finish="refused").why == "the provider withheld the reply"

@@ -39,7 +39,7 @@ def test_the_last_hypothesis_of_a_reply_is_read(text: str, found: str) -> None:
         (ChatReply(text="[" * 100_000), "the reply holds none"),
         (ChatReply(text=f"HYPOTHESIS: {OWN.upper()}"), "it is the hypothesis itself"),
         (ChatReply(text="HYPOTHESIS: " + "x" * (LONGEST + 1)), "it has 2,001 characters, more than 2,000"),
-        (ChatReply(text="HYPOTHESIS: Tea", finish="length"), r"ended otherwise than by itself \(length\)"),
+        (ChatReply(text="HYPOTHESIS: Tea", finish="length"), "was cut off; raise max_tokens"),
     ],
 )
 def test_a_reply_without_another_hypothesis_says_why(reply: ChatReply, why: str) -> None:

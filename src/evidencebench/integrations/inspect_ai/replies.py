@@ -18,6 +18,7 @@ _FINISH: dict[str, Finish] = {
     "max_tokens": "length",
     "model_length": "length",
     "content_filter": "refused",
+    "tool_calls": "tool",
 }
 
 

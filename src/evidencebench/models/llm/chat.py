@@ -12,8 +12,8 @@ from evidencebench.models.endpoints import sendable
 
 Role = Literal["system", "user", "assistant"]
 
-Finish = Literal["stop", "length", "refused", "other"]
-"""Why a reply ended: by itself, at ``max_tokens``, withheld or refused by the provider, or for any other reason."""
+Finish = Literal["stop", "length", "refused", "tool", "other"]
+"""Why a reply ended: by itself, at ``max_tokens``, refused by the provider, in the call of a tool, or otherwise."""
 
 _KEY_VERSION = 1  # to be raised when the same fields would no longer mean the same request
 
@@ -141,6 +141,28 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     finish: Finish = "stop"
     usage: Usage = Usage()
     served_by: str = ""  # the model's name in the reply, often with a date; empty where it is not said
+
+
+def fault_of_end(finish: Finish, text: str) -> str:
+    """Return why a reply that ended so is not whole, and what to do; empty where it ended by itself.
+
+    ``text`` is what it says, without its reasoning.
+
+    >>> fault_of_end("length", ""), fault_of_end("stop", "ANSWER: [3]")
+    ('the reply was cut off while the model thought, before any answer; raise max_tokens', '')
+    """
+    match finish:
+        case "stop":
+            return ""
+        case "length":
+            where = "" if text.strip() else " while the model thought, before any answer"
+            return f"the reply was cut off{where}; raise max_tokens"
+        case "tool":
+            return (
+                "the model called a tool, where none was offered; ask another model, or start its server without a "
+                "parser of tool calls"
+            )
+    return f"the reply ended otherwise than by itself ({finish})"
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from evidencebench.models.llm.chat import ChatReply, Finish
+from evidencebench.models.llm.chat import ChatReply, Finish, fault_of_end
 from evidencebench.models.llm.parsing.answers import Branch, DoubtError, FoundAnswer, find_answer
 from evidencebench.models.llm.parsing.numbers import Span
 from evidencebench.models.llm.parsing.phrases import refuses
@@ -128,10 +128,11 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
     indices = tuple(dict.fromkeys(reversed(named)))[::-1]
     reply_class, why = _class_of(named, out_of_range, None, n_sentences, "scored")
     if is_cut:
-        reply_class, why = ReplyClass.TRUNCATED, "the reply was cut off at its longest length"
+        reply_class, why = ReplyClass.TRUNCATED, fault_of_end("length", text)
     elif not indices:
         return replace(
-            _without_list(text, "no scores were found in the reply"), out_of_range=tuple(out_of_range)[:MAX_LISTED]
+            _without_list(text, "no scores were found in the reply", reply.finish),
+            out_of_range=tuple(out_of_range)[:MAX_LISTED],
         )
     elif 2 * len(indices) < len(shown):
         why = f"only {len(indices)} of {len(shown)} sentences have a score that can be read"
@@ -150,12 +151,13 @@ _WITHHELD = Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld t
 _HAS_ANSWER = Reading(reply_class=ReplyClass.ANSWERED)
 
 
-def _without_list(text: str, why: str) -> Reading:
+def _without_list(text: str, why: str, finish: Finish) -> Reading:
     """Return the reading of a reply without a list."""
     if refuses(text):
         why = "the reply says that the model will not answer"
         return Reading(reply_class=ReplyClass.REFUSED, read_by=Branch.REFUSAL, why=why)
-    return Reading(reply_class=ReplyClass.UNPARSEABLE, why=why if text.strip() else "the reply is empty")
+    why = why if text.strip() else "the reply is empty"
+    return Reading(reply_class=ReplyClass.UNPARSEABLE, why=fault_of_end(finish, text) if finish == "tool" else why)
 
 
 def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:
@@ -182,12 +184,13 @@ def _find_in(text: str, finish: Finish, shown: ShownSentences) -> tuple[Reading,
         why = _DOUBT
     # A reply that ended for an unknown reason may be cut off, so that an open list is not taken either.
     if found is not None and ((found.is_open and finish != "stop") or (found.may_go_on and is_cut)):
-        return Reading(reply_class=ReplyClass.TRUNCATED, why="the reply was cut off in its list"), found
+        why = "the reply was cut off in its list"
+        return Reading(reply_class=ReplyClass.TRUNCATED, why=f"{why}; raise max_tokens" if is_cut else why), found
     if found is not None and (found.spans or not found.is_open):
         return _HAS_ANSWER, found
     if is_cut:
-        return Reading(reply_class=ReplyClass.TRUNCATED, why="the reply was cut off before its list"), None
-    return _without_list(text, why), None
+        return Reading(reply_class=ReplyClass.TRUNCATED, why=fault_of_end(finish, text)), None
+    return _without_list(text, why, finish), None
 
 
 def _judge(found: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:

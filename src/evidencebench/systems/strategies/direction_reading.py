@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.parsing.text import ShownSentences
 from evidencebench.models.llm.parsing.visible import visible_text
 from evidencebench.storage.reading import BROKEN_JSON
@@ -78,8 +78,8 @@ def read_reported(reply: ChatReply, shown: Mapping[int, str]) -> tuple[Mapping[i
     >>> read_reported(ChatReply(text=said), {4: "It fell.", 7: "It rose."})[1]
     'sentence 7 has no entry'
     """
-    if reply.finish != "stop":
-        return {}, f"the reply ended otherwise than by itself ({reply.finish})"
+    if fault := fault_of_end(reply.finish, reply.text):
+        return {}, fault
     text = visible_text(reply.text, ShownSentences(shown))
     try:
         entries = msgspec.json.decode(text[text.find("{") : text.rfind("}") + 1], type=_SaidOfSentences).sentences

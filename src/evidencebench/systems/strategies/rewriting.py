@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.parsing.text import ShownSentences
 from evidencebench.models.llm.parsing.visible import visible_text
 from evidencebench.systems.strategies.asking_again import ask_until_read
@@ -56,8 +56,8 @@ def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:
     >>> read_rewritten(ChatReply(text="It lowers it.\n**Hypothesis:** Tea does not help."), "Tea helps.")
     ('Tea does not help.', '')
     """
-    if reply.finish != "stop":
-        return "", f"the reply ended otherwise than by itself ({reply.finish})"
+    if fault := fault_of_end(reply.finish, reply.text):
+        return "", fault
     text = visible_text(reply.text, ShownSentences({})).strip()
     try:
         found = msgspec.json.decode(text, type=_Rewritten).hypothesis

@@ -79,6 +79,7 @@ def _structure(request: ChatRequest) -> dict[str, Any]:
 class _AnthropicBlock(msgspec.Struct, frozen=True):
     type: Any = None
     text: Any = None
+    name: Any = None
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
@@ -102,10 +103,14 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     if found.content is None:
         raise TransientError("expected a reply with content, got none")
     blocks = [optional_part(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]
-    used = next((bytes(block.input).decode(errors="replace") for block in blocks if block.type == "tool_use"), None)
+    calls = [block for block in blocks if block.type == "tool_use"]
+    used = next((one.input for one in calls if one.name == _TOOL or not isinstance(one.name, str)), None)
+    texts = [block.text for block in blocks if is_text(block.type, _TEXTS)]
+    text = joined(texts) if used is None else bytes(used).decode(errors="replace")
+    finish = _FINISHES.get(found.stop_reason, "other") if isinstance(found.stop_reason, str) else "other"
     return ChatReply(
-        text=joined([block.text for block in blocks if is_text(block.type, _TEXTS)]) if used is None else used,
-        finish=_FINISHES.get(found.stop_reason, "other") if isinstance(found.stop_reason, str) else "other",
+        text=text,
+        finish="tool" if calls and used is None else finish,
         usage=_usage(found.usage),
         served_by=model_name_of(found.model),
     )

@@ -11,6 +11,7 @@ from evidencebench.web.served_json import decode_served, optional_part
 from evidencebench.web.transient import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
+_CALLS = ("tool_calls", "function_call")  # why a reply ended that calls a tool
 PATH = "/chat/completions"
 """The path behind the base URL."""
 
@@ -50,6 +51,8 @@ def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
 class _OpenaiMessage(msgspec.Struct, frozen=True):
     content: Any = None
     refusal: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
 
 
 class _OpenaiChoice(msgspec.Struct, frozen=True):
@@ -94,6 +97,8 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
         raise TransientError("expected a reply with a choice and its message, got none")
     text, refusal = _texts(choice.message)
     finish = _FINISHES.get(reason, "other")
+    if choice.message.tool_calls or choice.message.function_call or reason in _CALLS:
+        finish = "tool"
     return ChatReply(
         text=text or refusal,
         finish="refused" if refusal and not text else finish,
