@@ -99,6 +99,42 @@ def test_a_model_is_asked_and_read_as_by_our_strategy(task: str, tmp_path: Path)
     assert 0 < ours.counts.failed < len(ours.ids)
 
 
+def test_a_model_that_calls_a_tool_is_asked_once_more_and_then_has_failed(tmp_path: Path) -> None:
+    asked: list[list[Any]] = []
+
+    def reply(messages: list[Any], tools: list[Any], *_: Any) -> ModelOutput:
+        assert tools == []
+        asked.append(messages)
+        if len(asked) > 20:
+            raise SystemExit("the model is asked without end")
+        output = ModelOutput.for_tool_call("mockllm/model", "search", {"query": "tea"})
+        output.usage = ModelUsage(**USAGE)
+        return output
+
+    log = evaluated("er_at_10", get_model("mockllm/model", custom_outputs=reply), tmp_path, limit=1)
+    assert [[one.role for one in turns] for turns in asked] == [["user"], ["user", "assistant", "user"]]
+    assert not any(getattr(one, "tool_calls", None) for turns in asked for one in turns)
+    (score,) = values_of(log).values()
+    assert (log.status, score, figures_of(log)["failed"]) == ("success", 0, 1)
+    assert "the model called a tool" in log.samples[0].scores["aspect_recall"].explanation
+
+
+@pytest.mark.parametrize("repairs", [0, 1, 3])
+def test_the_longest_conversation_is_the_limit_of_messages(repairs: int, tmp_path: Path) -> None:
+    replies = [*["It is hard to say."] * repairs, f"ANSWER: {list(range(30))}", "ANSWER: [0, 1, 2]"]
+
+    def reply(messages: list[Any], *_: Any) -> ModelOutput:
+        output = ModelOutput.from_content("mockllm/model", replies[len(messages) // 2])
+        output.usage = ModelUsage(**USAGE)
+        return output
+
+    model, arguments = get_model("mockllm/model", custom_outputs=reply), {"repairs": repairs}
+    log = evaluated("er_at_10", model, tmp_path, limit=1, task_args=arguments)
+    (sample,) = log.samples
+    assert log.eval.config.message_limit == len(sample.messages) == 2 * (repairs + 2)
+    assert (sample.limit, sample.scores["aspect_recall"].answer) == (None, "[0, 1, 2]")
+
+
 def test_what_a_model_is_sent_holds_no_label(tmp_path: Path) -> None:
     asked: list[tuple[str, ...]] = []
     log = evaluated("er_at_10", scripted(asked), tmp_path)

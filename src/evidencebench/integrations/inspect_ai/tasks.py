@@ -3,7 +3,7 @@
 import msgspec
 from inspect_ai import Task as InspectTask
 from inspect_ai.dataset import MemoryDataset
-from inspect_ai.model import ChatMessageUser
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from evidencebench.data.dataset import open_dataset
@@ -30,10 +30,14 @@ def ask(repairs: int = 1) -> Solver:
         replies: list[object] = []
         is_asked_for_fewer, n_repairs = False, 0
         while True:
-            state = await generate(state)
+            state = await generate(
+                state, tool_calls="none"
+            )  # else a call is answered, and the model asked, without end
             reply = reply_of(state.output)
             if reply is None:
                 return state
+            if state.output.message.tool_calls:  # servers refuse a conversation with a call that nobody answered
+                state.messages[-1] = ChatMessageAssistant(content=reply.text)
             replies.append(msgspec.to_builtins(reply))
             state.store.set(REPLIES, replies)
             reading = question.read(reply)
@@ -69,6 +73,7 @@ def task_of(task: Task, data: str, limit: int | None, repairs: int) -> InspectTa
         solver=ask(repairs),
         scorer=aspect_recall(),
         score_on_error=True,
+        message_limit=2 * (repairs + 2),  # a question and a reply, each repair, and the turn for fewer sentences
         metadata={
             "data_sha256": dataset.sha256,
             "evidencebench": __version__,
