@@ -187,6 +187,14 @@ def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -
     assert "asked: 10 sent, 0 stored, 0 failed, cost unknown" in errors
 
 
+def test_an_unset_variable_in_base_url_stops_before_anything_is_sent(command: Command) -> None:
+    for options in ("", " --estimate"):
+        found = command(f"run llm_base:model=openai/gpt-4o-mini,base_url= --data sample -o x.jsonl{options}")
+        assert found.code == 2
+        assert "base_url: expected an address such as https://host/v1, got none behind 'base_url='" in found.err
+    assert not Path("x.jsonl").exists()
+
+
 def test_answers_that_were_cut_off_are_told_to_raise_max_tokens(command: Command) -> None:
     with running_fake_server(SAMPLE, personality="oracle") as server:
         found = command(f"run {server.spec()},max_tokens=3 --data sample --task er_at_5 -o cut.jsonl")

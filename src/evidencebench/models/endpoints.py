@@ -33,6 +33,11 @@ def is_transient(status: int) -> bool:
 
 def require_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
     """Raise unless an address can be asked, and can stand in a run."""
+    if not base_url:
+        raise SystemSpecError(
+            f"{where}: base_url: expected an address such as https://host/v1, got none behind 'base_url='; if a shell "
+            "variable stands there, set it; leave base_url out where the model has an address of its own"
+        )
     try:
         parts = urlsplit(base_url)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0

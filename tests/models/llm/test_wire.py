@@ -279,6 +279,12 @@ def test_what_cannot_be_asked_is_refused_with_what_to_do(model: str, options: di
         server_of(ChatModel(model=model, **options))  # type: ignore[arg-type] # mypy takes the values for any option's
 
 
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_an_empty_address_is_an_error_and_never_the_providers_own(provider: str) -> None:
+    with pytest.raises(SystemSpecError, match="got none behind 'base_url='; if a shell variable stands there, set it"):
+        server_of(ChatModel(model=f"{provider}/m", base_url=""))
+
+
 def test_keys_go_in_the_header_that_each_provider_reads() -> None:
     assert PROVIDERS["openai"].headers("k") == {"Authorization": "Bearer k"}
     assert PROVIDERS["azure"].headers("k") == {"api-key": "k"}

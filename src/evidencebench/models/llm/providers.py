@@ -149,7 +149,7 @@ class Server:
 def server_of(asked: ModelAddress) -> Server:
     """Return the server of a model; raise `SystemSpecError` where its options are wrong. No key is looked for."""
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
-    base_url = asked.base_url or provider.base_url
+    base_url = provider.base_url if asked.base_url is None else asked.base_url
     if base_url is None:
         raise SystemSpecError(f"{where}: base_url: expected an address, got none; give base_url=http://host:port/v1")
     require_address(where, base_url, queries=provider.queries)
