@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidencebench.errors import FormatError, UnreadableError
-from evidencebench.models.llm.chat import Usage
+from evidencebench.models.llm.chat import ChatReply, Usage
 from evidencebench.models.llm.prices import Price, PriceTable
 from evidencebench.models.llm.totals import RunningTotals, shown_usd
 
@@ -86,6 +86,18 @@ def test_older_models_of_a_name_are_not_priced_as_the_newest_one() -> None:
     table = PriceTable.load()
     found = [table.price_of(f"openai/gpt-3.5-turbo{date}") for date in ("", "-0125", "-1106", "-0613", "-16k-0613")]
     assert [price and price.input for price in found] == [0.5, 0.5, 1, 1.5, None]
+
+
+def test_what_a_reply_states_is_its_cost_on_openrouter_and_nowhere_else() -> None:
+    price = Price(input=1.0, output=1.0)
+    table = PriceTable(as_of="", models={"openrouter/a/b": price, "openai/b": price})
+    usage = Usage(prompt_tokens=1_000_000, completion_tokens=1_000_000, stated_usd=0.25)
+    assert table.cost_of("openrouter/a/b", ChatReply(text="", usage=usage)) == 0.25
+    assert table.cost_of("openrouter/not/in/the/table", ChatReply(text="", usage=usage)) == 0.25
+    assert table.cost_of("openai/b", ChatReply(text="", usage=usage)) == 2.0
+    silent = Usage(prompt_tokens=1_000_000, completion_tokens=1_000_000)
+    assert table.cost_of("openrouter/a/b", ChatReply(text="", usage=silent)) == 2.0
+    assert table.cost_of("openrouter/not/in/the/table", ChatReply(text="", usage=silent)) is None
 
 
 def _file(folder: Path, value: Any) -> Path:

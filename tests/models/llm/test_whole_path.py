@@ -31,6 +31,7 @@ from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from examples import IS_THOROUGH, some_of
 from fake_models import fake_model_app, running_fake_server
+from llm_servers import completion
 from specs import strategy_specs
 
 httpx = pytest.importorskip("httpx", reason="needs the extra 'llm'")
@@ -90,6 +91,23 @@ def test_against_the_oracle_every_strategy_covers_everything(spec: str, tmp_path
     assert report.n_failed == 0, report.first_error
     for task in AT_OPTIMAL:
         assert recall(tmp_path / "run.jsonl", SAMPLE, task) == 1.0
+
+
+def test_what_openrouter_says_that_a_reply_cost_is_kept_with_it_and_stands_in_the_run(tmp_path: Path) -> None:
+    def answered(_: Any) -> Any:
+        told = completion("ANSWER: [0, 1, 2]") | {
+            "usage": {"prompt_tokens": 900, "completion_tokens": 9, "cost": 0.0004}
+        }
+        return httpx.Response(200, stream=httpx.ByteStream(json.dumps(told).encode()))
+
+    sending = {"transport": httpx.MockTransport(answered), "environ": {**os.environ, "OPENROUTER_API_KEY": "sk-key"}}
+    for name in ("bought.jsonl", "read again.jsonl"):
+        run("llm_base:model=openrouter/some/model", SAMPLE, tmp_path / name, "er_at_5", **sending)
+        answers = [read_run(tmp_path / name).answer(one, "er_at_5") for one in SAMPLE.ids]
+        costs = [
+            None if one is None else (one.notes["cost_microusd"], "unpriced_replies" in one.notes) for one in answers
+        ]
+        assert costs == [(400, False)] * len(SAMPLE)
 
 
 IN_CONTEXT = "llm_icl:examples={examples_file},n=3,model=local/fake,base_url={model_server}"

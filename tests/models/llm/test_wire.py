@@ -165,6 +165,25 @@ def test_tokens_are_read_and_cached_ones_are_part_of_the_prompt() -> None:
     assert openai(usage=hit).usage.cached_tokens == 4
 
 
+@pytest.mark.parametrize(
+    ("told", "stated_usd"),
+    [
+        ({"cost": 0.00014}, 0.00014),
+        ({"cost": 0}, 0.0),
+        ({"cost": 0.01, "is_byok": False}, 0.01),
+        ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}, None),
+        *(({"cost": wrong}, None) for wrong in (-1, 1e300, "0.01", None, True, {"total_cost": 1})),
+        ({}, None),
+    ],
+)
+def test_a_stated_cost_is_read_and_an_absurd_one_costs_no_tokens(
+    told: dict[str, Any], stated_usd: float | None
+) -> None:
+    usage = openai(usage={"prompt_tokens": 100, "completion_tokens": 5} | told).usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (100, 5)
+    assert usage.stated_usd == stated_usd
+
+
 def test_thinking_that_is_in_the_total_only_is_part_of_the_reply() -> None:
     told = {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 145}
     assert openai(usage=told).usage == Usage(prompt_tokens=100, completion_tokens=45, reasoning_tokens=40)

@@ -128,6 +128,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     completion_tokens: int | None = None  # all of the reply, hidden reasoning included
     cached_tokens: int = 0  # of the prompt: read from the provider's cache
     reasoning_tokens: int = 0  # of the reply: hidden reasoning
+    stated_usd: float | None = None  # what the reply says that it cost, which counts where `Provider.states_cost`
 
 
 NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)

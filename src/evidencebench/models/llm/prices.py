@@ -12,6 +12,7 @@ import msgspec
 
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
+from evidencebench.models.llm.providers import PROVIDERS
 from evidencebench.storage.json_lines import repeated_keys
 from evidencebench.storage.reading import PathText, read_whole
 
@@ -90,9 +91,12 @@ class PriceTable:
         return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
 
     def cost_of(self, model: str, reply: ChatReply, *, batch: bool = False) -> float | None:
-        """Return the cost of a reply, as `cost_usd` does; 0 for a prompt that was refused before the model ran."""
+        """Return the cost of a reply: what it states, else as `cost_usd`; 0 where it was refused before a model ran."""
         if reply.finish == "refused" and reply.usage == NOTHING_USED:
             return 0.0
+        provider = PROVIDERS.get(model.partition("/")[0])
+        if provider is not None and provider.states_cost and reply.usage.stated_usd is not None:
+            return reply.usage.stated_usd
         return self.cost_usd(model, reply.usage, batch=batch)
 
     def most_usd(self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:

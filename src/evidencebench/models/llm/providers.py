@@ -30,6 +30,7 @@ class Provider:
     max_tokens_field: str = "max_tokens"  # a request's field for the longest reply
     queries: frozenset[str] = frozenset()  # the names that the query of its address may have
     has_batches: bool = False  # whether its batches can be used here
+    states_cost: bool = False  # whether a reply's `usage.cost` is what was charged for it, in US dollars
     charges_for_withheld: bool = False  # whether it may charge for a prompt that its filter holds back
 
     def headers(self, key: str) -> dict[str, str]:
@@ -66,7 +67,12 @@ _ROWS = (
         charges_for_withheld=True,
     ),
     Provider(name="together", base_url="https://api.together.xyz/v1", key_env="TOGETHER_API_KEY"),
-    Provider(name="openrouter", base_url="https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY"),
+    Provider(
+        name="openrouter",
+        base_url="https://openrouter.ai/api/v1",
+        key_env="OPENROUTER_API_KEY",
+        states_cost=True,
+    ),
     Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_env="GROQ_API_KEY"),
     Provider(
         name="mistral",

@@ -6,7 +6,7 @@ import msgspec
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
-from evidencebench.models.llm.wire.counts import Count, is_text, joined, model_name_of
+from evidencebench.models.llm.wire.counts import Count, Usd, is_text, joined, model_name_of
 from evidencebench.web.served_json import decode_served, optional_part
 from evidencebench.web.transient import TransientError
 
@@ -78,6 +78,11 @@ class _OpenaiUsage(msgspec.Struct, frozen=True):
     prompt_cache_hit_tokens: Count | None = None  # DeepSeek's
 
 
+class _OpenrouterUsage(msgspec.Struct, frozen=True):
+    cost: Usd | None = None
+    is_byok: Any = None  # whether the model's provider charges the user's own account too
+
+
 class _OpenaiReply(msgspec.Struct, frozen=True):
     choices: list[msgspec.Raw] | None = None
     model: Any = None
@@ -122,7 +127,7 @@ def _texts(message: _OpenaiMessage) -> tuple[str, str]:
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found = optional_part(raw, _OpenaiUsage)
+    found, stated = optional_part(raw, _OpenaiUsage), optional_part(raw, _OpenrouterUsage)
     if found is None:
         return Usage()
     prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
@@ -137,4 +142,5 @@ def _usage(raw: msgspec.Raw) -> Usage:
         completion_tokens=completion,
         cached_tokens=min(cached, found.prompt_tokens or 0),
         reasoning_tokens=reasoning,
+        stated_usd=None if stated is None or stated.is_byok is True else stated.cost,
     )
