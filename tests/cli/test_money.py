@@ -1,5 +1,7 @@
 """Every command that asks language models does so under the same guard: estimates, limits, what it says of costs."""
 
+import json
+import re
 import signal
 import time
 from pathlib import Path
@@ -7,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from command_line import KEY, SAMPLE, Command, start
+from evidencebench import open_run
+from evidencebench.scoring.score_texts import spent_line
 from fake_models import RunningServer, running_fake_server
 
 pytestmark = pytest.mark.usefixtures("own_cache")
@@ -185,6 +189,26 @@ def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -
     assert process.returncode == 130, errors
     assert "finishing what was begun; Ctrl-C again ends at once" in errors
     assert "asked: 10 sent, 0 stored, 0 failed, cost unknown" in errors
+
+
+def test_what_may_have_been_charged_for_is_in_the_run_and_on_every_page(command: Command) -> None:
+    prices = {"as_of": "2026-11-01", "models": {"local/fake": {"input": 1.0, "output": 10.0}}}
+    Path("prices.json").write_text(json.dumps(prices))
+    n_asked = []
+    with running_fake_server(SAMPLE, fault_rate=0.7, fault_kinds=["truncated_body"]) as server:
+        run = f"run {server.spec()} --data sample --task er_at_5 --max-attempts 2 --prices prices.json -o run.jsonl"
+        for again in ("", " --retry-failed"):
+            found = command(f"{run} --json{again}").json
+            n_asked.append(found["asked"]["maybe_charged"])
+            assert found["notes"]["maybe_charged"] == sum(n_asked)
+    assert min(n_asked) > 0
+    told = f"{sum(n_asked)} attempts without a reply, perhaps charged for"
+    assert told in " ".join(command("score run.jsonl --data sample --task er_at_5").out.split())
+    command("report run.jsonl --data sample --task er_at_5 --no-papers -o page.html")
+    assert re.search(rf"at least \$0\.\d{{4}}; {told}", Path("page.html").read_text())
+    answers = [open_run("run.jsonl").answer(one, "er_at_5") for one in SAMPLE.ids]
+    of_papers = [spent_line(one.notes) for one in answers if one is not None]  # as the viewer shows each paper's
+    assert any("attempt without a reply, perhaps charged for" in spent for spent in of_papers)
 
 
 def test_an_unset_variable_in_base_url_stops_before_anything_is_sent(command: Command) -> None:

@@ -720,7 +720,7 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     assert read_by == {"run": "run.jsonl", "replies": "1", "answer line": "1"}
     (cost,) = page.section("costs").table("Language models")
     assert (cost["requests"], cost["prompt tokens"]) == ("4", "70")
-    assert cost["cost"] == "unknown: 1 reply of unknown price"
+    assert cost["cost"] == "cost unknown: 1 reply of unknown price"
     assert "$0.00" not in page.section("costs").text
 
 

@@ -22,7 +22,7 @@ from evidencebench.execution.making import asks_model
 from evidencebench.execution.query_controls import QueryControl
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.scoring.score_runs import has_labels
-from evidencebench.scoring.score_texts import notes_line
+from evidencebench.scoring.score_texts import SPENT, notes_line
 from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
 
@@ -141,7 +141,7 @@ def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool, is_cut: bo
     )
 
 
-_COSTS = {"requests", "prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_microusd", "unpriced_replies"}
+_COSTS = {*SPENT, "reasoning_tokens"}
 
 
 def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | None, *, is_labelled: bool) -> None:

@@ -3,7 +3,7 @@
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
@@ -227,11 +227,17 @@ class _RunWriter:
         self.stop: StopError | None = None
         for instance_id, task in done:
             self._count(instance_id, run.answer(instance_id, task))
+        asked_again = ((key, run.answer(*key)) for key in run.failed.difference(done))
+        self._lost = {  # what the failed answers may have cost, besides the replies that are in the cache
+            key: {"maybe_charged": n} for key, one in asked_again if one and (n := one.notes.get("maybe_charged"))
+        }
 
     def keep(self, outcome: InstanceOutcome) -> None:
         """Append the answers to an instance."""
         instance_id = outcome.todo.instance_id
-        for task, answer in outcome.answers.items():
+        for task, found in outcome.answers.items():
+            before = self._lost.get((instance_id, task))
+            answer = found if before is None else replace(found, notes=merged_notes(found.notes, before))
             self._journal.append(encode_answer(instance_id, task, answer))
             self._count(instance_id, answer)
             if isinstance(answer, Failure):

@@ -8,7 +8,8 @@ from evidencebench.scoring.significance import ALPHA, AdjustedP
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
-_SPENT = ("requests", "prompt_tokens", "completion_tokens", "cost_microusd", "unpriced_replies")
+SPENT = ("requests", "prompt_tokens", "completion_tokens", "cost_microusd", "unpriced_replies", "maybe_charged")
+"""The notes that say what was asked of language models, and what that cost."""
 
 
 def notes_line(notes: Mapping[str, int]) -> str:
@@ -30,17 +31,34 @@ def notes_line(notes: Mapping[str, int]) -> str:
         found = {name: left.pop(name) for name in notes if name.startswith(prefix)}
         shown = (f"{name.removeprefix(prefix).replace('_', ' ')} {count:,}" for name, count in found.items())
         parts += [f"{title}: {', '.join(shown)}"] if found else []
-    if requests := left.pop("requests", 0):
+    if requests := notes.get("requests", 0):
         parts.append(counted(requests, "request"))
-    prompt, completion = left.pop("prompt_tokens", 0), left.pop("completion_tokens", 0)
+    prompt, completion = notes.get("prompt_tokens", 0), notes.get("completion_tokens", 0)
     if prompt or completion:
         parts.append(f"{prompt:,} + {completion:,} tokens")
-    unpriced = left.pop("unpriced_replies", 0)
-    if "cost_microusd" in left:
-        parts.append(f"${left.pop('cost_microusd') / 1e6:,.4f}")
-    if unpriced:
-        parts.append(f"{counted(unpriced, 'reply', 'replies')} of unknown price")
-    return "; ".join([*parts, *(f"{count:,} {_note_text(name, count)}" for name, count in left.items())])
+    if cost := cost_text(notes):
+        parts.append(cost)
+    others = (f"{count:,} {_note_text(name, count)}" for name, count in left.items() if name not in SPENT)
+    return "; ".join([*parts, *others])
+
+
+def cost_text(notes: Mapping[str, int]) -> str | None:
+    """Return what answers cost, in dollars, and what of it is not known; None where nothing was asked.
+
+    >>> cost_text({"requests": 2, "cost_microusd": 1500})
+    '$0.0015'
+    >>> cost_text({"cost_microusd": 810600, "unpriced_replies": 1, "maybe_charged": 21})
+    'at least $0.8106; 1 reply of unknown price; 21 attempts without a reply, perhaps charged for'
+    >>> cost_text({"requests": 3, "unpriced_replies": 3})
+    'cost unknown: 3 replies of unknown price'
+    """
+    n_unpriced, n_maybe = notes.get("unpriced_replies", 0), notes.get("maybe_charged", 0)
+    unknown = [f"{counted(n_unpriced, 'reply', 'replies')} of unknown price"] if n_unpriced else []
+    unknown += [f"{counted(n_maybe, 'attempt')} without a reply, perhaps charged for"] if n_maybe else []
+    if "cost_microusd" not in notes:
+        return f"cost unknown: {'; '.join(unknown)}" if unknown else None
+    known = f"${notes['cost_microusd'] / 1e6:,.4f}"
+    return "; ".join([f"at least {known}", *unknown]) if unknown else known
 
 
 def spent_line(notes: Mapping[str, int]) -> str:
@@ -50,7 +68,7 @@ def spent_line(notes: Mapping[str, int]) -> str:
     ...             "cost_microusd": 1234})
     '1 request; 4,100 + 90 tokens; $0.0012'
     """
-    return notes_line({name: count for name, count in notes.items() if name in _SPENT})
+    return notes_line({name: count for name, count in notes.items() if name in SPENT})
 
 
 def _note_text(name: str, count: int) -> str:

@@ -108,7 +108,7 @@ class Collector:
     def _fail(self, calls: Calls, request: ChatRequest, why: str, *, is_charged: bool) -> None:
         """Note a request that has no reply; if it was charged, its highest possible cost counts as spent."""
         if is_charged and request.key not in self.failures:
-            self.totals.count(maybe_charged=1)
+            self.totals.count_maybe_charged(request.key)
             self.budget.settle(request.key, None)
         self.failures[request.key] = f"{calls.where}: model '{request.model_name}': batch {self.batch.name}: {why}"
 

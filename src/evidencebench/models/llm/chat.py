@@ -142,6 +142,7 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     finish: Finish = "stop"
     usage: Usage = Usage()
     served_by: str = ""  # the model's name in the reply, often with a date; empty where it is not said
+    maybe_charged: int = 0  # attempts before it without a usable reply, whose cost, if any, is not known
 
 
 def fault_of_end(finish: Finish, text: str) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
+
 from evidencebench.errors import (
     CacheError,
     DrainingError,
@@ -192,6 +194,8 @@ class ChatClient:
             raise
         finally:
             self.totals.count(in_flight=-1)
+        if n_lost := self.totals.maybe_charged.pop(request.key, 0):
+            reply = msgspec.structs.replace(reply, maybe_charged=n_lost)
         cost_usd = self._prices.cost_of(request.model, reply)
         self._budget.settle(request.key, cost_usd)
         self.totals.count_reply(reply.usage, cost_usd)

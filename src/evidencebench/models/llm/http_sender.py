@@ -284,7 +284,7 @@ class HttpSender:
         return reply
 
     def _count_maybe_charged(self, post: _Post) -> None:
-        self._totals.count(maybe_charged=1)
+        self._totals.count_maybe_charged(post.request.key)
         self._budget.settle(post.request.key, None)
 
     def _handle_refusal(self, post: _Post, answer: HttpAnswer) -> ChatReply:

@@ -2,6 +2,7 @@
 
 import math
 import threading
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +51,7 @@ class RunningTotals:
         self._lock = threading.Lock()
         self._totals = RequestTotals()
         self._collected: set[str] = set()
+        self.maybe_charged: Counter[str] = Counter()  # request's key -> attempts that no reply and no failure names yet
 
     @property
     def now(self) -> RequestTotals:
@@ -64,6 +66,11 @@ class RunningTotals:
         """Add numbers to the totals of these names; a number may be negative."""
         with self._lock:
             self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
+
+    def count_maybe_charged(self, key: str) -> None:
+        """Count an attempt at a request that ended without a usable reply, so that it is perhaps charged for."""
+        self.maybe_charged[key] += 1
+        self.count(maybe_charged=1)
 
     def count_collected(self, key: str, usage: Usage, cost_usd: float | None) -> None:
         """Add a reply that came in a batch. The next request for it finds it in the cache and is not counted again."""

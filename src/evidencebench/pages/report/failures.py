@@ -13,7 +13,7 @@ from evidencebench.pages.report.findings import Findings
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.people.people_folder import SYSTEM_NAME
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.score_texts import notes_line
+from evidencebench.scoring.score_texts import cost_text, notes_line
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell, Table
@@ -75,24 +75,6 @@ def kind_of(error: str) -> str:
     """
     found = _REPLY_ERROR.match(error)
     return found[0] if found else error.partition(":")[0].strip()[:_MOST_CHARACTERS] or "unnamed"
-
-
-def cost_text(notes: Mapping[str, int]) -> str | None:
-    """Return the known cost of a run's replies as text, in dollars; None where there was no reply.
-
-    >>> cost_text({"requests": 2, "cost_microusd": 1500})
-    '$0.0015'
-    >>> cost_text({"requests": 3, "cost_microusd": 1500, "unpriced_replies": 1})
-    'at least $0.0015; 1 reply of unknown price'
-    >>> cost_text({"requests": 3, "unpriced_replies": 3})
-    'unknown: 3 replies of unknown price'
-    """
-    n_unpriced = notes.get("unpriced_replies", 0)
-    known = None if "cost_microusd" not in notes else f"${notes['cost_microusd'] / 1e6:,.4f}"
-    unknown = f"{counted(n_unpriced, 'reply', 'replies')} of unknown price" if n_unpriced else ""
-    if known is None:
-        return f"unknown: {unknown}" if unknown else None
-    return f"at least {known}; {unknown}" if unknown else known
 
 
 _COUNTED = {
@@ -235,7 +217,8 @@ def costs_section(findings: Findings) -> Node:
         )
         or note("No run here asked a language model, so none has a cost."),
         note(
-            "A reply that was stored before counts what it cost then. "
+            "A reply that was stored before counts what it cost then, and one that serves several answers counts for "
+            "each. "
             "What a provider did not price is never counted as $0."
         )
         if asked

@@ -132,8 +132,9 @@ async def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Quest
     try:
         received = await asker.client.ask(request, stand_in=question.stand_in)
     except EndpointError as error:
-        failed = {**notes, "reply_failed": notes["reply_failed"] + 1, "requests": notes["requests"] + 1}
-        raise ReplyError(str(error), notes=failed) from error
+        n_lost = asker.client.totals.maybe_charged.pop(request.key, 0)
+        notes.update({"reply_failed": 1, "requests": 1, **({"maybe_charged": n_lost} if n_lost else {})})
+        raise ReplyError(str(error), notes=notes) from error
     notes.update(_notes_of(received))
     return received.reply
 
@@ -148,6 +149,7 @@ def _notes_of(received: Received) -> dict[str, int]:
         "reasoning_tokens": usage.reasoning_tokens,
         "cost_microusd": 0 if cost_usd is None else round(cost_usd * _MICROUSD),
         "unpriced_replies": int(cost_usd is None),
+        "maybe_charged": received.reply.maybe_charged,
     }
     if name := _printable(received.reply.served_by):
         notes[f"served_by {name}"] = 1
