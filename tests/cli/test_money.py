@@ -205,17 +205,38 @@ def test_what_may_have_been_charged_for_is_in_the_run_and_on_every_page(command:
     told = f"{sum(n_asked)} attempts without a reply, perhaps charged for"
     assert told in " ".join(command("score run.jsonl --data sample --task er_at_5").out.split())
     command("report run.jsonl --data sample --task er_at_5 --no-papers -o page.html")
-    assert re.search(rf"at least \$0\.\d{{4}}; {told}", Path("page.html").read_text())
+    assert re.search(rf"at least \$0\.\d{{4}} at prices of 2026-11-01; {told}", Path("page.html").read_text())
     answers = [open_run("run.jsonl").answer(one, "er_at_5") for one in SAMPLE.ids]
     of_papers = [spent_line(one.notes) for one in answers if one is not None]  # as the viewer shows each paper's
     assert any("attempt without a reply, perhaps charged for" in spent for spent in of_papers)
+
+
+def test_the_day_of_a_price_stands_wherever_a_cost_is_printed(command: Command) -> None:
+    price = {"input": 1.0, "output": 10.0}
+    models = {"local/old": price | {"as_of": "2025-02-03"}, "local/*": price, "local/free": {"input": 0, "output": 0}}
+    Path("prices.json").write_text(json.dumps({"as_of": "2026-10-09", "models": models}))
+    with running_fake_server(SAMPLE, personality="oracle") as server:
+        for model, day in (("old", "2025-02-03"), ("new", "2026-10-09")):
+            spec = server.spec().replace("local/fake", f"local/{model}")
+            run = f"run {spec} --data sample --task er_at_5 --prices prices.json"
+            assert f"Prices as of {day}: check them (--prices)." in " ".join(command(f"{run} --estimate").out.split())
+            asked = command(f"{run} -o {model}.jsonl").err
+            assert re.search(rf"asked: 10 sent, 0 stored, 0 failed, \$0\.\d+ at prices of {day}\n", asked)
+            score = " ".join(command(f"score {model}.jsonl --data sample --task er_at_5").out.split())
+            assert re.search(rf"\$0\.\d{{4}} at prices of {day}", score)
+            assert f"at prices of {day}" not in command(f"{run} -o again.jsonl --overwrite").err  # nothing was paid
+            again = " ".join(command("score again.jsonl --data sample --task er_at_5").out.split())
+            assert f" at prices of {day}" in again
 
 
 def test_an_unset_variable_in_base_url_stops_before_anything_is_sent(command: Command) -> None:
     for options in ("", " --estimate"):
         found = command(f"run llm_base:model=openai/gpt-4o-mini,base_url= --data sample -o x.jsonl{options}")
         assert found.code == 2
-        assert "base_url: expected an address such as https://host/v1, got none behind 'base_url='" in found.err
+        assert (
+            "base_url: expected an http or https address such as https://host/v1, got none behind 'base_url='"
+            in found.err
+        )
     assert not Path("x.jsonl").exists()
 
 

@@ -250,7 +250,7 @@ def test_no_key_is_needed_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"base_url": ""}, "base_url: expected an address .* got none behind 'base_url='"),
+        ({"base_url": ""}, "base_url: expected an http or https address .* got none behind 'base_url='"),
         ({"base_url": "ftp://localhost/v1"}, "base_url: expected an http or https address"),
         ({"base_url": "localhost:8000"}, "base_url: expected an http or https address"),
         ({"base_url": "http://localhost:port/v1"}, "base_url: expected an http or https address"),

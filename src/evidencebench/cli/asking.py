@@ -96,7 +96,7 @@ def opened_client(
 def tell_asked(client: ChatClient | None) -> None:
     """Print the counts of requests on standard error; nothing without a client."""
     if client is not None:
-        click.echo(f"asked: {client.totals.summary()}", err=True)
+        click.echo(f"asked: {client.totals.dated_summary()}", err=True)
 
 
 @contextmanager
@@ -131,11 +131,11 @@ def print_estimate(
         click.echo(
             f"{counted(found.n_failed, 'answer')} would fail; the first: {printable(found.first_error)}", err=True
         )
-    n_stored = client.totals.now.stored
+    n_stored, as_of = client.totals.now.stored, prices.dated(one.model for one in sender.estimates())
     if asking.as_json:
         models = [asdict(estimate) for estimate in sender.estimates()]
         assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
-        print_json({**asdict(found), "stored": n_stored, **assumed, "prices_as_of": prices.as_of, "models": models})
+        print_json({**asdict(found), "stored": n_stored, **assumed, "prices_as_of": as_of, "models": models})
         return found.n_failed
     rows: list[list[Cell]] = [
         [
@@ -148,7 +148,7 @@ def print_estimate(
     print_prose(
         f"{counted(found.n_instances, 'instance')}{how}{_tasks_text(found)}. {counted(n_stored, 'request')} "
         f"{'is' if n_stored == 1 else 'are'} stored and cost nothing. Tokens are estimated; replies are taken to be "
-        f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {prices.as_of}: check "
+        f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {as_of}: check "
         "them (--prices). Nothing was sent."
     )
     return found.n_failed

@@ -149,7 +149,7 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
     n_instances, n_failed = counted(report.n_instances, "instance"), counted(report.n_failed, "answer")
     click.echo(f"{output}: {n_instances}{resumed}; {n_failed} failed")
     if totals is not None:
-        click.echo(f"  asked: {totals.summary()}", err=True)
+        click.echo(f"  asked: {totals.dated_summary()}", err=True)
     if report.first_error:
         click.echo(f"  first failure: {printable(report.first_error)}", err=True)
         again = _retry_advice(

@@ -33,18 +33,14 @@ def is_transient(status: int) -> bool:
 
 def require_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
     """Raise unless an address can be asked, and can stand in a run."""
-    if not base_url:
-        raise SystemSpecError(
-            f"{where}: base_url: expected an address such as https://host/v1, got none behind 'base_url='; if a shell "
-            "variable stands there, set it; leave base_url out where the model has an address of its own"
-        )
     try:
         parts = urlsplit(base_url)
         is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:  # for example a port that is no number
         is_web = False
     if not is_web or not _KEY.fullmatch(base_url):
-        raise SystemSpecError(f"{where}: base_url: expected an http or https address such as https://host/v1")
+        found = "" if base_url else ", got none behind 'base_url='; set the shell variable there, or leave base_url out"
+        raise SystemSpecError(f"{where}: base_url: expected an http or https address such as https://host/v1{found}")
     asked = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
     has_query = bool(parts.query) and (not asked or not asked <= queries)
     if parts.username is not None or parts.password is not None or has_query or parts.fragment:

@@ -8,8 +8,16 @@ from evidencebench.scoring.significance import ALPHA, AdjustedP
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
-SPENT = ("requests", "prompt_tokens", "completion_tokens", "cost_microusd", "unpriced_replies", "maybe_charged")
-"""The notes that say what was asked of language models, and what that cost."""
+SPENT = (
+    "requests",
+    "prompt_tokens",
+    "completion_tokens",
+    "cost_microusd",
+    "unpriced_replies",
+    "maybe_charged",
+    "prices_of",
+)
+"""How the names of notes begin that say what was asked of language models, and what that cost."""
 
 
 def notes_line(notes: Mapping[str, int]) -> str:
@@ -38,17 +46,15 @@ def notes_line(notes: Mapping[str, int]) -> str:
         parts.append(f"{prompt:,} + {completion:,} tokens")
     if cost := cost_text(notes):
         parts.append(cost)
-    others = (f"{count:,} {_note_text(name, count)}" for name, count in left.items() if name not in SPENT)
+    others = (f"{n:,} {_note_text(name, n)}" for name, n in left.items() if name.partition(" ")[0] not in SPENT)
     return "; ".join([*parts, *others])
 
 
 def cost_text(notes: Mapping[str, int]) -> str | None:
     """Return what answers cost, in dollars, and what of it is not known; None where nothing was asked.
 
-    >>> cost_text({"requests": 2, "cost_microusd": 1500})
-    '$0.0015'
-    >>> cost_text({"cost_microusd": 810600, "unpriced_replies": 1, "maybe_charged": 21})
-    'at least $0.8106; 1 reply of unknown price; 21 attempts without a reply, perhaps charged for'
+    >>> cost_text({"cost_microusd": 810600, "prices_of 2026-11-10": 99, "maybe_charged": 21})
+    'at least $0.8106 at prices of 2026-11-10; 21 attempts without a reply, perhaps charged for'
     >>> cost_text({"requests": 3, "unpriced_replies": 3})
     'cost unknown: 3 replies of unknown price'
     """
@@ -57,7 +63,8 @@ def cost_text(notes: Mapping[str, int]) -> str | None:
     unknown += [f"{counted(n_maybe, 'attempt')} without a reply, perhaps charged for"] if n_maybe else []
     if "cost_microusd" not in notes:
         return f"cost unknown: {'; '.join(unknown)}" if unknown else None
-    known = f"${notes['cost_microusd'] / 1e6:,.4f}"
+    days = " and ".join(sorted(name.removeprefix("prices_of ") for name in notes if name.startswith("prices_of ")))
+    known = f"${notes['cost_microusd'] / 1e6:,.4f}{f' at prices of {days}' if days else ''}"
     return "; ".join([f"at least {known}", *unknown]) if unknown else known
 
 
@@ -68,7 +75,7 @@ def spent_line(notes: Mapping[str, int]) -> str:
     ...             "cost_microusd": 1234})
     '1 request; 4,100 + 90 tokens; $0.0012'
     """
-    return notes_line({name: count for name, count in notes.items() if name in SPENT})
+    return notes_line({name: count for name, count in notes.items() if name.partition(" ")[0] in SPENT})
 
 
 def _note_text(name: str, count: int) -> str:

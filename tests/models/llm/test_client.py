@@ -76,7 +76,8 @@ def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None
         assert cache.n_puts == 1
         (second,) = ask(client, 1)
     assert isinstance(first, Received)
-    assert (first.reply, first.is_stored) == (ChatReply(text="reply to seed 1", usage=USAGE), False)
+    expected = ChatReply(text="reply to seed 1", usage=USAGE, priced_as_of=DOLLARS.as_of)
+    assert (first.reply, first.is_stored) == (expected, False)
     assert first.cost_usd == pytest.approx(1.1)
     assert second == Received(reply=first.reply, is_stored=True, cost_usd=first.cost_usd)
     assert len(sender.asked) == 1
@@ -237,9 +238,9 @@ def test_a_prompt_that_is_refused_before_a_model_runs_costs_nothing(status: int)
 def test_a_prompt_that_is_refused_costs_nothing_at_a_price_that_is_not_known_either() -> None:
     table = PriceTable(as_of="", models={})
     refused = ChatReply(text="", finish="refused", usage=NOTHING_USED)
-    assert table.cost_of("local/m", refused) == 0.0
-    assert table.cost_of("local/m", ChatReply(text="", finish="refused")) is None
-    assert table.cost_of("local/m", ChatReply(text="", usage=NOTHING_USED)) is None, "a server that does not count"
+    assert table.priced("local/m", refused)[1] == 0.0
+    assert table.priced("local/m", ChatReply(text="", finish="refused"))[1] is None
+    assert table.priced("local/m", ChatReply(text="", usage=NOTHING_USED))[1] is None, "a server that does not count"
 
 
 def test_azure_may_charge_for_a_prompt_that_its_filter_refuses_so_that_its_cost_is_not_known() -> None:

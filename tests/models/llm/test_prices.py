@@ -79,7 +79,21 @@ def test_no_reply_costs_more_than_the_worst_case(prompt: int, cached: int, compl
 def test_the_packages_own_table_is_sound_and_dated() -> None:
     table = PriceTable.load()
     assert table.as_of.startswith("20")
-    assert table.price_of("openai/gpt-4o-2024-08-06") == Price(input=2.5, cached_input=1.25, output=10, batch=0.5)
+    price = Price(input=2.5, cached_input=1.25, output=10, batch=0.5, as_of="2026-11-10")
+    assert table.price_of("openai/gpt-4o-2024-08-06") == price
+
+
+def test_every_price_of_the_package_has_a_day_and_says_it() -> None:
+    table = PriceTable.load()
+    assert {price.as_of for price in table.models.values()} == {"2025-11-01", "2026-11-10"}
+    assert table.dated(["openai/gpt-6.1-sol", "anthropic/claude-opus-5-5"]) == "2026-11-10"
+    assert table.dated(["openai/gpt-6.1-sol", "openai/o1-mini"]) == "2025-11-01 and 2026-11-10"
+
+
+def test_a_users_price_without_a_day_has_that_of_its_file(tmp_path: Path) -> None:
+    models = {"a/b": {"input": 1, "output": 1}, "a/c": {"input": 1, "output": 1, "as_of": "2027-03-04"}}
+    table = PriceTable.load(_file(tmp_path, {"as_of": "2027-01-01", "models": models}))
+    assert [table.dated([model]) for model in ("a/b", "a/c", "a/unknown")] == ["2027-01-01", "2027-03-04", "2027-01-01"]
 
 
 def test_older_models_of_a_name_are_not_priced_as_the_newest_one() -> None:
@@ -92,12 +106,12 @@ def test_what_a_reply_states_is_its_cost_on_openrouter_and_nowhere_else() -> Non
     price = Price(input=1.0, output=1.0)
     table = PriceTable(as_of="", models={"openrouter/a/b": price, "openai/b": price})
     usage = Usage(prompt_tokens=1_000_000, completion_tokens=1_000_000, stated_usd=0.25)
-    assert table.cost_of("openrouter/a/b", ChatReply(text="", usage=usage)) == 0.25
-    assert table.cost_of("openrouter/not/in/the/table", ChatReply(text="", usage=usage)) == 0.25
-    assert table.cost_of("openai/b", ChatReply(text="", usage=usage)) == 2.0
+    assert table.priced("openrouter/a/b", ChatReply(text="", usage=usage))[1] == 0.25
+    assert table.priced("openrouter/not/in/the/table", ChatReply(text="", usage=usage))[1] == 0.25
+    assert table.priced("openai/b", ChatReply(text="", usage=usage))[1] == 2.0
     silent = Usage(prompt_tokens=1_000_000, completion_tokens=1_000_000)
-    assert table.cost_of("openrouter/a/b", ChatReply(text="", usage=silent)) == 2.0
-    assert table.cost_of("openrouter/not/in/the/table", ChatReply(text="", usage=silent)) is None
+    assert table.priced("openrouter/a/b", ChatReply(text="", usage=silent))[1] == 2.0
+    assert table.priced("openrouter/not/in/the/table", ChatReply(text="", usage=silent))[1] is None
 
 
 def _file(folder: Path, value: Any) -> Path:

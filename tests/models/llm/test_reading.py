@@ -122,7 +122,7 @@ def test_a_reply_that_calls_a_tool_says_so_and_what_to_do() -> None:
     for text in ("", "Let me look that up."):
         for called in (selection(text, finish="tool"), scores(text, finish="tool")):
             assert called.reply_class is ReplyClass.UNPARSEABLE
-            assert called.why.startswith("the model called a tool, where none was offered; ask another model, or")
+            assert called.why.startswith("the model called a tool, where none was offered; ask another, or")
     assert selection("ANSWER: [3]", finish="tool").indices == (3,)
 
 

@@ -186,6 +186,7 @@ def test_an_answer_notes_what_it_took(clients: Clients) -> None:
         "completion_tokens": 300,
         "reasoning_tokens": 200,
         "cost_microusd": 5000,
+        "prices_of 2026-01-01": 1,
         f"served_by fake-2026?{'x' * 50}": 1,
     }
 

@@ -300,7 +300,7 @@ def test_what_cannot_be_asked_is_refused_with_what_to_do(model: str, options: di
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_empty_address_is_an_error_and_never_the_providers_own(provider: str) -> None:
-    with pytest.raises(SystemSpecError, match="got none behind 'base_url='; if a shell variable stands there, set it"):
+    with pytest.raises(SystemSpecError, match="got none behind 'base_url='; set the shell variable there, or leave"):
         server_of(ChatModel(model=f"{provider}/m", base_url=""))
 
 

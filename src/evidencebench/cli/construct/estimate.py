@@ -110,7 +110,7 @@ def _fields(found: ConstructionEstimate, prices: PriceTable, per_minute: float) 
         }
 
     return {
-        "prices_as_of": prices.as_of,
+        "prices_as_of": prices.dated(_all(one.uses for one in found.steps)),
         "requests_per_minute": per_minute,
         "steps": [
             {
@@ -210,7 +210,8 @@ def _notes(
         yield "How often the second model is asked is not known without a pilot; it is left out."
     yield f"Hours at {per_minute:g} requests a minute (--requests-per-minute); batches take up to a day each."
     yield _on_caching(found.steps, left, prices)
-    yield f"Prices as of {prices.as_of}: check them (--prices). Nothing was sent."
+    day = prices.dated(_all(one.uses for one in found.steps))
+    yield f"Prices as of {day}: check them (--prices). Nothing was sent."
 
 
 def _on_caching(steps: tuple[StepEstimate, ...], left: Uses, prices: PriceTable) -> str:

@@ -93,9 +93,8 @@ class Collector:
             self._answer(row.key)
         elif row.reply is not None:
             self._answer(row.key)
-            reply = calls.without_key(row.reply)
-            cost_usd = self.prices.cost_of(request.model, reply, batch=True)
-            self.totals.count_collected(row.key, reply.usage, cost_usd)
+            reply, cost_usd = self.prices.priced(request.model, calls.without_key(row.reply), batch=True)
+            self.totals.count_collected(row.key, reply.usage, cost_usd, reply.priced_as_of)
             self.budget.settle(row.key, cost_usd)
             await self.cache.put(request, reply, cost_usd)
         elif row.failure:

@@ -142,17 +142,12 @@ class ChatReply(msgspec.Struct, frozen=True, kw_only=True):
     finish: Finish = "stop"
     usage: Usage = Usage()
     served_by: str = ""  # the model's name in the reply, often with a date; empty where it is not said
+    priced_as_of: str = ""  # the day of the price that its cost was computed with; empty: with none
     maybe_charged: int = 0  # attempts before it without a usable reply, whose cost, if any, is not known
 
 
 def fault_of_end(finish: Finish, text: str) -> str:
-    """Return why a reply that ended so is not whole, and what to do; empty where it ended by itself.
-
-    ``text`` is what it says, without its reasoning.
-
-    >>> fault_of_end("length", ""), fault_of_end("stop", "ANSWER: [3]")
-    ('the reply was cut off while the model thought, before any answer; raise max_tokens', '')
-    """
+    """Return why a reply with this text that ended so is not whole, and what to do; empty if it ended by itself."""
     match finish:
         case "stop":
             return ""
@@ -161,8 +156,7 @@ def fault_of_end(finish: Finish, text: str) -> str:
             return f"the reply was cut off{where}; raise max_tokens"
         case "tool":
             return (
-                "the model called a tool, where none was offered; ask another model, or start its server without a "
-                "parser of tool calls"
+                "the model called a tool, where none was offered; ask another, or start its server without tool calls"
             )
     return f"the reply ended otherwise than by itself ({finish})"
 

@@ -196,9 +196,9 @@ class ChatClient:
             self.totals.count(in_flight=-1)
         if n_lost := self.totals.maybe_charged.pop(request.key, 0):
             reply = msgspec.structs.replace(reply, maybe_charged=n_lost)
-        cost_usd = self._prices.cost_of(request.model, reply)
+        reply, cost_usd = self._prices.priced(request.model, reply)
         self._budget.settle(request.key, cost_usd)
-        self.totals.count_reply(reply.usage, cost_usd)
+        self.totals.count_reply(reply.usage, cost_usd, reply.priced_as_of)
         if self._cache is not None:
             with _stop_if_cache_fails():
                 await self._cache.put(request, reply, cost_usd)

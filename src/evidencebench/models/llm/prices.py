@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -32,6 +32,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     output: _Usd  # hidden reasoning included
     cached_input: _Usd | None = None  # of the prompt's part that the provider had in its cache; None: as `input`
     batch: _Usd | None = None  # factor on the other prices in a batch; None: not known
+    as_of: str = ""  # the day it was written down; empty: that of the table
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -48,7 +49,7 @@ class PriceTable:
     models that begin so. The longest name that fits decides.
     """
 
-    as_of: str  # the day the prices were written down
+    as_of: str  # the day that prices without one were written down
     models: Mapping[str, Price]
 
     @classmethod
@@ -90,14 +91,21 @@ class PriceTable:
         sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
         return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
 
-    def cost_of(self, model: str, reply: ChatReply, *, batch: bool = False) -> float | None:
-        """Return the cost of a reply: what it states, else as `cost_usd`; 0 where it was refused before a model ran."""
+    def dated(self, models: Iterable[str]) -> str:
+        """Return the days of the prices of models, as one text; the table's where no price is known."""
+        found = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
+        return " and ".join(sorted(found)) or self.as_of
+
+    def priced(self, model: str, reply: ChatReply, *, batch: bool = False) -> tuple[ChatReply, float | None]:
+        """Return a reply with the day of its price, and its cost; 0 where it was refused before the model ran."""
         if reply.finish == "refused" and reply.usage == NOTHING_USED:
-            return 0.0
+            return reply, 0.0
         provider = PROVIDERS.get(model.partition("/")[0])
         if provider is not None and provider.states_cost and reply.usage.stated_usd is not None:
-            return reply.usage.stated_usd
-        return self.cost_usd(model, reply.usage, batch=batch)
+            return reply, reply.usage.stated_usd
+        cost_usd = self.cost_usd(model, reply.usage, batch=batch)
+        day = "" if cost_usd is None else self.dated([model])
+        return msgspec.structs.replace(reply, priced_as_of=day), cost_usd
 
     def most_usd(self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:
         """Return the most that a request can cost, with nothing cached and the longest reply; None: not known."""

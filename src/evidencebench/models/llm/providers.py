@@ -68,10 +68,7 @@ _ROWS = (
     ),
     Provider(name="together", base_url="https://api.together.xyz/v1", key_env="TOGETHER_API_KEY"),
     Provider(
-        name="openrouter",
-        base_url="https://openrouter.ai/api/v1",
-        key_env="OPENROUTER_API_KEY",
-        states_cost=True,
+        name="openrouter", base_url="https://openrouter.ai/api/v1", key_env="OPENROUTER_API_KEY", states_cost=True
     ),
     Provider(name="groq", base_url="https://api.groq.com/openai/v1", key_env="GROQ_API_KEY"),
     Provider(

@@ -51,6 +51,7 @@ class RunningTotals:
         self._lock = threading.Lock()
         self._totals = RequestTotals()
         self._collected: set[str] = set()
+        self._days: set[str] = set()
         self.maybe_charged: Counter[str] = Counter()  # request's key -> attempts that no reply and no failure names yet
 
     @property
@@ -72,10 +73,10 @@ class RunningTotals:
         self.maybe_charged[key] += 1
         self.count(maybe_charged=1)
 
-    def count_collected(self, key: str, usage: Usage, cost_usd: float | None) -> None:
+    def count_collected(self, key: str, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
         """Add a reply that came in a batch. The next request for it finds it in the cache and is not counted again."""
         self._collected.add(key)
-        self.count_reply(usage, cost_usd)
+        self.count_reply(usage, cost_usd, priced_as_of)
 
     def count_stored(self, key: str) -> None:
         """Add a reply that was found in the cache, except at the first request for one of `count_collected`."""
@@ -84,8 +85,9 @@ class RunningTotals:
         else:
             self.count(stored=1)
 
-    def count_reply(self, usage: Usage, cost_usd: float | None) -> None:
-        """Add a reply to a request that was sent, and its cost; None where that is not known."""
+    def count_reply(self, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
+        """Add a reply to a request that was sent, its cost (None: not known), and the day of its price."""
+        self._days |= {priced_as_of} - {""}
         self.count(
             requests=1,
             prompt_tokens=usage.prompt_tokens or 0,
@@ -111,6 +113,11 @@ class RunningTotals:
         n_sent = max(now.sent, now.requests)  # a sender of the user's own does not count what it sends
         counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
         return f"{counts}, {_cost_text(now)}"[:_LINE_CHARACTERS]
+
+    def dated_summary(self) -> str:
+        """Return `summary` with the days of the prices that costs were computed with."""
+        days = " and ".join(sorted(self._days))
+        return f"{self.summary()} at prices of {days}" if days else self.summary()
 
     def fields(self) -> dict[str, Any]:
         """Return the totals by name; the cost is None where nothing is known of it though something was charged."""

@@ -153,6 +153,8 @@ def _notes_of(received: Received) -> dict[str, int]:
     }
     if name := _printable(received.reply.served_by):
         notes[f"served_by {name}"] = 1
+    if day := _printable(received.reply.priced_as_of):
+        notes[f"prices_of {day}"] = 1
     return {name: count for name, count in notes.items() if count}
 
 

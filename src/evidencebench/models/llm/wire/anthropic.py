@@ -24,7 +24,7 @@ _LEAST_THINKING_TOKENS = 1024
 _FINISHES: dict[str, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
-    "tool_use": "stop",
+    "tool_use": "tool",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refused",
@@ -103,14 +103,12 @@ def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
     if found.content is None:
         raise TransientError("expected a reply with content, got none")
     blocks = [optional_part(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]
-    calls = [block for block in blocks if block.type == "tool_use"]
-    used = next((one.input for one in calls if one.name == _TOOL or not isinstance(one.name, str)), None)
-    texts = [block.text for block in blocks if is_text(block.type, _TEXTS)]
-    text = joined(texts) if used is None else bytes(used).decode(errors="replace")
+    calls = (block.input for block in blocks if block.type == "tool_use" and block.name in (_TOOL, None))
+    used = next((bytes(call).decode(errors="replace") for call in calls), None)
     finish = _FINISHES.get(found.stop_reason, "other") if isinstance(found.stop_reason, str) else "other"
     return ChatReply(
-        text=text,
-        finish="tool" if calls and used is None else finish,
+        text=joined([block.text for block in blocks if is_text(block.type, _TEXTS)]) if used is None else used,
+        finish="stop" if finish == "tool" and used is not None else finish,
         usage=_usage(found.usage),
         served_by=model_name_of(found.model),
     )

@@ -13,10 +13,6 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 """A count of tokens. A negative or absurd one would spoil the sum of the costs."""
 
 
-Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
-"""The cost of a reply."""
-
-
 def is_text(kind: Any, kinds: tuple[str, ...]) -> bool:
     """Whether a part of a reply is text: its kind is one of ``kinds``, or it names none."""
     return not isinstance(kind, str) or kind in kinds

@@ -6,12 +6,13 @@ import msgspec
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Finish, Usage
 from evidencebench.models.llm.providers import Provider
-from evidencebench.models.llm.wire.counts import Count, Usd, is_text, joined, model_name_of
+from evidencebench.models.llm.wire.counts import Count, is_text, joined, model_name_of
 from evidencebench.web.served_json import decode_served, optional_part
 from evidencebench.web.transient import TransientError
 
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 _CALLS = ("tool_calls", "function_call")  # why a reply ended that calls a tool
+_MOST_USD = 1_000_000  # that a reply can cost
 PATH = "/chat/completions"
 """The path behind the base URL."""
 
@@ -76,11 +77,8 @@ class _OpenaiUsage(msgspec.Struct, frozen=True):
     prompt_tokens_details: _OpenaiPromptDetails | None = None
     completion_tokens_details: _OpenaiReplyDetails | None = None
     prompt_cache_hit_tokens: Count | None = None  # DeepSeek's
-
-
-class _OpenrouterUsage(msgspec.Struct, frozen=True):
-    cost: Usd | None = None
-    is_byok: Any = None  # whether the model's provider charges the user's own account too
+    cost: Any = None  # OpenRouter's
+    is_byok: Any = None  # whether the model's provider charges an account of the user's too
 
 
 class _OpenaiReply(msgspec.Struct, frozen=True):
@@ -127,13 +125,13 @@ def _texts(message: _OpenaiMessage) -> tuple[str, str]:
 
 
 def _usage(raw: msgspec.Raw) -> Usage:
-    found, stated = optional_part(raw, _OpenaiUsage), optional_part(raw, _OpenrouterUsage)
+    found = optional_part(raw, _OpenaiUsage)
     if found is None:
         return Usage()
     prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
     cached = (prompt_details.cached_tokens if prompt_details else None) or found.prompt_cache_hit_tokens or 0
     reasoning = (reply_details.reasoning_tokens if reply_details else None) or 0
-    completion = found.completion_tokens
+    completion, is_sound = found.completion_tokens, type(found.cost) in (int, float) and 0 <= found.cost <= _MOST_USD
     if found.prompt_tokens is not None and completion is not None and found.total_tokens is not None:
         unnamed = max(0, found.total_tokens - found.prompt_tokens - completion)  # Gemini's thinking, which is charged
         completion, reasoning = completion + unnamed, max(reasoning, unnamed)
@@ -142,5 +140,5 @@ def _usage(raw: msgspec.Raw) -> Usage:
         completion_tokens=completion,
         cached_tokens=min(cached, found.prompt_tokens or 0),
         reasoning_tokens=reasoning,
-        stated_usd=None if stated is None or stated.is_byok is True else stated.cost,
+        stated_usd=found.cost if is_sound and found.is_byok is not True else None,
     )
