@@ -290,8 +290,13 @@ def stored_keys(folder: Path) -> set[str]:
     return {sha256(msgspec.json.encode(body, order="sorted")).hexdigest() for body in bodies}
 
 
-def answer_lines(path: Path) -> list[bytes]:
-    return sorted(path.read_bytes().splitlines()[1:])
+def answer_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a run but for what a killed process forgets: its attempts without a reply."""
+    lines = sorted(map(json.loads, path.read_bytes().splitlines()[1:]), key=lambda line: str(line["id"]))
+    for line in lines:
+        del line["crc"]
+        line["notes"].pop("maybe_charged", None)
+    return lines
 
 
 def test_two_hundred_requests_are_in_flight_at_once(tmp_path: Path) -> None:
