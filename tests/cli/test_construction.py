@@ -5,35 +5,17 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from command_line import Command
 from evidencebench import open_dataset
-from evidencebench.construction.synthetic_review import expected_instances, synthetic_studies, write_synthetic_review
-from evidencebench.data.sample import load_sample
+from evidencebench.construction.synthetic_review import expected_instances, write_synthetic_review
 from evidencebench.models.llm.inventory import kept_replies
 from evidencebench.models.llm.reply_cache import ReplyCache
-from fake_models import RunningServer, running_fake_server
-
-_AT_ONCE = "[judge]\nat_once = true\n"
-
-
-@contextmanager
-def _construction(
-    folder: Path, *, at_once: bool = True, model: str = "local/any", **settings: Any
-) -> Iterator[RunningServer]:
-    """Write the synthetic review into a folder, and serve what its configuration asks."""
-    with running_fake_server(load_sample(), studies=synthetic_studies(), **settings) as server:
-        write_synthetic_review(folder, model=f"{model},base_url={server.base_url}")
-        if at_once:
-            config = folder / "construction.toml"
-            config.write_text(config.read_text() + _AT_ONCE)
-        yield server
+from fake_models import RunningServer
+from served_constructions import served_construction
 
 
 def _dataset_files(folder: Path) -> dict[str, bytes]:
@@ -51,7 +33,7 @@ def test_the_demo_makes_exactly_the_data_set_that_it_must(command: Command) -> N
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_the_data_set_is_the_gold_one_and_validates(tmp_path: Path, command: Command, *, at_once: bool) -> None:
-    with _construction(tmp_path, at_once=at_once):
+    with served_construction(tmp_path, at_once=at_once):
         made = command(f"construct run {tmp_path / 'construction.toml'}")
         assert made.code == 0, made.err
     path = tmp_path / "work" / "dataset" / "test.json"
@@ -73,10 +55,10 @@ def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is
     whole, killed, cache = tmp_path / "whole", tmp_path / "killed", tmp_path / "another cache"
     for folder in (whole, killed):
         folder.mkdir()
-    with _construction(whole):
+    with served_construction(whole):
         assert command(f"construct run {whole / 'construction.toml'}").code == 0
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(cache))
-    with _construction(killed, fault_rate=0.2, hang_seconds=0.2, latency_seconds=0.1) as server:
+    with served_construction(killed, fault_rate=0.2, hang_seconds=0.2, latency_seconds=0.1) as server:
         words = ["construct", "run", str(killed / "construction.toml"), "--max-connections", "4", "--jobs", "2"]
         words += ["--engine", "processes"]
         n_stored, paid = [0], [0]
@@ -108,7 +90,7 @@ def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is
 
 @pytest.mark.usefixtures("own_cache")
 def test_batches_make_the_same_data_set(tmp_path: Path, command: Command) -> None:
-    with _construction(tmp_path, model="openai/any,key_env=") as server:
+    with served_construction(tmp_path, model="openai/any,key_env=") as server:
         made = command(f"construct run {tmp_path / 'construction.toml'} --batch")
         assert made.code == 0, made.err
         asked = {entry["request"] for entry in server.log_entries()}
@@ -119,7 +101,7 @@ def test_batches_make_the_same_data_set(tmp_path: Path, command: Command) -> Non
 @pytest.mark.usefixtures("own_cache")
 def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Command) -> None:
     config, work = tmp_path / "construction.toml", tmp_path / "work"
-    with _construction(tmp_path) as server:
+    with served_construction(tmp_path) as server:
         pilot = command(f"construct run {config} --limit 2")
         assert (pilot.code, pilot.out.splitlines()[-1]) == (0, "label-results: 2 kept of 2 drafts")
         before = command(f"construct status {work}")
@@ -161,7 +143,7 @@ def test_a_wrong_configuration_is_refused_with_its_place(
 
 
 def test_without_any_passage_the_end_says_so(tmp_path: Path, command: Command) -> None:
-    with _construction(tmp_path):
+    with served_construction(tmp_path):
         review = tmp_path / "reviews" / "review.xml"
         review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
         found = command(f"construct run {tmp_path / 'construction.toml'}")
@@ -170,7 +152,7 @@ def test_without_any_passage_the_end_says_so(tmp_path: Path, command: Command) -
 
 
 def test_a_review_that_cannot_be_read_is_told_and_the_others_are_used(tmp_path: Path, command: Command) -> None:
-    with _construction(tmp_path):
+    with served_construction(tmp_path):
         (tmp_path / "reviews" / "broken.xml").write_text("<article><front>")
         found = command(f"construct run {tmp_path / 'construction.toml'}")
     assert found.code == 1

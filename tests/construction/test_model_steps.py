@@ -1,80 +1,21 @@
 """The steps before and after the judge: what they ask, what they keep, and what they drop with a reason."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evidencebench.construction.draft import CitedPassage, Draft
-from evidencebench.construction.draft_file import DraftHeader, open_drafts, writing_drafts
-from evidencebench.construction.running import StepReport, run_step
+from evidencebench.construction.draft import Draft
 from evidencebench.construction.steps.aspects import ASPECTS
 from evidencebench.construction.steps.hypotheses import HYPOTHESES
 from evidencebench.construction.steps.label_results import LABEL_RESULTS
 from evidencebench.construction.steps.model_step import ModelStep
 from evidencebench.construction.steps.summaries import SUMMARIES
 from evidencebench.errors import EndpointError, StopError
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.systems.strategies.conversation import Asker
-from scripted_models import CHAT, ScriptedSender, client_of
+from evidencebench.models.llm.chat import ChatRequest
+from stepped_drafts import GOOD, PASSAGE, draft, made_by, run
 
-Answer = Callable[[str, str], Any]
-
-PASSAGE = "In a trial of 40 adults, tea lowered pressure by 3 mmHg [7]. It lasted a year."
-CONTEXT = f"Many things were tried. {PASSAGE} Coffee was tried too [8]."
 MANY = [f"tea {'a' * (n % 100)} of {n // 100 * 'b'}" for n in range(10_000)]
-CITED = CitedPassage(review_file="r.xml", start=0, stop=1, marks=("[7]",), reference="B7")
-GOOD = {
-    "delimit the passage": {"sentences": [2, 3]},
-    "keep summaries of results": {"reports_results": True},
-    "purpose of the evidence": {"purpose": "To learn whether tea lowers pressure in adults."},
-    "hypothesis": {"hypothesis": "Drinking tea lowers blood pressure in adults."},
-    "aspects": {"aspects": ["A trial of 40 adults", "tea lowered pressure by 3 mmHg"]},
-    "verify the aspects": {
-        "verdicts": [{"aspect": 1, "faithful": True, "single": True}, {"aspect": 2, "faithful": True, "single": True}]
-    },
-    "label results": {"results": [2]},
-}
-
-
-def draft(**fields: Any) -> Draft:
-    own: dict[str, Any] = {"summary": PASSAGE, "context": CONTEXT, "passage": CITED}
-    return Draft(id="d", review_id="r", paper_id="p", **(own | fields))
-
-
-def run(
-    folder: Path, step: ModelStep, given: Draft, answers: dict[str, Any] | None = None, **more: Any
-) -> tuple[Draft | None, StepReport, ScriptedSender]:
-    """Run a step over one draft, with a model that answers as `GOOD` but for ``answers``."""
-    known = GOOD | (answers or {})
-
-    def answer(request: ChatRequest) -> Any:
-        asked = request.messages[0].text.split("\n")[0].removeprefix("Building step: ")
-        found = known[asked]
-        found = found(request) if callable(found) else found
-        return found if isinstance(found, str | ChatReply | Exception) else f"I thought.\n{json.dumps(found)}"
-
-    source, target = folder / "source.jsonl", folder / "target.jsonl"
-    with writing_drafts(source, DraftHeader(step="before")) as writer:
-        if given.id not in writer.done:
-            writer.append(given)
-            writer.finish()
-    sender = ScriptedSender(answer)
-    client = client_of(sender)
-    try:
-        report = run_step(step, open_drafts(source), target, asker=Asker(client=client, chat=CHAT, repairs=1), **more)
-    finally:
-        client.close()
-    found = open_drafts(target, must_be_finished=False)
-    return (found["d"] if "d" in found.offsets else None), report, sender
-
-
-def made_by(folder: Path, step: ModelStep, given: Draft, answers: dict[str, Any] | None = None) -> Draft:
-    made, _, _ = run(folder, step, given, answers)
-    assert made is not None
-    return made
 
 
 def test_a_passage_becomes_the_sentences_that_the_model_delimits(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Ask a model one question of a step, and read the JSON object that it answers with."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -9,9 +10,9 @@ import msgspec
 from evidencebench.construction.draft import ReplySource
 from evidencebench.construction.prompts import step_prompt
 from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.parsing.json_answers import json_at
 from evidencebench.models.llm.parsing.text import ShownSentences
 from evidencebench.models.llm.parsing.visible import visible_text
-from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.systems.strategies.asking_again import ask_until_read
 from evidencebench.systems.strategies.conversation import Asker
 
@@ -19,6 +20,8 @@ FORM_PROMPTS = ("form_object", "again")
 """The names of the prompts that are parts of every such question."""
 
 _MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object
+_DECODER = json.JSONDecoder(strict=False)
+_OBJECT_BEGINS = re.compile(r"\{\s*(?:[\"'/#]|\w+\s*:)")  # {"keeps", {'keeps', {keeps:, {// it does; but not {any}
 
 Answered = TypeVar("Answered", bound=msgspec.Struct)
 
@@ -77,30 +80,49 @@ async def ask_object(
 
 
 def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
-    r"""Return the last object of a kind in a reply, or why there is none.
+    r"""Return the last object of a kind in a reply, or why there is none; no reply makes it raise.
+
+    A comma too many is forgiven. Another object that is malformed takes back those before it, and those within it: only
+    one that begins a later line counts then.
 
     >>> class Kept(msgspec.Struct):
     ...     keeps: bool
-    >>> read_object(ChatReply(text='{"keeps": false}? It does.\n```json\n{"keeps": true}\n```'), Kept)
+    >>> read_object(ChatReply(text='{"keeps": false}? It does.\n```json\n{"keeps": true,}\n```'), Kept)
     Kept(keeps=True)
+    >>> read_object(ChatReply(text='{"keeps": false}? It does: {"keeps": true'), Kept)
+    'its JSON object is malformed'
     """
     if reply.finish != "stop":
         return f"the reply ended otherwise than by itself ({reply.finish})"
     text = visible_text(reply.text, ShownSentences({}))
-    found: Answered | None = None
-    why, end = "the reply holds no JSON object", 0
+    found: Answered | str = "the reply holds no JSON object"
+    is_broken, end = False, 0
     starts = [place for place, letter in enumerate(text) if letter == "{"]
     for start in starts[-_MOST_PLACES:]:
         if start < end:  # within the object before
             continue
-        try:
-            value, end = json.JSONDecoder(strict=False).raw_decode(text, start)
-            found = msgspec.convert(value, kind)
-        except msgspec.ValidationError as error:
-            why = f"its JSON object is of another form: {error}"
-        except BROKEN_JSON:
+        value = json_at(text, start, _DECODER)
+        if value is None:
+            if _OBJECT_BEGINS.match(text, start):
+                found, is_broken = "its JSON object is malformed", True
             continue
-    return why if found is None else found
+        end = value[1]
+        if is_broken and text[text.rfind("\n", 0, start) + 1 : start].strip(" \t`"):
+            continue
+        one = _converted(value[0], kind)
+        if isinstance(found, str) or not isinstance(one, str):
+            found = one
+    return found
+
+
+def _converted(value: object, kind: type[Answered]) -> Answered | str:
+    """Return an object of a kind, or why it is none."""
+    try:
+        found = msgspec.convert(value, kind)
+        msgspec.json.encode(found)  # no half of a character, which no file can hold
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+        return f"its JSON object is of another form: {error}"
+    return found
 
 
 def _with_reasoning(example: msgspec.Struct) -> str:

@@ -29,8 +29,10 @@ class UnsureListError(ValueError):
     """It is not sure which sentence an entry of a list names."""
 
 
-def json_at(text: str, start: int) -> tuple[Any, int] | None:
+def json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tuple[Any, int] | None:
     """Return the JSON object or list at a position, and the position behind it; None without one. Forgive last commas.
+
+    Numbers stay text, unless a decoder that reads them is given.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def json_at(text: str, start: int) -> tuple[Any, int] | None:
     """
     for is_forgiving in (False, True):
         try:
-            value, end = _DECODER.raw_decode(_TRAILING_COMMA.sub(" ", text) if is_forgiving else text, start)
+            value, end = decoder.raw_decode(_TRAILING_COMMA.sub(" ", text) if is_forgiving else text, start)
         except (ValueError, RecursionError):
             continue
         return (value, end) if isinstance(value, (dict, list)) else None
