@@ -148,7 +148,17 @@ def test_without_any_passage_the_end_says_so(tmp_path: Path, command: Command) -
         review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
         found = command(f"construct run {tmp_path / 'construction.toml'}")
     assert found.code == 2
-    assert "expected a draft for the data set, got none" in found.err
+    assert "expected a draft for the data set, got none that is left: the first step found no passage" in found.err
+
+
+def test_where_no_draft_is_left_the_end_says_what_the_steps_dropped(tmp_path: Path, command: Command) -> None:
+    with served_construction(tmp_path):
+        for paper in (tmp_path / "papers").iterdir():
+            paper.rename(paper.with_stem(f"another-{paper.stem}"))
+            paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
+        found = command(f"construct run {tmp_path / 'construction.toml'}")
+    assert found.code == 2
+    assert re.search(r"got none that is left: paper not at hand \(\d+\)", found.err), found.err
 
 
 def test_a_review_that_cannot_be_read_is_told_and_the_others_are_used(tmp_path: Path, command: Command) -> None:

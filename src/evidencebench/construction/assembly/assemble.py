@@ -102,7 +102,8 @@ def assemble(
         dropped |= duplicates(candidates, paper_of, left)
         kept = [position for position in left if position not in dropped]
         if not kept:
-            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {_why(dropped)}")
+            why = _why(before, dropped)
+            raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         chosen = choose_splits(candidates, paper_of, kept, settings)
         named = {
             split: [(candidates[one].draft.id, f"{settings.name}_{split}_id_{n}") for n, one in enumerate(members)]
@@ -153,8 +154,12 @@ def _telling(on_progress: _Told, doing: str) -> Callable[[int, int], None]:
     return lambda n_done, n_all: on_progress(n_done, n_all, doing)
 
 
-def _why(dropped: Mapping[int, Met]) -> str:
-    return "; ".join(f"{reason} ({n})" for reason, n in Counter(one.reason for one in dropped.values()).most_common())
+def _why(before: Sequence[DraftFile], dropped: Mapping[int, Met]) -> str:
+    """Return why no draft is left: what all steps dropped, or that there was never one."""
+    reasons = Counter(one.reason for one in dropped.values())
+    for file in before:
+        reasons.update(file.dropped)
+    return "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common()) or "the first step found no passage"
 
 
 def _write_splits(
