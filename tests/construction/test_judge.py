@@ -1,5 +1,6 @@
 """The judge: what it writes is what the windows said, at any size of paper, and nothing is asked twice."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -141,6 +142,22 @@ def test_a_window_that_no_reply_answers_is_marked_and_the_window_beside_it_judge
     assert (draft.dropped, judging.sources) == ("", ((0, 7), (), (22,)))
     assert judging.rounds[0].votes[1] == "000???000000000"
     assert request_beginnings(judging.rounds[0])[1] == "0" * 32
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("strange", [-1, 4, 15, 22, 10**13])
+def test_the_number_of_a_sentence_that_is_not_shown_is_no_judgment(
+    tmp_path: Path, strange: int, *, at_once: bool
+) -> None:
+    def answer(request: ChatRequest) -> str:
+        if min(shown_in(request)) != 5:
+            return GoldJudge(GOLD)(request)
+        every = [{"aspect": n, "sentences": [7, strange]} for n in range(1, 4)]
+        return json.dumps({"aspects": every}) if at_once else f"ANSWER: [7, {strange}]"
+
+    made = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings(at_once=at_once))
+    assert [vote[3:6] for vote in judging_of(made).rounds[0].votes] == ["???"] * 3
+    assert (made.dropped, judging_of(made).sources) == ("", ((0, 7), (), (22,)))  # as the windows beside it say
 
 
 def test_a_draft_with_sentences_that_no_window_judged_is_dropped(tmp_path: Path) -> None:

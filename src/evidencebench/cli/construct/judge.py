@@ -1,18 +1,15 @@
 """``evidencebench construct judge``."""
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking
 from evidencebench.cli.construct.stepping import Stepping, run_model_step, step_options
-from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
 from evidencebench.construction.steps.model_step import ModelStep
-from evidencebench.construction.steps.votes import WindowAgreement
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import ChatClient
 
@@ -63,23 +60,4 @@ def command(
         second = None if second_model is None else asker_from(second_model, client=client)
         return judge_step(settings, folder, second=second)
 
-    ctx.exit(run_model_step("judge", make, stepping, asking, _agreement))
-
-
-def _agreement(path: Path) -> tuple[dict[str, Any], str]:
-    """Return how often two windows agree on a sentence, by model: as fields, and as sentences."""
-    counted_by: dict[str, WindowAgreement] = {}
-    for draft in open_drafts(path, must_be_finished=False).drafts():
-        for judged in draft.judging.rounds if draft.judging else ():
-            if draft.judging is not None and not judged.decides:  # that one is asked where windows disagree
-                counted_by.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
-    fields = {
-        model: {"n": one.pairs.total(), "agree": one.share, "kappa": one.kappa} for model, one in counted_by.items()
-    }
-    texts = [
-        f"{model}: two windows with the same sentence agree in {100 * one.share:.1f} % of {one.pairs.total():,} "
-        f"judgments of both, kappa {'undefined' if one.kappa is None else f'{one.kappa:.2f}'}."
-        for model, one in counted_by.items()
-        if one.share is not None
-    ]
-    return {"windows_agree": fields}, " ".join(texts)
+    ctx.exit(run_model_step("judge", make, stepping, asking))

@@ -9,7 +9,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
-from evidencebench.cli.construct.stepping import tell_failures
+from evidencebench.cli.construct.stepping import agreement_fields, agreement_in, tell_agreement, tell_failures
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.construction.assembly.losses import loss_table
@@ -70,7 +70,9 @@ def command(
             on_progress=shown,
         )
     tell_asked(client)
-    _tell(made, asking, {"asked": client.totals.fields()})
+    agreement = agreement_in(config.work)
+    _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
+    tell_agreement(agreement, as_json=asking.as_json)
     is_proven = made.dataset is None or not made.dataset.unproven
     ctx.exit(1 if made.n_failures or made.unreadable or not is_proven else 0)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.construct.stepping import agreement_fields, agreement_in, tell_agreement
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.construction.standing import standing_of
 from evidencebench.tables import Cell, Table
@@ -23,9 +24,10 @@ def command(*, work: Path, as_json: bool) -> None:
     \b
     Example: evidencebench construct status work
     """
-    found = standing_of(work)
+    found, agreement = standing_of(work), agreement_in(work)
     if as_json:
-        print_json({**asdict(found), "next_step": found.next_step})
+        print_json({**asdict(found), "next_step": found.next_step, **agreement_fields(agreement)})
+        tell_agreement(agreement, as_json=True)
         return
     rows: list[list[Cell]] = []
     for step in found.steps:
@@ -37,3 +39,4 @@ def command(*, work: Path, as_json: bool) -> None:
         click.echo(f"{work / 'dataset'}: made")
     else:
         click.echo(f"next: {found.next_step}")
+    tell_agreement(agreement, as_json=False)

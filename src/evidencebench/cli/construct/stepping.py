@@ -10,10 +10,11 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
-from evidencebench.cli.output import print_json, print_prose, print_table
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.running import StepReport, run_step
 from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.steps.votes import WindowAgreement, windows_agree
 from evidencebench.construction.work_folder import input_of, output_of
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
 from evidencebench.execution.rewriting import asker_from
@@ -54,17 +55,8 @@ def step_options(command: options.Command) -> options.Command:
     return bundled(asking_options()(command))
 
 
-def run_model_step(
-    name: str,
-    make_step: MakeStep,
-    stepping: Stepping,
-    asking: Asking,
-    describe: Callable[[Path], tuple[dict[str, Any], str]] = lambda _: ({}, ""),
-) -> int:
-    """Run a step in its work folder, print what it did, and return the exit code: 1 where drafts failed.
-
-    ``describe`` returns more of the file that it wrote: for JSON, and as sentences.
-    """
+def run_model_step(name: str, make_step: MakeStep, stepping: Stepping, asking: Asking) -> int:
+    """Run a step in its work folder, print what it did, and return the exit code: 1 where drafts failed."""
     source = open_drafts(input_of(name, stepping.folder))
     if asking.estimate:
         return int(
@@ -84,11 +76,10 @@ def run_model_step(
         )
     tell_asked(client)
     more: dict[str, Any] = {} if client is None else {"asked": client.totals.fields()}
-    described, sentences = describe(output_of(name, stepping.folder))
-    more |= described
+    agreement = agreement_in(stepping.folder) if name == "judge" else {}
+    more |= agreement_fields(agreement) if agreement else {}
     tell_step(report, output_of(name, stepping.folder), as_json=asking.as_json, more=more)
-    if sentences and not asking.as_json:
-        print_prose(sentences)
+    tell_agreement(agreement, as_json=asking.as_json)
     return int(bool(report.failures))
 
 
@@ -119,6 +110,32 @@ def tell_step(report: StepReport, output: Path, *, as_json: bool, more: dict[str
         rows.append(["failed, to be asked again", len(report.failures)])
     print_table(Table(columns=[report.step, counted(report.n_drafts, "draft")], rows=rows))
     click.echo(f"{output}{'' if report.is_finished else ': not finished; run again'}")
+
+
+def agreement_in(work: Path) -> dict[str, WindowAgreement]:
+    """Return how often two windows agree on a sentence, by model; empty where nothing is judged yet."""
+    path = output_of("judge", work)
+    if not path.is_file():
+        return {}
+    file = open_drafts(path, must_be_finished=False)
+    return windows_agree(file[one] for one in file.offsets)
+
+
+def agreement_fields(found: Mapping[str, WindowAgreement]) -> dict[str, Any]:
+    """Return the agreement as a program reads it."""
+    fields = {
+        model: {"n": one.pairs.total(), "agree": one.share, "kappa": one.kappa, "n_unread": one.n_unread}
+        for model, one in found.items()
+    }
+    return {"windows_agree": fields}
+
+
+def tell_agreement(found: Mapping[str, WindowAgreement], *, as_json: bool) -> None:
+    """Print the agreement, unless what is printed is JSON, and warn of models whose windows do not agree."""
+    for model, one in found.items():
+        if not as_json:
+            print_prose(printable(f"{model}: {one.told}."))
+    print_cautions(f"{model}: {one.warning}" for model, one in found.items() if one.warning)
 
 
 def tell_failures(failures: Mapping[str, str]) -> None:

@@ -30,6 +30,7 @@ from evidencebench.construction.assembly.provenance import licences_in, setting_
 from evidencebench.construction.assembly.same_text import TextIndex
 from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings
 from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.steps.votes import windows_agree
 from evidencebench.construction.work_folder import MANIFEST
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
@@ -92,6 +93,8 @@ def assemble(
     """
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
+    judged = next((file for file in before if file.header.step == "judge"), source)
+    agreement = windows_agree(judged[one] for one in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
         store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, _telling(on_progress, "reading"))
         candidates, digest = read_candidates(source, store)
@@ -102,7 +105,8 @@ def assemble(
         dropped |= duplicates(candidates, paper_of, left)
         kept = [position for position in left if position not in dropped]
         if not kept:
-            why = _why(before, dropped)
+            doubts = [f"{name}: {one.warning}" for name, one in agreement.items() if one.warning]
+            why = "; ".join([_why(before, dropped), *doubts])
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         chosen = choose_splits(candidates, paper_of, kept, settings)
         named = {
@@ -141,6 +145,7 @@ def assemble(
             n_reviews=len({candidates[one].draft.review_id for one in kept} - {""}),
             n_unproven=len(unproven),
             sources=sources_of_drafts(source[candidates[one].draft.id] for one in kept),
+            agreement=agreement,
             setting_lines=setting_lines(before),
             against=[(one.name, one.sha256) for one in against],
             licences=licences_in(papers, {candidates[one].draft.paper_file for one in kept}),

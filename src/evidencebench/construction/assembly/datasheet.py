@@ -10,6 +10,7 @@ from string import Template
 from evidencebench.construction.assembly.losses import StepLosses, loss_table
 from evidencebench.construction.assembly.provenance import Sources, source_table
 from evidencebench.construction.assembly.settings import AssemblySettings, SplitCounts
+from evidencebench.construction.steps.votes import WindowAgreement
 from evidencebench.data.statistics import Description, Spread
 from evidencebench.tables import Cell, Table, as_markdown
 from evidencebench.version import __version__
@@ -31,7 +32,8 @@ class DatasheetFacts:
     """What the datasheet tells.
 
     ``descriptions`` are the statistics by split; ``starts_late`` says that the first step of ``steps`` read a file that
-    is not at hand; ``against`` are names and checksums of other data sets; ``licences`` counts the papers by licence.
+    is not at hand; ``agreement`` is that of the windows of all judged drafts, by model; ``against`` are
+    names and checksums of other data sets; ``licences`` counts the papers by licence.
     """
 
     settings: AssemblySettings
@@ -43,6 +45,7 @@ class DatasheetFacts:
     n_reviews: int
     n_unproven: int
     sources: Sources
+    agreement: Mapping[str, WindowAgreement]
     setting_lines: Sequence[str]
     against: Sequence[tuple[str, str]]
     licences: Counter[str]
@@ -140,7 +143,11 @@ def _judging(facts: DatasheetFacts) -> str:
     return _paragraph(
         f"Which sentences hold an aspect was judged in {' and '.join(told)}. A sentence holds it if any window that it "
         "stands in says so; several votes on a window count by majority. The optima, that is the fewest "
-        f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}."
+        f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}. "
+        + " ".join(
+            f"Of {model}, {one.told}{f'. **Doubtful**: {one.warning}' if one.warning else ''}."
+            for model, one in facts.agreement.items()
+        )
     )
 
 

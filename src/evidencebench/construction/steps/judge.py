@@ -29,7 +29,7 @@ from evidencebench.systems.strategies.forms import form_text, schema_of, well_fo
 _MOST_AT_ONCE = 64
 """Requests of a draft that are made at once: an open request holds its prompt, and a paper can have very many."""
 
-_USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.OUT_OF_RANGE, ReplyClass.DUPLICATE)
+_USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.DUPLICATE)
 
 Outcome = TypeVar("Outcome")
 
@@ -241,19 +241,21 @@ async def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vo
             },
             example=_AllSources([_AspectSources(aspect=n_aspects + 7, sentences=[max(window.shown) + 7])]),
             stand_in=_AllSources([_AspectSources(aspect=n, sentences=[]) for n in range(1, n_aspects + 1)]),
-            check=lambda found: _wrong_with(found.aspects, n_aspects),
+            check=lambda found: _wrong_with(found.aspects, n_aspects, window),
             what="judgments",
         )
     except UnreadableReplyError:
         return [_Vote(sentences=None)] * n_aspects
-    said = {one.aspect: tuple(index for index in one.sentences if index in window.shown) for one in found.aspects}
+    said = {one.aspect: tuple(one.sentences) for one in found.aspects}
     return [_Vote(sentences=said.get(n, ()), request_key=source.request) for n in range(1, n_aspects + 1)]
 
 
-def _wrong_with(aspects: Sequence[_AspectSources], n_aspects: int) -> str:
+def _wrong_with(aspects: Sequence[_AspectSources], n_aspects: int, window: _ShownWindow) -> str:
     numbers = [one.aspect for one in aspects]
     if strange := [number for number in numbers if not 1 <= number <= n_aspects]:
         return f"there is no aspect {strange[0]}"
+    if unseen := [index for one in aspects for index in one.sentences if index not in window.shown]:
+        return f"no sentence of the number {unseen[0]} is shown: they are {min(window.shown)} to {max(window.shown)}"
     return "an aspect stands twice" if len(set(numbers)) < len(numbers) else ""
 
 

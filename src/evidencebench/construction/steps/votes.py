@@ -1,11 +1,20 @@
 """From the votes of windows to the sources of an aspect: positive if any window says so."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from evidencebench.construction.draft import Judging, JudgingRound
+from evidencebench.construction.draft import Draft, Judging, JudgingRound
 from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, masks_in, voted_sentences, windows_of_paper
+from evidencebench.wording import counted
+
+LEAST_KAPPA = 0.6
+"""Below it, what two windows say of the same sentences has little in common, and the labels are not to be trusted."""
+
+MOST_UNREAD = 0.1
+"""The share of windows without a reply that can be read, above which something is wrong with the model."""
+
+_LOOK = "it may guess, or number sentences otherwise than they are shown: read some of its replies, or take another"
 
 
 def window_votes(
@@ -72,29 +81,35 @@ class WindowAgreement:
     """How often two windows with the same sentence say the same of it: the reliability of a model, for nothing.
 
     ``pairs`` has how many sentences, once for each aspect and two windows, that both said to be a source (2), one (1)
-    or none (0).
+    or none (0); ``n_unread``, how many of ``n_asked`` windows, once for each aspect, had no reply that could be read.
     """
 
     pairs: Counter[int] = field(default_factory=Counter)
+    n_asked: int = 0
+    n_unread: int = 0
 
     def add(self, judging: Judging, judged: JudgingRound) -> None:
         """Count the votes of a round."""
         windows = windows_of_paper(judging.n_sentences, judging.window, judging.overlap)
-        for aspect in range(len(judged.votes)):
-            masks = list(masks_in(judged.votes[aspect], judging.digits))
-            read = [
-                (window, set(voted_sentences(window, mask)))
-                for window, mask in zip(windows, masks, strict=True)
-                if mask[0] not in (NOT_ASKED, UNREAD)
+        for votes in judged.votes:
+            asked = [
+                (window, mask)
+                for window, mask in zip(windows, masks_in(votes, judging.digits), strict=True)
+                if mask[0] != NOT_ASKED
             ]
+            read = [(window, int(mask, 16)) for window, mask in asked if mask[0] != UNREAD]
+            self.n_asked += len(asked)
+            self.n_unread += len(asked) - len(read)
             for place, (window, said) in enumerate(read):
                 for other, theirs in read[place + 1 :]:
                     if other.start >= window.stop:
                         break
                     n_shared = min(window.stop, other.stop) - other.start
-                    n_both = len(said & theirs)
-                    n_one = sum(index in window and index in other for index in said ^ theirs)
-                    self.pairs.update({2: n_both, 1: n_one, 0: n_shared - n_both - n_one})
+                    shared, own = (1 << n_shared) - 1, said >> (other.start - window.start)
+                    n_both, n_one = (own & theirs & shared).bit_count(), ((own ^ theirs) & shared).bit_count()
+                    self.pairs[2] += n_both
+                    self.pairs[1] += n_one
+                    self.pairs[0] += n_shared - n_both - n_one
 
     @property
     def share(self) -> float | None:
@@ -109,3 +124,35 @@ class WindowAgreement:
         of_sources = (2 * self.pairs[2] + self.pairs[1]) / (2 * n) if n else 0.0
         by_chance = of_sources**2 + (1 - of_sources) ** 2
         return None if self.share is None or by_chance == 1 else (self.share - by_chance) / (1 - by_chance)
+
+    @property
+    def told(self) -> str:
+        """The agreement in words."""
+        if self.share is None:
+            return "no sentence was judged in two windows, so that their agreement is not known"
+        kappa = "undefined" if self.kappa is None else f"{self.kappa:.2f}"
+        unread = f"; {self.n_unread:,} of {counted(self.n_asked, 'window')} could not be read" if self.n_unread else ""
+        return (
+            f"two windows with the same sentence agree in {100 * self.share:.1f} % of {self.pairs.total():,} judgments "
+            f"of both, kappa {kappa}{unread}"
+        )
+
+    @property
+    def warning(self) -> str:
+        """Why labels from these votes are not to be trusted; empty where nothing speaks against them."""
+        if self.n_unread > MOST_UNREAD * self.n_asked:
+            return f"its replies on {self.n_unread:,} of {self.n_asked:,} windows could not be read, and {_LOOK}"
+        if self.pairs[2] and self.kappa is None:
+            return "it took every sentence for a source of every aspect, so that its labels say nothing"
+        is_low = self.kappa is not None and self.kappa < LEAST_KAPPA
+        return f"its windows hardly agree: kappa {self.kappa:.2f}, below {LEAST_KAPPA:g}; {_LOOK}" if is_low else ""
+
+
+def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
+    """Return how often two windows of judged drafts agree on a sentence, by model."""
+    found: dict[str, WindowAgreement] = {}
+    for draft in drafts:
+        for judged in draft.judging.rounds if draft.judging else ():
+            if draft.judging is not None and not judged.decides:  # that one is asked where windows disagree
+                found.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
+    return found
