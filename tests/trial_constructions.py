@@ -87,7 +87,8 @@ def random_drafts(folder: Path, random: Random, *, n_papers: int = 8, n_reviews:
 
 def write_drafts(path: Path, drafts: Iterable[Draft], *, step: str = "filter", source_sha256: str = "") -> DraftFile:
     """Write drafts into a finished file, in the given order, and return it."""
-    with writing_drafts(path, DraftHeader(step=step, source_sha256=source_sha256), overwrite=True) as writer:
+    path.unlink(missing_ok=True)
+    with writing_drafts(path, DraftHeader(step=step, source_sha256=source_sha256)) as writer:
         for draft in drafts:
             writer.append(draft)
         writer.finish()

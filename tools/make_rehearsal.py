@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftHeader, writing_drafts
+from evidencebench.construction.draft_file import DraftHeader, set_aside, writing_drafts
 from evidencebench.construction.gold import gold_draft
 from evidencebench.construction.gold_studies import GoldAspect, GoldStudy
 from evidencebench.construction.work_folder import output_of
@@ -84,7 +84,8 @@ def _draft(instance: Instance, papers: Path) -> Draft:
 
 
 def _write(work: Path, step: str, drafts: Sequence[Draft]) -> None:
-    with writing_drafts(output_of(step, work), DraftHeader(step=step), overwrite=True) as writer:
+    set_aside(output_of(step, work))
+    with writing_drafts(output_of(step, work), DraftHeader(step=step)) as writer:
         for draft in drafts:
             writer.append(draft)
         writer.finish()

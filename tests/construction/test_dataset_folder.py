@@ -227,7 +227,7 @@ def test_processes_make_the_same_bytes(tmp_path: Path) -> None:
 def test_a_file_that_was_changed_after_it_was_read_is_told(tmp_path: Path) -> None:
     source = _work_folder(tmp_path)
     path = tmp_path / "summaries.jsonl"
-    path.write_bytes(path.read_bytes().replace(b'"summary":"The', b'"summary":"Yet the', 1))
+    path.write_bytes(path.read_bytes().replace(b'"summary":"The', b'"summary":"Yet the'))
 
     report = assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
 

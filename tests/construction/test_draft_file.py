@@ -1,5 +1,6 @@
 """Files of drafts: what is in them survives a kill, and a file that was made otherwise is not gone on with."""
 
+import json
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftHeader, is_draft_file, open_drafts, writing_drafts
+from evidencebench.construction.draft_file import DraftHeader, is_draft_file, open_drafts, set_aside, writing_drafts
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
 from examples import examples
 
@@ -70,16 +71,102 @@ def test_other_settings_are_told_and_overwrite_makes_it_anew(tmp_path: Path) -> 
     assert open_drafts(path).header == other
 
 
-def test_an_input_that_was_edited_by_hand_is_not_passed_over(tmp_path: Path) -> None:
+def made_of(source: Path, target: Path, *, finished: bool = True, **more: bool) -> None:
+    """Write what a step makes of each draft of a file."""
+    read = open_drafts(source, must_be_finished=False)
+    with writing_drafts(target, DraftHeader(step="next", source_sha256=read.sha256), source=read, **more) as writer:
+        for one in read.offsets:
+            if one not in writer.done:
+                writer.append(msgspec.structs.replace(read[one], summary=f"of {read[one].paper_id}"))
+        if finished:
+            writer.finish()
+
+
+def edit(path: Path, before: bytes = b'"paper_id":"p"', after: bytes = b'"paper_id":"q"') -> None:
+    path.write_bytes(path.read_bytes().replace(before, after, 1))
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_an_input_that_was_edited_by_hand_is_not_passed_over(tmp_path: Path, *, finished: bool) -> None:
     source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
-    write(source, drafts(2))
-    header = DraftHeader(step="summaries", source_sha256=open_drafts(source).sha256)
-    with writing_drafts(target, header, source=open_drafts(source)) as writer:
+    write(source, drafts(4), finished=finished)
+    made_of(source, target, finished=finished)
+    edit(source)
+    write(source, drafts(5))  # goes on behind the edit, which stays known
+    n_behind = open_drafts(target, must_be_finished=False).n_behind(open_drafts(source))
+    assert (open_drafts(source).n_edited, n_behind) == (1, 2 if finished else 1)  # a draft was added
+    with pytest.raises(RunMismatchError, match="before that file was changed; give --overwrite to make it and what is"):
+        made_of(source, target)
+    made_of(source, target, overwrite=True)
+    assert [open_drafts(target)[one].summary for one in ("d0", "d1")] == ["of q", "of p"]
+    assert (open_drafts(source).n_edited, open_drafts(target).n_edited) == (1, 0)
+
+
+def test_a_draft_that_is_taken_in_again_by_hand_is_not_passed_over(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write(source, drafts(4))
+    read = open_drafts(source)
+    with writing_drafts(target, DraftHeader(step="next", source_sha256=read.sha256), source=read) as writer:
+        for one in read.drafts():
+            writer.append(one)
         writer.finish()
-    source.write_bytes(source.read_bytes().replace(b'"paper_id":"p"', b'"paper_id":"q"'))
-    with pytest.raises(RunMismatchError, match="before that file was changed; give --overwrite"):  # noqa: SIM117
-        with writing_drafts(target, header, source=open_drafts(source)):
-            pass
+    edit(source, b',"dropped":"no words"', b"")
+    assert open_drafts(target).n_behind(open_drafts(source)) == 1
+
+
+def test_what_is_as_it_must_be_is_left_as_it_is_also_with_overwrite(tmp_path: Path) -> None:
+    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write(source, drafts(4))
+    made_of(source, target)
+    edit(target, b'"summary":"of p"', b'"summary":"by hand"')
+    before = target.read_bytes()
+    made_of(source, target, overwrite=True)
+    assert target.read_bytes() == before
+
+
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_a_file_that_was_edited_is_not_replaced_unasked_and_kept_where_it_is_asked(
+    tmp_path: Path, *, rewritten: bool
+) -> None:
+    source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    write(source, drafts(4))
+    made_of(source, target)
+    edit(target, b'"summary":"of p"', b'"summary":"by hand"')
+    if rewritten:  # by a program that spaces its JSON otherwise
+        header, *lines = target.read_text().splitlines()
+        target.write_text("\n".join([header, *(json.dumps(json.loads(line)) for line in lines)]) + "\n")
+    edited = target.read_bytes()
+    edit(source, b'"d1","review_id":"r"', b'"d1","review_id":"s"')
+    if not rewritten:
+        with pytest.raises(RunMismatchError, match=r"1 draft of it edited by hand would be lost; .* --from next'"):
+            made_of(source, target, overwrite=True)
+    assert target.read_bytes() == edited
+    assert set_aside(target) == tmp_path / "b.jsonl.edited"
+    made_of(source, target)
+    assert (tmp_path / "b.jsonl.edited").read_bytes() == edited
+    assert open_drafts(target).n_edited == 0
+    assert set_aside(target) is None
+    assert not target.exists()
+    target.write_bytes(edited[:-40])  # nor is what nothing can read
+    assert set_aside(target) == tmp_path / "b.jsonl.edited1"
+
+
+@given(st.binary(min_size=1, max_size=3), st.integers(0, 10_000), st.integers(0, 3))
+@examples(200)
+def test_any_edit_of_a_draft_is_known(
+    tmp_path_factory: pytest.TempPathFactory, said: bytes, at: int, n_cut: int
+) -> None:
+    path = tmp_path_factory.mktemp("drafts") / "a.jsonl"
+    write(path, drafts(1))
+    header, line, last = path.read_bytes().splitlines()
+    place = at % len(line)
+    changed = line[:place] + said + line[place + n_cut :]
+    path.write_bytes(b"\n".join([header, changed, last, b""]))
+    try:
+        found = open_drafts(path, must_be_finished=False)
+    except RunFormatError:  # it cannot be read any more
+        return
+    assert found.n_edited == sum(line not in changed.split(b"\n") for _ in found.offsets)
 
 
 def test_while_a_file_grows_the_steps_behind_it_may_go_on(tmp_path: Path) -> None:

@@ -1,27 +1,33 @@
 """Files of drafts: JSON Lines with a header, a line a draft in the order in which they were done, and a last line.
 
 A step that was stopped left no last line, so that the next step refuses its file, and the step itself goes on in it.
+Each line ends with two checksums: of the line that its draft was made of, and of all before it in the line. So it is
+known, draft by draft, what was edited by hand, and what was made before that.
 """
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
+from zlib import crc32
 
 import msgspec
 
 from evidencebench.construction.draft import Draft
-from evidencebench.errors import RunFormatError, RunMismatchError, UnreadableError
+from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
 from evidencebench.provenance import differences
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_in
-from evidencebench.storage.reading import BROKEN_JSON, file_sha256, open_file
+from evidencebench.storage.reading import BROKEN_JSON, open_file
+from evidencebench.wording import counted
 
 _BEGINS = b'{"format":"evidencebench drafts"'
 _BLOCK_BYTES = 1 << 20
+_NOTHING = f"{crc32(b''):08x}"  # the checksum of what a draft of the first step was made of
+_END = len(' 00000000"}')  # of a line: its own checksum
 
 
 class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +43,6 @@ class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 class _LastLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_drafts: int
-    read_sha256: str = ""  # of the content of the file that the step read
 
 
 class _LineHead(msgspec.Struct, frozen=True):
@@ -46,24 +51,31 @@ class _LineHead(msgspec.Struct, frozen=True):
     id: str = ""
     dropped: str = ""
     n_drafts: int | None = None
-    read_sha256: str = ""
+
+
+class LineMarks(NamedTuple):
+    """What a line says of where its draft comes from: checksums of the line that it was made of, and of itself."""
+
+    made_of: str
+    own: str
+    is_edited: bool  # since the step wrote it
 
 
 @dataclass(frozen=True, kw_only=True)
 class DraftFile:
     """A file of drafts, of which only the places of the lines are held; make it with `open_drafts`.
 
-    ``offsets`` has the first byte of each draft by its id, in file order; ``dropped``, reason -> how many were dropped
-    by this step; ``is_finished``, whether the step came to its end.
+    ``offsets`` has the first byte of each draft by its id, in file order, and ``marks`` its checksums; ``dropped``,
+    reason -> how many were dropped by this step; ``is_finished``, whether the step came to its end.
     """
 
     path: Path
     header: DraftHeader
     offsets: Mapping[str, int]
+    marks: Mapping[str, LineMarks]
     dropped: Mapping[str, int]
     going_on: tuple[str, ...]  # ids of the drafts that were not dropped
     is_finished: bool
-    read_sha256: str = ""  # of the content that the step had read when it came to its end
 
     def __getitem__(self, draft_id: str) -> Draft:
         """Return a draft, read anew; raises `RunFormatError` where its line is no draft."""
@@ -84,10 +96,21 @@ class DraftFile:
         """The checksum of the header, and so of all that decides the drafts: the same while drafts are added."""
         return hashlib.sha256(msgspec.json.encode(self.header)).hexdigest()
 
-    @cached_property
-    def content_sha256(self) -> str:
-        """The checksum of the file, which tells drafts that were edited by hand."""
-        return file_sha256(self.path)
+    @property
+    def n_edited(self) -> int:
+        """How many drafts were edited by hand."""
+        return sum(one.is_edited for one in self.marks.values())
+
+    def n_behind(self, source: "DraftFile") -> int:
+        """Return how many drafts of the file that the step read were changed after that, those to be added included.
+
+        A draft that was edited here, too, is as it is wanted.
+        """
+        left = set(source.going_on) - self.offsets.keys() if self.is_finished else ()
+        return len(left) + sum(
+            not one.is_edited and name in source.marks and one.made_of != source.marks[name].own
+            for name, one in self.marks.items()
+        )
 
 
 def is_draft_file(path: Path) -> bool:
@@ -106,10 +129,11 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
     the step that writes it did not come to its end, unless ``must_be_finished`` is false.
     """
     offsets: dict[str, int] = {}
+    marks: dict[str, LineMarks] = {}
     dropped: dict[str, int] = {}
     going_on: list[str] = []
     header: DraftHeader | None = None
-    is_finished, read_sha256 = False, ""
+    is_finished = False
     try:
         with open_file(path) as file:
             for line in lines_in(iter(lambda: file.read(_BLOCK_BYTES), b"")):
@@ -120,11 +144,11 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
                     break
                 head = _decoded(path, line.number, line.content)
                 if head.n_drafts is not None:
-                    is_finished, read_sha256 = head.n_drafts == len(offsets), head.read_sha256
+                    is_finished = head.n_drafts == len(offsets)
                     continue
                 if head.id in offsets:
                     raise RunFormatError(f"{path}: line {line.number}: draft '{head.id}' stands more than once")
-                offsets[head.id] = line.start
+                offsets[head.id], marks[head.id] = line.start, _marks_of(line.content)
                 if head.dropped:
                     dropped[head.dropped] = dropped.get(head.dropped, 0) + 1
                 else:
@@ -141,11 +165,26 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
         path=path,
         header=header,
         offsets=offsets,
+        marks=marks,
         dropped=dropped,
         going_on=tuple(going_on),
         is_finished=is_finished,
-        read_sha256=read_sha256,
     )
+
+
+def _marks_of(line: memoryview) -> LineMarks:
+    end, is_edited = bytes(line[-2 * _END :]), bytes(line[-_END:]) != _end_of(line[:-_END])
+    return LineMarks(end[-_END - 8 : -_END].decode(errors="replace"), f"{crc32(line):08x}", is_edited)
+
+
+def _end_of(line: bytes | memoryview) -> bytes:
+    return f' {crc32(line):08x}"}}'.encode()
+
+
+def _line_of(draft: Draft, source: DraftFile | None) -> bytes:
+    made_of = _NOTHING if source is None or draft.id not in source.marks else source.marks[draft.id].own
+    line = b'%b,"sums":"%b' % (msgspec.json.encode(draft)[:-1], made_of.encode())
+    return line + _end_of(line)
 
 
 def _header_in(path: Path, line: memoryview) -> DraftHeader:
@@ -183,23 +222,21 @@ def writing_drafts(
 ) -> Iterator[DraftWriter]:
     """Open a file of drafts to go on in, made if missing; what is in it stays unless ``overwrite``.
 
-    ``source`` is the file that the step reads. Raises `RunMismatchError` where the file was made with other settings,
-    prompts or from another file, or that was edited after all of it had been read, and `RunError` where it cannot be
-    written or another process writes it.
+    ``source`` is the file that the step reads. Where the file was made with other settings, prompts or from another
+    file, or of drafts that were changed since, it is made again with ``overwrite``, unless drafts of it were edited by
+    hand: see `set_aside`. Else raises `RunMismatchError`, and `RunError` where it cannot be written or another process
+    writes it.
     """
-    read_sha256 = "" if source is None else source.content_sha256
-    with open_journal(path, _BEGINS, truncate=overwrite) as journal:
+    with open_journal(path, _BEGINS) as journal:
         done: dict[str, bool] = {}
         dropped: Mapping[str, int] = {}
         is_finished = False
-        if not journal.is_empty:
-            before = open_drafts(path, must_be_finished=False)
-            _require_same(path, before.header, header)
-            if before.is_finished and source is not None and before.read_sha256 not in ("", read_sha256):
-                raise RunMismatchError(
-                    f"{path}: was made from {source.path} before that file was changed; give --overwrite to make it "
-                    "again: replies that are stored cost nothing"
-                )
+        before = None if journal.is_empty else open_drafts(path, must_be_finished=False)
+        if before is not None and (wrong := _wrong_with(before, header, source)):
+            if not overwrite or before.n_edited:
+                raise RunMismatchError(f"{path}: {wrong}; {_way_out(before)}")
+            journal.start_over()
+        elif before is not None:
             going_on = set(before.going_on)
             done = {one: one in going_on for one in before.offsets}
             is_finished, dropped = before.is_finished, before.dropped
@@ -208,23 +245,49 @@ def writing_drafts(
 
         def append(draft: Draft) -> None:
             nonlocal n_drafts
-            journal.append(msgspec.json.encode(draft))
+            journal.append(_line_of(draft, source))
             n_drafts += 1
 
         def finish() -> None:
             if not (is_finished and n_drafts == len(done)):
-                journal.append(msgspec.json.encode(_LastLine(n_drafts=n_drafts, read_sha256=read_sha256)))
+                journal.append(msgspec.json.encode(_LastLine(n_drafts=n_drafts)))
 
         yield DraftWriter(done=done, dropped=dropped, append=append, finish=finish)
 
 
-def _require_same(path: Path, before: DraftHeader, now: DraftHeader) -> None:
-    told = differences(_flat(before), _flat(now))
-    if told:
-        raise RunMismatchError(
-            f"{path}: was made otherwise: {told}; give --overwrite to make it again (replies that are stored cost "
-            "nothing), or choose another folder"
+def _wrong_with(before: DraftFile, now: DraftHeader, source: DraftFile | None) -> str:
+    told = differences(_flat(before.header), _flat(now))
+    if told or source is None:
+        return f"was made otherwise: {told}" if told else ""
+    return f"was made from {source.path} before that file was changed" if before.n_behind(source) else ""
+
+
+def _way_out(before: DraftFile) -> str:
+    if before.n_edited:
+        return (
+            f"{counted(before.n_edited, 'draft')} of it edited by hand would be lost; to make it again, name it as in "
+            f"'construct run CONFIG.toml --from {before.header.step}', which keeps the edited file beside"
         )
+    return (
+        "give --overwrite to make it and what is stale behind it again (replies that are stored cost nothing), or "
+        "choose another folder"
+    )
+
+
+def set_aside(path: Path) -> Path | None:
+    """Take away a file of drafts, so that its step makes it anew; return where it is kept if it was edited by hand."""
+    if not path.is_file():
+        return None
+    with open_journal(path, _BEGINS) as journal:
+        try:
+            is_edited = not journal.is_empty and open_drafts(path, must_be_finished=False).n_edited > 0
+        except RunError:  # no step writes what cannot be read
+            is_edited = True
+        if not is_edited:
+            path.unlink()
+            return None
+        names = (path.with_name(f"{path.name}.edited{n or ''}") for n in count())
+        return path.rename(next(one for one in names if not one.exists()))
 
 
 def _flat(header: DraftHeader) -> dict[str, object]:

@@ -100,7 +100,7 @@ def run_all(
     until
         The step that asks a model behind which the run ends; None: all is run.
     overwrite
-        Whether all files are made anew.
+        Whether what is stale is made again: files made otherwise, or of drafts that were changed since.
     drops_failed
         Whether drafts are dropped for which a request failed for good.
     jobs, engine

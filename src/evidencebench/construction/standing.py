@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.draft_file import DraftFile, open_drafts
 from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, STEP_FILES, output_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStanding:
-    """How far a step is: ``n_drafts`` were given to it (None: not known), of which ``n_done`` have a line."""
+    """How far a step is: ``n_drafts`` were given to it (None: not known), of which ``n_done`` have a line.
+
+    Of these ``n_edited`` were edited by hand. ``stale`` says why it is to be made again; empty where it is not.
+    """
 
     step: str
     n_drafts: int | None
@@ -18,6 +21,8 @@ class StepStanding:
     n_kept: int
     dropped: Mapping[str, int]
     is_finished: bool
+    n_edited: int
+    stale: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +35,7 @@ class ConstructionStanding:
     @property
     def next_step(self) -> str | None:
         """The step that is to be run, or gone on with; None: all is done."""
-        unfinished = next((one.step for one in self.steps if not one.is_finished), None)
+        unfinished = next((one.step for one in self.steps if one.stale or not one.is_finished), None)
         if unfinished is not None:
             return unfinished
         names = list(STEP_FILES)
@@ -42,6 +47,7 @@ def standing_of(work: Path) -> ConstructionStanding:
     """Return where the construction in a work folder stands; raises as `open_drafts`."""
     steps: list[StepStanding] = []
     n_given: int | None = None
+    before: DraftFile | None = None
     for name in STEP_FILES:
         path = output_of(name, work)
         if not path.is_file():
@@ -55,7 +61,19 @@ def standing_of(work: Path) -> ConstructionStanding:
                 n_kept=len(found.going_on),
                 dropped=found.dropped,
                 is_finished=found.is_finished,
+                n_edited=found.n_edited,
+                stale=_stale(found, before) or (f"behind {steps[-1].step}" if steps and steps[-1].stale else ""),
             )
         )
+        before = found
         n_given = len(found.going_on) if found.is_finished else None
     return ConstructionStanding(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())
+
+
+def _stale(found: DraftFile, before: DraftFile | None) -> str:
+    if before is None:
+        return ""
+    if found.header.source_sha256 != before.sha256:
+        return f"made from another {before.path.name}"
+    n_behind = found.n_behind(before)
+    return f"{n_behind:,} of {before.path.name} changed since" if n_behind else ""

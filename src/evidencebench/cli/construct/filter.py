@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.construct.stepping import make_room
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.construction.assembly.losses import loss_table, losses_of
@@ -36,12 +37,12 @@ def command(*, folder: Path, least_covered: float, overwrite: bool, as_json: boo
     Example: evidencebench construct filter work
     """
     path = output_of("filter", folder)
+    make_room([path] if overwrite else [])
     with progress("filtering", progress_style) as on_progress:
         made = filter_drafts(
             open_drafts(input_of("filter", folder)),
             path,
             least_covered=least_covered,
-            overwrite=overwrite,
             on_progress=on_progress,
         )
     losses = losses_of(made)

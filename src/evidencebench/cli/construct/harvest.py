@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from evidencebench.cli import options
+from evidencebench.cli.construct.stepping import make_room
 from evidencebench.cli.find.inputs import paper_names
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, refuse_existing
 from evidencebench.cli.progress import progress
@@ -104,13 +105,14 @@ def command(
         with progress("reading papers", progress_style) as on_paper:
             papers = papers_in(papers_folder, on_paper=on_paper)
     rules = HarvestRules(licences=frozenset(licences or ALLOWED), papers=papers)
+    output = output_of("harvest" if table is None else "summaries", folder)
+    make_room([output] if overwrite else [])
     if table is not None:
-        output, report = output_of("summaries", folder), harvest_table(table, folder, rules=rules, overwrite=overwrite)
+        report = harvest_table(table, folder, rules=rules)
     else:
         paths = [Path(name) for name in paper_names(reviews)]
         with progress("harvesting", progress_style) as on_review:
-            report = harvest(paths, folder, rules=rules, overwrite=overwrite, on_review=on_review)
-        output = output_of("harvest", folder)
+            report = harvest(paths, folder, rules=rules, on_review=on_review)
     unreadable = (*(papers.unreadable if papers else ()), *report.unreadable)
     for message in unreadable:
         click.echo(f"error: {printable(message)}", err=True)

@@ -9,12 +9,19 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
-from evidencebench.cli.construct.stepping import agreement_fields, agreement_in, tell_agreement, tell_failures
+from evidencebench.cli.construct.stepping import (
+    agreement_fields,
+    agreement_in,
+    make_room,
+    tell_agreement,
+    tell_failures,
+)
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
 from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, run_all
+from evidencebench.construction.work_folder import STEP_FILES, output_of
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -23,7 +30,14 @@ from evidencebench.wording import counted
 @click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="CONFIG.toml")
 @options.number("--limit", help="Only so many drafts in each step that asks a model: a pilot.")
 @click.option("--until", type=click.Choice(MODEL_STEPS), metavar="STEP", help="End behind this step.")
-@click.option("--overwrite", is_flag=True, help="Make all files anew; stored replies cost nothing.")
+@click.option("--overwrite", is_flag=True, help="Make again what is stale; stored replies cost nothing.")
+@click.option(
+    "--from",
+    "first",
+    type=click.Choice(list(STEP_FILES)),
+    metavar="STEP",
+    help="Make this step and all behind it again; what was edited by hand is kept beside.",
+)
 @click.option("--drop-failed", is_flag=True, help="Drop drafts whose request failed for good.")
 @work_place
 @asking_options()
@@ -35,6 +49,7 @@ def command(
     limit: int | None,
     until: str | None,
     overwrite: bool,
+    first: str | None,
     drop_failed: bool,
     place: WorkPlace,
     asking: Asking,
@@ -56,6 +71,8 @@ def command(
     with opened_client(asking, "constructing", asks=True) as (client, waiting, shown):
         if client is None:  # never: it asks
             raise click.UsageError("no client")
+        if first is not None:
+            make_room(output_of(one, config.work) for one in list(STEP_FILES)[list(STEP_FILES).index(first) :])
         made = run_all(
             config,
             client=client,
@@ -63,7 +80,7 @@ def command(
             today=date.today(),  # noqa: DTZ011 - the user's day
             limit=limit,
             until=until,
-            overwrite=overwrite,
+            overwrite=overwrite or first is not None,
             drops_failed=drop_failed,
             jobs=place.jobs,
             engine=place.engine,

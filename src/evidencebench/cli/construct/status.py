@@ -32,11 +32,14 @@ def command(*, work: Path, as_json: bool) -> None:
     rows: list[list[Cell]] = []
     for step in found.steps:
         given = "?" if step.n_drafts is None else f"{step.n_drafts:,}"
-        is_done = "done" if step.is_finished else "not finished"
-        rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, is_done])
+        told = f"stale: {step.stale}" if step.stale else "done" if step.is_finished else "not finished"
+        told += f"; {step.n_edited:,} edited by hand" if step.n_edited else ""
+        rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, told])
     print_table(Table(columns=["step", "drafts", "dropped", "kept", ""], rows=rows))
     if found.next_step is None:
         click.echo(f"{work / 'dataset'}: made")
     else:
-        click.echo(f"next: {found.next_step}")
+        is_stale = any(one.stale for one in found.steps if one.step == found.next_step)
+        how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
+        click.echo(f"next: {found.next_step}{how if is_stale else ''}")
     tell_agreement(agreement, as_json=False)

@@ -1,7 +1,7 @@
 """What the commands of the steps that ask a model share: their options, and how they run and tell what they did."""
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
-from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.draft_file import open_drafts, set_aside
 from evidencebench.construction.running import StepReport, run_step
 from evidencebench.construction.steps.model_step import ModelStep
 from evidencebench.construction.steps.votes import WindowAgreement, windows_agree
@@ -63,13 +63,13 @@ def run_model_step(name: str, make_step: MakeStep, stepping: Stepping, asking: A
             print_estimate(asking, lambda client, shown: _rehearse(client, shown, make_step, source, stepping)) > 0
         )
     with opened_client(asking, name, asks=True) as (client, waiting, shown):
+        make_room([output_of(name, stepping.folder)] if stepping.overwrite else [])
         report = run_step(
             make_step(client),
             source,
             output_of(name, stepping.folder),
             asker=asker_from(stepping.model, client=client),
             waiting=waiting,
-            overwrite=stepping.overwrite,
             limit=stepping.limit,
             drops_failed=stepping.drop_failed,
             on_progress=shown,
@@ -81,6 +81,13 @@ def run_model_step(name: str, make_step: MakeStep, stepping: Stepping, asking: A
     tell_step(report, output_of(name, stepping.folder), as_json=asking.as_json, more=more)
     tell_agreement(agreement, as_json=asking.as_json)
     return int(bool(report.failures))
+
+
+def make_room(paths: Iterable[Path]) -> None:
+    """Take away files of drafts, so that they are made anew, and say which are kept since they were edited by hand."""
+    for path in paths:
+        if (kept := set_aside(path)) is not None:
+            print_cautions([f"{path}: was edited by hand; what was there is kept as {kept}"])
 
 
 def _rehearse(

@@ -61,7 +61,7 @@ def changed_since(files: Sequence[DraftFile]) -> list[str]:
         f"{before.path.name} was changed after the step '{after.header.step}' had read it, so that the losses of the "
         "two do not add up; run that step again with --overwrite"
         for before, after in pairwise(files)
-        if after.read_sha256 not in ("", before.content_sha256)
+        if after.n_behind(before)
     ]
 
 
