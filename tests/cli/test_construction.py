@@ -134,7 +134,7 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Comm
 def test_a_wrong_configuration_is_refused_with_its_place(
     tmp_path: Path, command: Command, before: str, after: str, why: str
 ) -> None:
-    write_synthetic_review(tmp_path, model="local/any")
+    write_synthetic_review(tmp_path, model="local/any,base_url=http://127.0.0.1:9/v1")
     path = tmp_path / "construction.toml"
     path.write_text(path.read_text().replace(before, after))
     found = command(f"construct run {path}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -17,6 +18,7 @@ from evidencebench.construction.assembly.settings import (
     wrong_with_shares,
 )
 from evidencebench.construction.filtering import LEAST_COVERED
+from evidencebench.construction.harvest.licences import KNOWN
 from evidencebench.construction.steps.judge import JudgeSettings
 from evidencebench.errors import FormatError
 from evidencebench.storage.text_file import read_text
@@ -47,7 +49,7 @@ class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[assemble]``: the options of ``construct assemble``."""
 
-    shares: dict[str, float] = msgspec.field(
+    shares: dict[str, Annotated[float, msgspec.Meta(ge=0, le=1)]] = msgspec.field(
         default_factory=lambda: {split: float(share) for split, share in DEFAULT_SHARES.items()}
     )
     split_by: SplitBy = "both"
@@ -126,6 +128,9 @@ def _wrong_with(file: ConfigFile) -> str:
         "expected 'reviews' or 'table', and not both": bool(file.reviews) != bool(file.table),
         f"judge: expected an overlap of 0 to below the window of {judge.window}, got {judge.overlap}": (
             0 <= judge.overlap < judge.window
+        ),
+        f"licences: expected one or more of {', '.join(KNOWN)}, got {file.licences}": (
+            file.licences is None or {*file.licences} - {*KNOWN} == set() != {*file.licences}
         ),
         f"judge: expected 1 vote or more, got {judge.votes}": judge.votes >= 1,
         f"filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}": (

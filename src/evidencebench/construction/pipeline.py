@@ -1,14 +1,17 @@
 """All steps of a construction, one after the other, each gone on with where it was stopped."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 
 from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.candidates import Met
+from evidencebench.construction.assembly.decontamination import papers_elsewhere
 from evidencebench.construction.assembly.settings import AssemblyReport
 from evidencebench.construction.config import Config
+from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.filtering import filter_drafts
 from evidencebench.construction.harvest.harvest import harvest
@@ -22,15 +25,19 @@ from evidencebench.construction.steps.aspects import ASPECTS
 from evidencebench.construction.steps.hypotheses import HYPOTHESES
 from evidencebench.construction.steps.judge import judge_step
 from evidencebench.construction.steps.label_results import LABEL_RESULTS
-from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.steps.model_step import ModelStep, dropped
 from evidencebench.construction.steps.summaries import SUMMARIES
-from evidencebench.construction.work_folder import DATASET_FOLDER, input_of, output_of
-from evidencebench.data.dataset import open_dataset
+from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, input_of, output_of
+from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.asking import Waiting
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import ChatClient
+from evidencebench.models.llm.credentials import key_for, place_of_key
+from evidencebench.models.llm.providers import server_of
+from evidencebench.storage.whole_folder import require_replaceable_folder
+from evidencebench.systems.strategies.conversation import Asker
 
 MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
 """The steps that ask a model, in their order."""
@@ -113,15 +120,22 @@ def run_all(
     StopError
         If no more requests may be sent, or replies wait for a batch.
     """
+    against = _require_all(config, client)
     unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
     reports: list[StepReport] = []
     for name in steps_of(config):
         step, model = model_step(config, name, client)
         source = open_drafts(input_of(name, config.work), must_be_finished=limit is None)
+        target = output_of(name, config.work)
+        if against and name == steps_of(config)[0]:
+            is_done = target.is_file() and open_drafts(target, must_be_finished=False).is_finished
+            told = partial(_tell, on_progress, "comparing")
+            met = {} if is_done else papers_elsewhere(source, config.papers, against, told)
+            step = _without(step, met, against)
         report = run_step(
             step,
             source,
-            output_of(name, config.work),
+            target,
             asker=asker_from(model, client=client),
             waiting=waiting,
             overwrite=overwrite,
@@ -146,13 +160,37 @@ def run_all(
         config.papers,
         config.work / DATASET_FOLDER,
         config.assembly_settings(today),
-        against=[open_dataset(_data_path(config, one)) for one in config.file.assemble.against],
+        against=against,
         overwrite=True,
         jobs=jobs,
         engine=engine,
         on_progress=on_progress,
     )
     return Constructed(steps=tuple(reports), unreadable=unreadable, dataset=dataset)
+
+
+def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
+    """Return the data sets whose papers are left out; raise what a later step would, while nothing is paid yet."""
+    dataset, judge = config.work / DATASET_FOLDER, config.file.judge
+    if dataset.exists():
+        require_replaceable_folder(dataset, marker=MANIFEST, overwrite=True)
+    models = (config.file.model, judge.model, judge.second_model)
+    servers = [server_of(asker_from(model, client=client).chat) for model in models if model is not None]
+    keyless = [one for one in servers if one.key_env and place_of_key(one.key_env) is None]
+    if len(keyless) < len(servers):  # without any key, the first request says so, unless all replies are stored
+        for one in keyless:
+            key_for(one)
+    return [open_dataset(_data_path(config, one)) for one in config.file.assemble.against]
+
+
+def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]) -> ModelStep:
+    """Return a step that drops the drafts on papers of other data sets, and asks nothing of them."""
+
+    async def work(asker: Asker, draft: Draft) -> Draft:
+        why = met.get(draft.id)
+        return await step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
+
+    return replace(step, work=work, settings={**step.settings, "against": [one.sha256[:12] for one in against]})
 
 
 def _tell(on_progress: Told, doing: str, n_done: int, n_all: int) -> None:
@@ -188,6 +226,6 @@ def _files_in(path: Path) -> list[Path]:
 
 
 def _data_path(config: Config, name: str) -> str:
-    """Return a file beside the configuration, or the name of a data set as it is."""
+    """Return a file or folder beside the configuration, or the name of a data set as it is."""
     path = config.folder / name
-    return str(path) if path.is_file() else name
+    return str(path) if path.exists() else name

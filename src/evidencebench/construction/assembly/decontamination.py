@@ -1,12 +1,19 @@
 """Which drafts are in other data sets already: by the paper's id, by its text, or by the hypothesis."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TypeVar
+
+import numpy as np
 
 from evidencebench.construction.assembly.candidates import Candidate, Met
 from evidencebench.construction.assembly.paper_names import paper_names
-from evidencebench.construction.assembly.same_text import TextIndex, normalised, sentence_hashes
+from evidencebench.construction.assembly.same_text import Hashes, TextIndex, normalised, sentence_hashes
+from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.data.dataset import Dataset
+from evidencebench.errors import DataError
 
 _Key = TypeVar("_Key")
 
@@ -46,6 +53,27 @@ def met_elsewhere(
             note(BY_HYPOTHESIS, by_hypothesis.get(normalised(query.hypothesis), ()), where)
             on_progress(n_done, len(dataset))
     return {n: Met(reason=reason, detail=found[reason][n]) for reason in reversed(found) for n in found[reason]}
+
+
+def papers_elsewhere(
+    source: DraftFile, papers: Path, others: Iterable[Dataset], on_progress: Callable[[int, int], None]
+) -> dict[str, Met]:
+    """Return, by id, the drafts whose paper other data sets have, as far as their files can be read."""
+    folder, place, texts, names_in = PaperFolder(papers), dict[str, int](), list[Hashes](), list[set[str]]()
+    candidates = []
+    for draft in source.drafts():
+        if draft.paper_file not in place:
+            place[draft.paper_file], hashes, named = len(place), np.empty(0, dtype=np.uint64), set[str]()
+            with suppress(DataError):  # told when it is judged
+                paper = folder.paper_of(draft).paper
+                hashes, named = sentence_hashes(paper.sentences, paper.kinds), paper_names("", paper.ids)
+            texts.append(hashes)
+            names_in.append(named)
+        text = place[draft.paper_file]
+        names = frozenset(paper_names(draft.paper_id, draft.paper_ids) | names_in[text])
+        candidates.append(Candidate(draft=draft, names=names, text=text, summary=b""))
+    met = met_elsewhere(candidates, TextIndex(texts), others, on_progress)
+    return {candidates[n].draft.id: why for n, why in met.items() if why.reason != BY_HYPOTHESIS}
 
 
 def _positions(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, list[int]]:
