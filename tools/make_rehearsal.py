@@ -21,9 +21,8 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft import Draft, Judging
 from evidencebench.construction.draft_file import DraftHeader, set_aside, writing_drafts
-from evidencebench.construction.gold import gold_draft
 from evidencebench.construction.gold_studies import GoldAspect, GoldStudy
 from evidencebench.construction.work_folder import output_of
 from evidencebench.data.dataset import open_dataset
@@ -77,9 +76,38 @@ def _has_twins(instance: Instance) -> bool:
     return max(texts.values()) > 1
 
 
+def _gold_draft(instance: Instance, *, paper_file: str, paper_sha256: str) -> Draft:
+    """Return the draft from which `assemble` makes the labels of an instance again.
+
+    Its summary is the hypothesis with the texts of the aspects behind it. ``paper_file`` must be the file that the
+    sentences of the instance were read from, so that their indices agree, and ``paper_sha256`` its checksum.
+    """
+    query, labels = instance.query, instance.labels
+    texts = tuple(labels.texts.get(aspect, aspect) for aspect in labels.aspects)
+    judging = Judging(
+        paper_sha256=paper_sha256,
+        n_sentences=len(query.sentences),
+        window=10,
+        overlap=5,
+        rounds=(),
+        sources=tuple(tuple(sorted(set(labels.sources.get(aspect, ())))) for aspect in labels.aspects),
+    )
+    return Draft(
+        id=instance.id,
+        review_id=labels.review_id or "",
+        paper_id=query.paper_id,
+        paper_file=paper_file,
+        summary=" ".join([query.hypothesis, *texts]),
+        hypothesis=query.hypothesis,
+        aspects=texts,
+        judging=judging,
+        results=tuple(n for n, aspect in enumerate(labels.aspects) if aspect in labels.results),
+    )
+
+
 def _draft(instance: Instance, papers: Path) -> Draft:
     paper_file = f"PMC{instance.query.paper_id.removeprefix('pmc_')}.nxml"
-    draft = gold_draft(instance, paper_file=paper_file, paper_sha256=file_sha256(papers / paper_file))
+    draft = _gold_draft(instance, paper_file=paper_file, paper_sha256=file_sha256(papers / paper_file))
     return msgspec.structs.replace(draft, review_id=f"review of {instance.query.paper_id}")
 
 

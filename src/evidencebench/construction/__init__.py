@@ -6,7 +6,7 @@ Read `draft` (what the steps hand on) and `draft_file` (how it lies on the disk)
 `work_folder`.
 `gold_studies` are what a trial server answers from; `synthetic_review` writes five papers, a review of them, and these.
 `judged_draft` says what a judged one must have; `filtering` drops those with too few covered aspects; `assembly/` makes
-the data set. `gold` is its reverse: a labelled instance as a draft that was judged without error.
+the data set.
 `config` names all that decides a data set, `pipeline` runs all steps of it, `standing` says how far they are,
 `estimating` what is left of them will cost, with `model_use` and `estimate_correction`.
 `people/` checks the labels with people; `entry_files` are what they are asked from.

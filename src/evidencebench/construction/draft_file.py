@@ -26,7 +26,6 @@ from evidencebench.wording import counted
 
 _BEGINS = b'{"format":"evidencebench drafts"'
 _BLOCK_BYTES = 1 << 20
-_NOTHING = f"{crc32(b''):08x}"  # the checksum of what a draft of the first step was made of
 _END = len(' 00000000"}')  # of a line: its own checksum
 
 
@@ -181,12 +180,6 @@ def _end_of(line: bytes | memoryview) -> bytes:
     return f' {crc32(line):08x}"}}'.encode()
 
 
-def _line_of(draft: Draft, source: DraftFile | None) -> bytes:
-    made_of = _NOTHING if source is None or draft.id not in source.marks else source.marks[draft.id].own
-    line = b'%b,"sums":"%b' % (msgspec.json.encode(draft)[:-1], made_of.encode())
-    return line + _end_of(line)
-
-
 def _header_in(path: Path, line: memoryview) -> DraftHeader:
     try:
         return msgspec.json.decode(line, type=DraftHeader)
@@ -233,8 +226,16 @@ def writing_drafts(
         is_finished = False
         before = None if journal.is_empty else open_drafts(path, must_be_finished=False)
         if before is not None and (wrong := _wrong_with(before, header, source)):
-            if not overwrite or before.n_edited:
-                raise RunMismatchError(f"{path}: {wrong}; {_way_out(before)}")
+            if before.n_edited:
+                raise RunMismatchError(
+                    f"{path}: {wrong}; {counted(before.n_edited, 'draft')} of it edited by hand would be lost; to make "
+                    f"it again, name it as in 'construct run CONFIG.toml --from {header.step}', which keeps a copy"
+                )
+            if not overwrite:
+                raise RunMismatchError(
+                    f"{path}: {wrong}; give --overwrite to make it and what is stale behind it again: replies that are "
+                    "stored cost nothing"
+                )
             journal.start_over()
         elif before is not None:
             going_on = set(before.going_on)
@@ -245,7 +246,9 @@ def writing_drafts(
 
         def append(draft: Draft) -> None:
             nonlocal n_drafts
-            journal.append(_line_of(draft, source))
+            made_of = "" if source is None or draft.id not in source.marks else source.marks[draft.id].own
+            line = b'%b,"sums":"%b' % (msgspec.json.encode(draft)[:-1], made_of.encode())
+            journal.append(line + _end_of(line))
             n_drafts += 1
 
         def finish() -> None:
@@ -260,18 +263,6 @@ def _wrong_with(before: DraftFile, now: DraftHeader, source: DraftFile | None) -
     if told or source is None:
         return f"was made otherwise: {told}" if told else ""
     return f"was made from {source.path} before that file was changed" if before.n_behind(source) else ""
-
-
-def _way_out(before: DraftFile) -> str:
-    if before.n_edited:
-        return (
-            f"{counted(before.n_edited, 'draft')} of it edited by hand would be lost; to make it again, name it as in "
-            f"'construct run CONFIG.toml --from {before.header.step}', which keeps the edited file beside"
-        )
-    return (
-        "give --overwrite to make it and what is stale behind it again (replies that are stored cost nothing), or "
-        "choose another folder"
-    )
 
 
 def set_aside(path: Path) -> Path | None:
