@@ -9,7 +9,7 @@ import msgspec
 
 from evidencebench.construction.draft import ReplySource
 from evidencebench.construction.prompts import step_prompt
-from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.chat import ChatReply, fault_of_end
 from evidencebench.models.llm.parsing.json_answers import json_at
 from evidencebench.models.llm.parsing.text import ShownSentences
 from evidencebench.models.llm.parsing.visible import visible_text
@@ -92,8 +92,8 @@ def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
     >>> read_object(ChatReply(text='{"keeps": false}? It does: {"keeps": true'), Kept)
     'its JSON object is malformed'
     """
-    if reply.finish != "stop":
-        return f"the reply ended otherwise than by itself ({reply.finish})"
+    if fault := fault_of_end(reply.finish, reply.text):
+        return fault
     text = visible_text(reply.text, ShownSentences({}))
     found: Answered | str = "the reply holds no JSON object"
     is_broken, end = False, 0
