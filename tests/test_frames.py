@@ -117,6 +117,12 @@ def test_each_pair_is_compared_once_a_task(scores: Scores) -> None:
         assert row["better"] + row["equal"] + row["worse"] == row["n"]
 
 
+def test_a_source_that_is_given_twice_changes_no_p_value(scores: Scores) -> None:
+    alone, first = rows_of(comparisons_frame(scores)), next(iter(scores))
+    twice = rows_of(comparisons_frame({**scores, "again": scores[first]}))
+    assert [row for row in twice if "again" not in (row["first"], row["second"])] == alone
+
+
 def test_one_paper_has_no_interval_and_no_error() -> None:
     (row,) = rows_of(standings_frame(evaluate({"bm25": BM25()}, load_sample()[:1], "er_at_10")))
     assert (row["low"], row["high"], row["standard_error"]) == (None, None, None)

@@ -4,12 +4,16 @@ import csv
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from command_line import FORMATS, Command
+from evidencebench.scoring.leaderboard import board_of
+from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import score_runs
 from evidencebench.tables import Bold, Cell, Table, as_latex
 from latex_reading import latex_rows
 
@@ -58,14 +62,56 @@ def test_tests_against_the_best_are_those_of_compare(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_tests_against_a_named_system_are_fewer_with_the_same_p(command: Command) -> None:
-    pairs = command(f"compare {FILES} {OPTIONS} --json").json["pairs"]
-    found = command(f"table {FILES} {OPTIONS} --name lead.jsonl=First_n --against First_n --json").json
-    p_of = {pair["first"]: pair["p_value"] for pair in pairs if pair["second"] == "lead" and pair["task"] == "er_at_10"}
-    for row in found["rows"]:
-        cell = row["tasks"]["er_at_10"]
-        assert cell["p_value"] == p_of.get(row["system"], None if row["system"] == "First_n" else cell["p_value"])
-    assert (found["against"], found["n_tests"]) == ("First_n", 4)
+def test_a_star_is_the_same_in_table_leaderboard_and_compare_beside_controls_and_copies(command: Command) -> None:
+    scored = score_runs(FILES.split(), "sample", ["er_at_10", "er_at_optimal"])
+    labels = list(scored.runs)
+
+    def of_table(files: str, against: str) -> dict[frozenset[str], dict[str, Any]]:
+        rows = command(f"table {files} {OPTIONS} --against {against} --json").json["rows"]
+        mine = [row for row in rows if row["sort"] == "run" and row["system"] in {*labels} - {against}]
+        return {frozenset((row["system"], against)): {t: c["p_holm"] for t, c in row["tasks"].items()} for row in mine}
+
+    command("run stored:run=lead.jsonl --data sample -o copy.jsonl")
+    alone = {pair: ps for against in labels for pair, ps in of_table(FILES, against).items()}
+    for files in (FILES, f"copy.jsonl {FILES}", f"{FILES} copy.jsonl oracle.jsonl"):
+        pairs = command(f"compare {files} {OPTIONS} --json").json["pairs"]
+        compared: dict[frozenset[str], dict[str, float]] = {}
+        for pair in pairs:
+            compared.setdefault(frozenset((pair["first"], pair["second"])), {})[pair["task"]] = pair["p_value_holm"]
+        assert {pair: compared[pair] for pair in alone} == alone
+        for task in scored.tasks:
+            board = board_of(scored, task, Resampling(n_draws=300))
+            ranked = {frozenset((one.first.system, one.second.system)): one for one in board.pairs}
+            for pair, ps in alone.items():
+                found = ranked[pair].adjusted
+                assert ps[task.name] == (1.0 if found is None else found.value)
+        for against in labels:
+            for options in (files, f"{files} --controls"):
+                starred = of_table(options, against)
+                assert starred == {pair: alone[pair] for pair in starred}
+
+
+@pytest.mark.usefixtures("runs")
+def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) -> None:
+    command("run stored:run=lead.jsonl --data sample -o copy.jsonl")
+    said = "has the same answers as lead, so the tests count them as one system"
+    for call in ("table", "leaderboard", "compare", "report -o page.html"):
+        found = command(f"{call} bm25.jsonl lead.jsonl copy.jsonl --data sample --draws 50")
+        assert f"copy.jsonl: {said}" in " ".join(found.err.split()), call
+    assert said in Path("page.html").read_text()
+    shown = command("table bm25.jsonl lead.jsonl copy.jsonl --data sample --draws 50 --format latex").out
+    assert f"{said}.}}" in shown
+    assert said not in command("table bm25.jsonl lead.jsonl --data sample --draws 50 --controls --format latex").out
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_sentence_below_the_table_says_the_family(command: Command) -> None:
+    call = f"table {FILES} oracle.jsonl {OPTIONS} --json"
+    assert command(call).json["holm"] == "Holm over 2 pairs of runs a task"
+    found = command(f"{call} --controls").json["holm"]
+    assert re.fullmatch(r"Holm over 2 pairs of runs a task; over \d+( to \d+)? with a control", found)
+    caption = command(f"table {FILES} {OPTIONS} --format markdown").out
+    assert "(p &lt; 0.05, sign flips by paper, Holm over 2 pairs of runs a task)" in caption
 
 
 @pytest.mark.usefixtures("runs")
@@ -80,7 +126,7 @@ def test_the_table_is_the_same_in_every_format(command: Command) -> None:
     lines = [line for line in shown["markdown"].splitlines() if line.startswith("| ")]
     assert lines[0] == "| system | er_at_10<br>n = 10 | er_at_optimal<br>n = 10 |"
     assert [line.removesuffix(" |").split(" | ")[1:] for line in lines[2:]] == plain
-    assert sum("**" in cell for row in plain for cell in row) == 3  # at 10 sentences, two have the same mean
+    assert sum("**" in cell for row in plain for cell in row) == 2  # a control, which ties at 10, is no run
     assert r"\usepackage" not in shown["latex"]
     for text in (shown["text"], shown["markdown"], shown["latex"]):
         assert "The ceiling knows the answers." in text.replace("\n", " ")

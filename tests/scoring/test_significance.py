@@ -280,12 +280,21 @@ def test_all_patterns_of_signs_give_an_exact_p_value_and_no_bound() -> None:
 
 @pytest.mark.parametrize(("n_papers", "possible"), [(9, False), (10, True)])
 def test_with_few_papers_and_many_pairs_nothing_can_be_significant(n_papers: int, *, possible: bool) -> None:
-    assert can_be_significant([exact(1.0, n_papers)] * 21 + [exact(1.0, 0)] * 9) == possible
-    assert not can_be_significant([])
+    tests = [exact(1.0, n_papers)] * 21 + [exact(1.0, 0)] * 9
+    assert any(map(can_be_significant, tests, adjust(tests))) == possible
 
 
 def test_enough_flips_are_drawn_for_many_pairs_to_be_significant() -> None:
-    assert can_be_significant([drawn(1.0, enough_draws(300))] * 300)
+    tests = [drawn(1.0, enough_draws(300))] * 300
+    assert all(map(can_be_significant, tests, adjust(tests)))
+
+
+@given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 3), st.integers(0, 4)), max_size=8))
+def test_tests_of_the_same_answers_count_once(tests: list[tuple[int, int, int]]) -> None:
+    of_key = {key: exact(min(1.0, (1 + more) * 2.0 ** (1 - n)), n) for n, more, key in tests}
+    once = dict(zip(of_key, adjust(list(of_key.values())), strict=True))
+    keys = [key for *_, key in tests]
+    assert adjust([of_key[key] for key in keys], keys) == [once[key] for key in keys]
 
 
 @given(st.integers(1, 30), st.integers(0, 5))

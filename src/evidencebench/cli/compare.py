@@ -11,7 +11,8 @@ from evidencebench.cli.output import print_json, print_signatures, print_table
 from evidencebench.cli.plotting import comparison_chart, write_picture
 from evidencebench.cli.progress import progress
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
-from evidencebench.scoring.compare import compare_pairs
+from evidencebench.scoring.compare import Pair, compare_pairs
+from evidencebench.scoring.controls import knows_labels
 from evidencebench.scoring.score_fields import comparison_fields
 from evidencebench.scoring.signature import signature_of, signature_of_all
 
@@ -27,7 +28,7 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
 
     Differences are first - second in points of aspect recall. p is from sign
     flips of each paper's difference (exact where they are few), adjusted by Holm
-    over all pairs and tasks. The detectable difference is what this data would
+    over the pairs of runs that differ in an answer, task by task. The detectable difference is what this data would
     find at the 5 % level with 80 % power. Of more than two runs, a matrix of
     differences is shown first, and each pair's tables with --details.
 
@@ -39,11 +40,15 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
     scored, cautions = scoring.score(runs, with_controls=False, with_selections=True)
     labels, table_format = list(scored.runs), scoring.table_format
     pairs = list(combinations(labels, 2))
-    by_task = [{label: scored.scores[label][task.name] for label in labels} for task in scored.tasks]
+    resampling = scoring.resampling
+    ceilings = [label for label, run in scored.runs.items() if knows_labels(run)]
+    compared: list[Pair[str]] = []
     with progress("comparing", scoring.progress_style) as on_progress:
-        compared = compare_pairs([(scores, pairs) for scores in by_task], scoring.resampling, on_progress=on_progress)
-    resampling = compared.resampling
-    found = sorted(compared.members, key=lambda pair: pairs.index((pair.first, pair.second)))
+        for number, task in enumerate(scored.tasks, 1):
+            scores = {label: scored.scores[label][task.name] for label in labels}
+            compared += compare_pairs(scores, pairs, ceilings, resampling=resampling)
+            on_progress(number, len(scored.tasks))
+    found = sorted(compared, key=lambda pair: pairs.index((pair.first, pair.second)))
     if scoring.plot:
         write_picture(scoring.plot, comparison_chart(found, scored.dataset.name, resampling))
     if scoring.as_json:
@@ -66,7 +71,7 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
         ctx.exit(scoring.exit_code(scored))
     known = [label for label in labels if scored.trained_on_it(label)]
     if len(pairs) > 1 and table_format != "csv":
-        notes = [matrix_note(sum(pair.adjusted is not None for pair in found)), *([SEEN] if known else [])]
+        notes = [matrix_note(found), *([SEEN] if known else [])]
         for table in matrices(found, known):
             print_table(table if table_format == "text" else replace(table, notes=notes), table_format)
         if table_format == "text":

@@ -7,16 +7,15 @@ from string import ascii_uppercase
 from evidencebench.cli.output import print_table
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.compare import Pair
-from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.score_texts import holm_text, percent
 from evidencebench.scoring.significance import ALPHA
 from evidencebench.tables import Cell, Table, printable
-from evidencebench.wording import counted
 
 SEEN = f"† {TRAINED_ON_IT}"
 """The meaning of the mark behind a run's label."""
 
 
-def matrices(compared: Sequence[Pair], known: Sequence[str] = ()) -> list[Table]:
+def matrices(compared: Sequence[Pair[str]], known: Sequence[str] = ()) -> list[Table]:
     """Return one table for each task: the difference of every run to every other.
 
     ``known`` are the labels of runs whose models were trained on this data.
@@ -47,9 +46,9 @@ def matrices(compared: Sequence[Pair], known: Sequence[str] = ()) -> list[Table]
     return tables
 
 
-def matrix_note(n_tests: int) -> str:
+def matrix_note(compared: Sequence[Pair[str]]) -> str:
     """Return the note that explains the stars in `matrices`."""
-    return f"* p below {ALPHA} by sign flips, Holm over {counted(n_tests, 'test')} (all that can be significant)"
+    return f"* p below {ALPHA} by sign flips, {holm_text((pair.is_apart, pair.adjusted) for pair in compared)}"
 
 
 def letter_of(number: int) -> str:
@@ -58,7 +57,7 @@ def letter_of(number: int) -> str:
     return (letter_of(n_rounds - 1) if n_rounds else "") + ascii_uppercase[left]
 
 
-def print_comparisons(compared: Sequence[Pair], table_format: str, known: Sequence[str] = ()) -> None:
+def print_comparisons(compared: Sequence[Pair[str]], table_format: str, known: Sequence[str] = ()) -> None:
     """Print two tables for each pair of runs; as CSV one table of all. ``known`` are as in `matrices`."""
     if table_format == "csv":
         print_table(Table(columns=_CSV_COLUMNS, rows=[_csv_row(pair, known) for pair in compared]), "csv")
@@ -76,14 +75,14 @@ def print_comparisons(compared: Sequence[Pair], table_format: str, known: Sequen
         print_table(Table(columns=columns, rows=list(map(_detail_row, members)), notes=notes), table_format)
 
 
-def _difference_row(pair: Pair) -> list[Cell]:
+def _difference_row(pair: Pair[str]) -> list[Cell]:
     found = pair.comparison
     difference = found.test.difference
     means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
     return [found.task.name, *means, percent(difference), pair.p_text, difference.n]
 
 
-def _detail_row(pair: Pair) -> list[Cell]:
+def _detail_row(pair: Pair[str]) -> list[Cell]:
     found, test = pair.comparison, pair.comparison.test
     counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
     detectable = None if test.minimum_detectable is None else 100 * test.minimum_detectable
@@ -98,7 +97,7 @@ _CSV_COLUMNS = (
 )
 
 
-def _csv_row(pair: Pair, known: Sequence[str]) -> list[Cell]:
+def _csv_row(pair: Pair[str], known: Sequence[str]) -> list[Cell]:
     found, test, names = pair.comparison, pair.comparison.test, (pair.first, pair.second)
     difference = test.difference
     return [

@@ -39,7 +39,7 @@ def command(
 
     Ranks are ranges: 1 + the number of systems that are significantly better, to
     the number of systems - those significantly worse (sign flips by paper, Holm
-    over all pairs).
+    over the pairs of runs of a task; pairs with a control are adjusted apart).
 
     \b
     Example: evidencebench leaderboard bm25.jsonl lead.jsonl --data sample

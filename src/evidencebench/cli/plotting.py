@@ -139,7 +139,7 @@ def board_bars(rows: Sequence[Standing]) -> list[Bar]:
     return bars
 
 
-def comparison_chart(compared: Sequence[Pair], data: str, resampling: Resampling) -> Node:
+def comparison_chart(compared: Sequence[Pair[str]], data: str, resampling: Resampling) -> Node:
     """Return one chart for each pair of runs, with a row for each task, all on one scale, as one picture."""
     pairs: dict[tuple[str, str], list[Bar]] = {}
     for pair in compared:

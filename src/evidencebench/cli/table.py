@@ -20,7 +20,6 @@ from evidencebench.scoring.signature import signature_of_all
 from evidencebench.scoring.significance import ALPHA
 from evidencebench.scoring.systems_table import BEST, SystemCell, SystemRow, SystemsTable, systems_table
 from evidencebench.tables import Bold, Cell, Table
-from evidencebench.wording import counted
 
 _UNCERTAINTIES = ("interval", "error", "none")
 
@@ -56,9 +55,10 @@ def command(
     """Print RUNs x tasks as one table for a paper.
 
     Cells are aspect recall in %, as in 'leaderboard', the best in bold. A star
-    marks a significant difference, as in 'compare': to the best (all pairs are
-    tested), or to the system that --against names. A system that was trained on
-    this data is marked, and is neither the best nor tested. The caption says so.
+    marks a significant difference to the best run, or to the system that
+    --against names, by the tests of 'leaderboard' and 'compare'. A system that
+    was trained on this data is marked, and is neither the best nor tested. The
+    caption says so.
 
     LaTeX needs the package booktabs. CSV has shares, not %, with all digits.
 
@@ -158,12 +158,11 @@ def _caption(
         "none": "",
     }[uncertainty]
     sorts = {row.sort for row in found.rows}
-    parts = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best of each task in bold."]
-    if found.reference is not None and found.n_tests:
+    parts = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best run of each task in bold."]
+    if found.reference is not None and found.holm:
         to = "the best" if found.reference == BEST else found.reference
-        tests = f"sign flips by paper, Holm over {counted(found.n_tests, 'test')}"
-        pairs = " of all pairs" if found.reference == BEST else ""
-        parts.append(f"* differs from {to} (p < {ALPHA}, {tests}{pairs}).")
+        parts.append(f"* differs from {to} (p < {ALPHA}, sign flips by paper, {found.holm}).")
+    parts += [f"{name} {told}." for name, told in found.same.items()]
     if any(row.trained_on_it for row in found.rows):
         parts.append(f"† {TRAINED_ON_IT}: neither the best nor tested.")
     if "ceiling" in sorts:
@@ -221,7 +220,8 @@ def _fields(found: SystemsTable, scored: ScoredRuns, published: Sequence[Publish
     figures = [{"system": row.name, "tasks": {task: row.recall(task) for task in row.percents}} for row in published]
     return {
         "against": found.reference,
-        "n_tests": found.n_tests,
+        "holm": found.holm,
+        "same": found.same,
         "rows": rows,
         **({"published": figures} if published else {}),
     }

@@ -16,7 +16,7 @@ from evidencebench.extras import require_extra
 from evidencebench.scoring.compare import compare_pairs, mean_recalls
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling, standard_error
-from evidencebench.scoring.significance import pairwise_p_values, ranges_from
+from evidencebench.scoring.significance import ranges_from
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.storage.reading import PathText
 
@@ -170,8 +170,8 @@ def comparisons_frame(
 
     Columns: ``task``, ``first``, ``second``; ``n`` instances, of which the first is ``better``, ``equal`` or ``worse``;
     the mean aspect recalls ``mean_first`` and ``mean_second``, their ``difference`` with the ends ``low`` and ``high``
-    of its interval, all in 0..1; ``p``, and ``p_holm``, adjusted over all pairs and tasks; the ``detectable``
-    difference (with 80 % power), null where the differences have no spread.
+    of its interval, all in 0..1; ``p``, and ``p_holm``, adjusted over the pairs of the task that differ in an answer;
+    the ``detectable`` difference (with 80 % power), null where the differences have no spread.
 
     Parameters
     ----------
@@ -191,8 +191,13 @@ def comparisons_frame(
     [0]
     """
     pairs = list(combinations(scores, 2))
-    asked = [({name: scores[name][task] for name in scores}, pairs) for task in _tasks(scores)]
-    found = compare_pairs(asked, resampling, with_overlaps=False).members
+    found = (
+        pair
+        for task in _tasks(scores)
+        for pair in compare_pairs(
+            {name: scores[name][task] for name in scores}, pairs, resampling=resampling, with_overlaps=False
+        )
+    )
     rows = (
         (
             *(pair.comparison.task.name, pair.first, pair.second),
@@ -258,7 +263,8 @@ def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_R
     columns = {name: by_task[task] for name, by_task in scores.items()}
     means = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
     recalls = {name: one.recalls for name, one in columns.items()}
-    p_values = pairwise_p_values(recalls, next(iter(columns.values())).clusters, resampling)
+    pairs = compare_pairs(columns, list(combinations(columns, 2)), resampling=resampling, with_overlaps=False)
+    p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
     ranks = ranges_from({name: one.mean for name, one in means.items()}, p_values)
     return [
         (

@@ -1,10 +1,11 @@
-"""Warnings that are shown before scores: a model saw the data, answers are missing, sets look like rankings."""
+"""Warnings that are shown before scores: a model saw the data, answers are missing or another run's, and so on."""
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from evidencebench.scoring.compare import same_texts
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import counted
@@ -34,10 +35,11 @@ class Caution:
 
 def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
     """Return the warnings about the scores of all runs; empty where there are none."""
+    same = same_texts(scored.scores)
     return tuple(
         Caution(label=label, path=run.path, text=text)
         for label, run in scored.runs.items()
-        for text in _cautions(scored, label)
+        for text in (*_cautions(scored, label), *filter(None, [same.get(label)]))
     )
 
 

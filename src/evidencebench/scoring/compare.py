@@ -1,9 +1,9 @@
 """Compare two or more systems on the same instances: differences, their tests, and the overlap of the selections."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -225,13 +225,17 @@ def _probabilities(selection: Selection) -> dict[int, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """Two systems on one task; ``adjusted`` is the p-value of `adjust`, None where they cannot differ significantly."""
+class Pair(Generic[Name]):
+    """Two systems on one task; ``adjusted`` is the p-value of `adjust`, None where they cannot differ significantly.
 
-    first: str
-    second: str
+    ``is_apart`` says that one is a control or knows the labels, so that the pair is not in the family of the runs.
+    """
+
+    first: Name
+    second: Name
     comparison: Comparison
     adjusted: AdjustedP | None
+    is_apart: bool
 
     @property
     def p_value(self) -> float:
@@ -244,41 +248,54 @@ class Pair:
         return p_text(self.adjusted)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
-    """The pairs that were compared together, task by task; ``resampling`` has the number of draws that was used."""
-
-    members: tuple[Pair, ...]
-    resampling: Resampling
-
-
-def adjust_p_values(compared: Iterable[tuple[str, str, Comparison]]) -> tuple[Pair, ...]:
-    """Return a pair for each (first, second, comparison), with its p-value adjusted over all of them."""
-    compared = list(compared)
-    adjusted = adjust([one.test for *_, one in compared])
-    return tuple(
-        Pair(first=first, second=second, comparison=comparison, adjusted=one)
-        for (first, second, comparison), one in zip(compared, adjusted, strict=True)
-    )
-
-
 def compare_pairs(
-    asked: Sequence[tuple[Mapping[str, TaskScores], Sequence[tuple[str, str]]]],
-    resampling: Resampling,
+    scores: Mapping[Name, TaskScores],
+    pairs: Sequence[tuple[Name, Name]],
+    apart: Collection[Name] = (),
     *,
+    resampling: Resampling,
     with_overlaps: bool = True,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Pairs:
-    """Compare pairs of systems on several tasks; ``asked`` holds, for each task, system -> scores, and the pairs.
+) -> list[Pair[Name]]:
+    """Compare pairs of systems on one task, with the p-values that every command, page and data frame shows.
 
-    More is drawn than ``resampling`` says where Holm over all pairs needs it (see `enough_draws`).
+    Holm counts the pairs of runs that differ in an answer. Pairs with a system of ``apart``, a control or one that
+    knows the labels, are a second family, so that no control changes what is said of runs. Sign flips are drawn often
+    enough for the family (see `enough_draws`).
     """
-    n_pairs = sum(len(pairs) for _, pairs in asked)
-    resampling = replace(resampling, n_draws=max(resampling.n_draws, enough_draws(n_pairs)))
-    compared: list[tuple[str, str, Comparison]] = []
-    for scores, pairs in asked:
-        found = compare_all(scores, pairs, resampling=resampling, with_overlaps=with_overlaps)
-        compared += [(*pair, comparison) for pair, comparison in zip(pairs, found, strict=True)]
-        if on_progress is not None:
-            on_progress(len(compared), n_pairs)
-    return Pairs(members=adjust_p_values(compared), resampling=resampling)
+    same = same_answers(scores)
+    found: dict[tuple[Name, Name], Pair[Name]] = {}
+    for is_apart in (False, True):
+        family = [pair for pair in pairs if is_apart != set(apart).isdisjoint(pair)]
+        alike = [frozenset(same[name] for name in pair) for pair in family]
+        n_flips = max(resampling.n_draws, enough_draws(sum(len(pair) > 1 for pair in set(alike))))
+        compared = compare_all(scores, family, resampling=resampling, with_overlaps=with_overlaps, n_flips=n_flips)
+        adjusted = adjust([one.test for one in compared], alike)
+        for (first, second), comparison, one in zip(family, compared, adjusted, strict=True):
+            found[first, second] = Pair(
+                first=first, second=second, comparison=comparison, adjusted=one, is_apart=is_apart
+            )
+    return [found[pair] for pair in pairs]
+
+
+def same_answers(scores: Mapping[Name, TaskScores]) -> dict[Name, Name]:
+    """Return system -> the first one for which the same sentences count on every instance of a task; often itself."""
+    first: dict[tuple[int, ...], Name] = {}
+    return {name: first.setdefault(one.answer_keys, name) for name, one in scores.items()}
+
+
+def same_texts(scores: Mapping[str, Mapping[str, TaskScores]]) -> dict[str, str]:
+    """Return system -> the words that say whose answers it has too, and on which tasks; only for those that have."""
+    shared: dict[str, dict[str, list[str]]] = {}
+    tasks = dict.fromkeys(task for by_task in scores.values() for task in by_task)
+    for task in tasks:
+        for name, other in same_answers({one: found[task] for one, found in scores.items() if task in found}).items():
+            if name != other:
+                shared.setdefault(name, {}).setdefault(other, []).append(task)
+    return {
+        name: "has the same answers as "
+        + ", ".join(
+            other if len(on) == len(scores[name]) else f"{other} ({', '.join(on)})" for other, on in others.items()
+        )
+        + ", so the tests count them as one system"
+        for name, others in shared.items()
+    }

@@ -110,14 +110,18 @@ def control_results(
     families: dict[tuple[str, str], list[int]] = {}  # the systems of one control and task are one family of tests
     for place, (_, control, own, _) in enumerate(compared):
         families.setdefault((control, own.task.name), []).append(place)
-    n_flips = max([resampling.n_draws, *(enough_draws(len(places)) for places in families.values())])
+    alike = [(own.answer_keys, changed.answer_keys) for _, _, own, changed in compared]
+    n_alike = (len({alike[place] for place in places}) for places in families.values())
+    n_flips = max([resampling.n_draws, *map(enough_draws, n_alike)])
     found = [
         compare_all({0: own, 1: changed}, [(0, 1)], resampling=resampling, n_flips=n_flips)[0]
         for _, _, own, changed in compared
     ]
     adjusted: dict[int, AdjustedP | None] = {}
     for places in families.values():
-        adjusted |= zip(places, adjust([found[place].test for place in places]), strict=True)
+        adjusted |= zip(
+            places, adjust([found[place].test for place in places], [alike[place] for place in places]), strict=True
+        )
     return tuple(
         ControlResult(
             system=system,

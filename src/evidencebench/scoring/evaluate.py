@@ -243,6 +243,7 @@ class _Collected:
         self._notes: Counter[str] = Counter()
         self._over_length: list[tuple[int, int]] = []
         self._pool_sizes: list[int] = []
+        self._answer_keys: list[int] = []
 
     def add(self, case: Case, answer: Answer | None, checked: CheckedAnswer, stranger: Stranger | None) -> None:
         pool_size = len(case.instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
@@ -265,6 +266,8 @@ class _Collected:
         self._ids.append(case.instance.id)
         self._clusters.append(case.instance.cluster)
         self._pool_sizes.append(pool_size)
+        parts = (frozenset(selection.certain), frozenset(selection.tied), selection.n_drawn)
+        self._answer_keys.append(hash(parts))  # of numbers only, so that it is the same in every process
         if self._with_selections:
             self._selections.append(selection)
 
@@ -279,6 +282,7 @@ class _Collected:
             notes=dict(sorted(self._notes.items())),
             over_length=tuple(self._over_length),
             n_sentences=tuple(self._pool_sizes),
+            answer_keys=tuple(self._answer_keys),
         )
 
 

@@ -8,20 +8,14 @@ from typing import Any
 import numpy as np
 
 from evidencebench.data.tasks import Task
+from evidencebench.scoring.compare import compare_pairs, mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.score_texts import holm_text
 from evidencebench.scoring.signature import signature_of
-from evidencebench.scoring.significance import (
-    AdjustedP,
-    PairedTest,
-    adjust,
-    can_be_significant,
-    enough_draws,
-    paired_tests,
-    ranges_from,
-)
+from evidencebench.scoring.significance import AdjustedP, PairedTest, can_be_significant, ranges_from
 from evidencebench.tables import Cell
 from evidencebench.wording import counted, one_line
 
@@ -127,7 +121,7 @@ SystemKey = tuple[str, bool]
 class RankedPair:
     """Two ranked systems of a leaderboard, the higher one first, and the test that decides between them.
 
-    ``adjusted`` is its p-value, adjusted by Holm over all pairs of the leaderboard; None where the two cannot differ
+    ``adjusted`` is its p-value, adjusted by Holm as `compare_pairs` says; None where the two cannot differ
     significantly (see `adjust`).
     """
 
@@ -144,7 +138,7 @@ class RankedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
-    """The leaderboard of one task: its rows, the best first, and the pairs of ranked systems: one family of tests.
+    """The leaderboard of one task: its rows, the best first, and the pairs of ranked systems.
 
     A control that is also among the runs has one row.
     """
@@ -161,14 +155,14 @@ class Board:
         return tuple(row for row in self.standings if row.rank is not None)
 
     @property
-    def n_tests(self) -> int:
-        """How many pairs can be significant; p-values are adjusted over these."""
-        return sum(pair.adjusted is not None for pair in self.pairs)
+    def holm(self) -> str:
+        """Over what Holm's method was applied, see `holm_text`."""
+        return holm_text((pair.first.is_control or pair.second.is_control, pair.adjusted) for pair in self.pairs)
 
     @property
     def can_tell_apart(self) -> bool:
         """Whether any difference could be significant here, however large."""
-        return can_be_significant([pair.test for pair in self.pairs])
+        return any(can_be_significant(pair.test, pair.adjusted) for pair in self.pairs)
 
     def pair(self, first: Standing, second: Standing) -> RankedPair:
         """Return the pair of two ranked systems, in either order."""
@@ -217,18 +211,13 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     }
     order = sorted(columns, key=lambda key: -columns[key].recalls.mean())
     ranked = [key for key in order if not _knows_labels(scored, key)]
-    places = list(combinations(map(order.index, ranked), 2))
-    values = np.column_stack([columns[key].recalls for key in order])
-    n_flips = max(resampling.n_draws, enough_draws(len(places)))
-    means, tests = paired_tests(values, places, columns[order[0]].clusters, resampling, n_flips)
-    adjusted = adjust(tests)
-    p_values = {
-        (order[first], order[second]): 1.0 if one is None else one.value
-        for (first, second), one in zip(places, adjusted, strict=True)
-    }
-    rank_of = ranges_from({key: means[order.index(key)].mean for key in ranked}, p_values)
-    rows = tuple(
-        Standing(
+    controls = [key for key in order if key[1]]
+    pairs = compare_pairs(columns, list(combinations(ranked, 2)), controls, resampling=resampling, with_overlaps=False)
+    means = dict(zip(order, mean_recalls([columns[key] for key in order], resampling), strict=True))
+    p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
+    rank_of = ranges_from({key: means[key].mean for key in ranked}, p_values)
+    rows = {
+        (label, is_control): Standing(
             system=label,
             recall=mean,
             rank=rank_of.get((label, is_control)),
@@ -240,13 +229,13 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
         )
-        for (label, is_control), mean in zip(order, means, strict=True)
+        for (label, is_control), mean in means.items()
+    }
+    ranked_pairs = (
+        RankedPair(first=rows[pair.first], second=rows[pair.second], test=pair.comparison.test, adjusted=pair.adjusted)
+        for pair in pairs
     )
-    pairs = tuple(
-        RankedPair(first=rows[first], second=rows[second], test=test, adjusted=one)
-        for (first, second), test, one in zip(places, tests, adjusted, strict=True)
-    )
-    return Board(standings=rows, pairs=pairs)
+    return Board(standings=tuple(rows.values()), pairs=tuple(ranked_pairs))
 
 
 def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:

@@ -1,7 +1,7 @@
 """P-values of differences by sign flips of whole clusters, adjusted for the number of tests; ranges of ranks."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
 from math import ceil
@@ -85,10 +85,14 @@ class PairedTest(SignFlips):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdjustedP:
-    """A p-value adjusted by Holm. ``is_bound`` says that it is at most this value, as no drawn flip was as extreme."""
+    """A p-value adjusted by Holm over ``n_tests``.
+
+    ``is_bound`` says that it is at most this value, as no drawn flip was as extreme.
+    """
 
     value: float
     is_bound: bool = False
+    n_tests: int = field(default=1, compare=False, repr=False)
 
     @property
     def is_significant(self) -> bool:
@@ -235,8 +239,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def adjust(tests: Sequence[SignFlips]) -> list[AdjustedP | None]:
+def adjust(tests: Sequence[SignFlips], alike: Sequence[Hashable] = ()) -> list[AdjustedP | None]:
     """Return p-values adjusted by Holm over the tests that can be significant; None for the others.
+
+    Tests with the same value in ``alike`` are one test, of the same answers, and count once; without it, all differ.
 
     A test cannot be significant where its smallest possible p-value is not below `ALPHA`: where no instance differs,
     p is 1 whatever the signs are, and where three papers do, it is at least 1/4. That is known before the signs are
@@ -252,14 +258,15 @@ def adjust(tests: Sequence[SignFlips]) -> list[AdjustedP | None]:
     >>> adjust(tests)
     [AdjustedP(value=0.03, is_bound=False), None]
     """
-    able = [place for place, test in enumerate(tests) if test.can_be_significant]
-    values = holm([tests[place].p_value for place in able])
-    bounds = {value for place, value in zip(able, values, strict=True) if tests[place].is_bound}
+    keys = alike or range(len(tests))
+    able = {key: test for key, test in zip(keys, tests, strict=True) if test.can_be_significant}
+    values = holm([test.p_value for test in able.values()])
+    bounds = {value for test, value in zip(able.values(), values, strict=True) if test.is_bound}
     found = {
-        place: AdjustedP(value=value, is_bound=value in bounds and value < 1)
-        for place, value in zip(able, values, strict=True)
+        key: AdjustedP(value=value, is_bound=value in bounds and value < 1, n_tests=len(able))
+        for key, value in zip(able, values, strict=True)
     }
-    return [found.get(place) for place in range(len(tests))]
+    return [found.get(key) for key in keys]
 
 
 def enough_draws(n_tests: int) -> int:
@@ -270,14 +277,9 @@ def enough_draws(n_tests: int) -> int:
     return ceil(2 * n_tests / ALPHA)
 
 
-def can_be_significant(tests: Sequence[SignFlips]) -> bool:
-    """Say whether any of these tests, adjusted together, can be significant, however large the difference.
-
-    >>> can_be_significant([SignFlips(p_value=1.0, exact=True, least=2 / 2**9)] * 21)
-    False
-    """
-    least = [test.least for test in tests if test.can_be_significant]
-    return bool(least) and min(least) * len(least) < ALPHA
+def can_be_significant(test: SignFlips, adjusted: AdjustedP | None) -> bool:
+    """Say whether a test can be significant among those that it was adjusted with, however large the difference."""
+    return adjusted is not None and test.least * adjusted.n_tests < ALPHA
 
 
 def pairwise_p_values(

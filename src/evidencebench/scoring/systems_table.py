@@ -1,17 +1,18 @@
 """The table of a paper: systems x tasks, with the best of each task and what differs from a reference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
-from evidencebench.scoring.compare import Pair, Pairs, compare_pairs, mean_recalls
+from evidencebench.scoring.compare import Pair, compare_pairs, mean_recalls, same_texts
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.leaderboard import run_of_control
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
 from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.score_texts import holm_text
 from evidencebench.scoring.significance import ALPHA
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import did_you_mean, one_line
@@ -28,13 +29,13 @@ class SystemCell:
     """The score of a system on a task, and its difference to the reference.
 
     The p-values are None where there is no test: of the reference itself, of a ceiling, and of a system that was
-    trained on the data. ``p_value`` is the one that `compare` returns for the two; ``p_holm`` is adjusted by Holm over
-    all tests of the table.
+    trained on the data. ``p_value`` is the one that `compare` returns for the two; ``p_holm`` is adjusted by Holm as
+    `compare_pairs` says.
     """
 
     recall: Estimate
     standard_error: float | None  # robust to clusters; None for a single paper
-    is_best: bool  # the highest mean of its task, to the digits that are shown
+    is_best: bool  # the highest mean of a run on its task, to the digits that are shown
     p_value: float | None = None
     p_holm: float | None = None
 
@@ -59,13 +60,15 @@ class SystemRow:
 class SystemsTable:
     """Systems x tasks: runs in the order given, then controls, then ceilings.
 
-    ``reference`` is `BEST`, the name of a row, or None. ``n_tests`` are the tests that Holm's method counts.
+    ``reference`` is `BEST`, the name of a row, or None. ``holm`` says over what p is adjusted; empty without a test.
+    ``same`` maps a system to the words of `same_texts`.
     """
 
     tasks: tuple[Task, ...]
     rows: tuple[SystemRow, ...]
     reference: str | None
-    n_tests: int
+    holm: str
+    same: Mapping[str, str]
 
     def __repr__(self) -> str:
         tasks = ", ".join(task.name for task in self.tasks)
@@ -82,19 +85,20 @@ def systems_table(
     """Return the table of scored runs and controls.
 
     ``names`` maps runs' labels to the names in the table. ``against`` is `BEST`, `NO_REFERENCE`, or a row's name. A
-    system that knows the labels or was trained on the data is neither the best nor tested. Against the best, all pairs
-    are tested and adjusted, since which one is the best is seen in the same data; against a named system, each other
-    one is tested. Raises `RunError` if two rows have one name, or ``against`` names none that can be tested.
+    system that knows the labels or was trained on the data is neither the best nor tested, and no control is the best.
+    The p-values are those of the leaderboard. Raises `RunError` if two rows have one name, or ``against`` names none
+    that can be tested.
     """
     names = names or {}
     found = _NamedScores(scored, names)
     means = {task.name: _means(found.of(task), resampling) for task in scored.tasks}
     reference = found.reference(against)
-    pairs = _compared(found, scored.tasks, reference, resampling) if against != NO_REFERENCE else None
+    pairs = [pair for task in scored.tasks for pair in found.pairs(task, resampling)] if against != NO_REFERENCE else []
     best = {task.name: found.best(means[task.name]) for task in scored.tasks}
-    tests: dict[tuple[str, frozenset[str]], Pair] = {
+    tests: dict[tuple[str, frozenset[str]], Pair[str]] = {
         (pair.comparison.task.name, frozenset((pair.first, pair.second))): pair
-        for pair in (pairs.members if pairs is not None else ())
+        for pair in pairs
+        if {pair.first, pair.second} <= set(found.ranked)
     }
 
     def cell(name: str, task: Task) -> SystemCell:
@@ -105,6 +109,7 @@ def systems_table(
             standard_error=standard_error(found.of(task)[name].recalls, found.of(task)[name].clusters),
             is_best=top is not None
             and name in found.ranked
+            and found.sorts[name] == "run"
             and _shown(mean.mean) == _shown(means[task.name][top].mean),
             p_value=None if test is None else test.comparison.test.p_value,
             p_holm=None if test is None else test.p_value,
@@ -120,9 +125,12 @@ def systems_table(
         )
         for name, label in found.labels.items()
     )
-    n_tests = sum(pair.adjusted is not None for pair in pairs.members) if pairs is not None else 0
     shown_reference = None if against == NO_REFERENCE else reference or BEST
-    return SystemsTable(tasks=scored.tasks, rows=rows, reference=shown_reference, n_tests=n_tests)
+    can_differ = any(pair.adjusted for pair in tests.values())
+    holm = holm_text((pair.is_apart, pair.adjusted) for pair in pairs) if can_differ else ""
+    return SystemsTable(
+        tasks=scored.tasks, rows=rows, reference=shown_reference, holm=holm, same=same_texts(found.scores)
+    )
 
 
 class _NamedScores:
@@ -131,7 +139,7 @@ class _NamedScores:
     def __init__(self, scored: ScoredRuns, names: Mapping[str, str]) -> None:
         self.labels: dict[str, str] = {}
         self.sorts: dict[str, Sort] = {}
-        self._scores: dict[str, dict[str, TaskScores]] = {}
+        self.scores: dict[str, dict[str, TaskScores]] = {}
         for label, run in scored.runs.items():
             sort: Sort = "ceiling" if knows_labels(run) else "run"
             self._add(names.get(label, label), label, sort, scored.scores[label])
@@ -152,13 +160,21 @@ class _NamedScores:
     def _add(self, name: str, label: str, sort: Sort, scores: Mapping[str, TaskScores]) -> None:
         if name in self.labels:
             raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
-        self.labels[name], self.sorts[name], self._scores[name] = label, sort, dict(scores)
+        self.labels[name], self.sorts[name], self.scores[name] = label, sort, dict(scores)
 
     def of(self, task: Task) -> dict[str, TaskScores]:
-        return {name: scores[task.name] for name, scores in self._scores.items() if task.name in scores}
+        return {name: scores[task.name] for name, scores in self.scores.items() if task.name in scores}
 
     def best(self, means: Mapping[str, Estimate]) -> str | None:
-        return max((name for name in self.ranked if name in means), key=lambda name: means[name].mean, default=None)
+        runs = (name for name in self.ranked if name in means and self.sorts[name] == "run")
+        return max(runs, key=lambda name: means[name].mean, default=None)
+
+    def pairs(self, task: Task, resampling: Resampling) -> list[Pair[str]]:
+        """Compare all systems but ceilings, as the leaderboard does; also those that are trained on the data."""
+        scores = {name: one for name, one in self.of(task).items() if self.sorts[name] != "ceiling"}
+        controls = [name for name in scores if self.sorts[name] == "control"]
+        asked = list(combinations(scores, 2))
+        return compare_pairs(scores, asked, controls, resampling=resampling, with_overlaps=False)
 
     def reference(self, against: str) -> str | None:
         """Return the name of the row that the others are held against; None for the best, and for none."""
@@ -179,16 +195,6 @@ class _NamedScores:
 
 def _means(scores: Mapping[str, TaskScores], resampling: Resampling) -> dict[str, Estimate]:
     return dict(zip(scores, mean_recalls(list(scores.values()), resampling), strict=True))
-
-
-def _compared(found: _NamedScores, tasks: Sequence[Task], reference: str | None, resampling: Resampling) -> Pairs:
-    asked = []
-    for task in tasks:
-        scores = {name: one for name, one in found.of(task).items() if name in found.ranked}
-        others = [name for name in scores if name != reference]
-        pairs = [(name, reference) for name in others if reference in scores] if reference else combinations(scores, 2)
-        asked.append((scores, [(first, second) for first, second in pairs if second is not None]))
-    return compare_pairs(asked, resampling, with_overlaps=False)
 
 
 def _shown(mean: float) -> float:

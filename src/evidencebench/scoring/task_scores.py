@@ -54,6 +54,8 @@ class TaskScores:
         For each unordered answer over the budget: how many sentences it names, and how many its paper has.
     n_sentences
         How many sentences could be selected from on each instance: those of its paper, and of a second one if asked.
+    answer_keys
+        A number for each answer; two systems have the same one where the same sentences count.
     """
 
     task: Task
@@ -65,6 +67,7 @@ class TaskScores:
     notes: Mapping[str, int] = field(default_factory=dict)
     over_length: tuple[tuple[int, int], ...] = ()
     n_sentences: tuple[int, ...] = ()
+    answer_keys: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"

@@ -96,7 +96,7 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
     if has_groups:
         told.append(
             f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by sign flips of "
-            f"papers, adjusted by Holm over {counted(board.n_tests, 'pair')}. Two without one differ significantly."
+            f"papers ({board.holm}). Two without one differ significantly."
         )
     recall = board.standings[0].recall
     texts = "" if recall.n == recall.n_clusters else f" of {counted(recall.n_clusters, 'text')}"

@@ -106,8 +106,9 @@ def method_section(findings: Findings, command: str) -> Node:
             f"(or reviews, where the data names them), seed {resampling.seed}."
         ),
         "Tests and ranks": (
-            "two-sided sign flips of each text's difference, adjusted by Holm over the pairs of a task that can be "
-            "significant; ≤ before a p that no drawn flip reached. Best rank = "
+            "two-sided sign flips of each text's difference, adjusted by Holm over the pairs of a task's runs that "
+            "differ in an answer and can be significant, and apart from these over the pairs with a control; "
+            "≤ before a p that no drawn flip reached. Best rank = "
             "1 + how many systems are significantly better; worst rank = systems − how many are significantly worse; "
             "at the 5 % level."
         ),

@@ -18,7 +18,6 @@ from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.compare import mean_overlaps
 from evidencebench.scoring.leaderboard import RankedPair, Standing
 from evidencebench.scoring.score_texts import p_text
-from evidencebench.wording import counted
 
 
 def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
@@ -92,7 +91,7 @@ def _task_data(findings: Findings, task: Task, names: Sequence[str]) -> dict[str
             [*places, *_pair_data(pair), _points(shared[places])]
             for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)
         ],
-        "told": f"p is by sign flips of papers, adjusted by Holm over {counted(board.n_tests, 'pair')} of this task.",
+        "told": f"p is by sign flips of papers, {board.holm}.",
     }
 
 
