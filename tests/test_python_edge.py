@@ -1,6 +1,7 @@
 """Python takes what people write: any object that ranks, names of tasks and data, text as paths, dicts of answers."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -398,3 +399,110 @@ def test_an_answer_of_own_code_that_is_no_ranking_says_what_one_is(answer: Any, 
 
     with pytest.raises(TypeError, match=message):
         named_system(Own()).rank(SAMPLE[0].query, Brief(budget=10))
+
+
+class Divides:
+    def __init__(self, failing: int = 10) -> None:
+        self.failing = set(SAMPLE.ids[10 - failing :])
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        n = self.share(query)
+        return Ranking(sentences=tuple(range(n)))
+
+    def share(self, query: Query) -> int:
+        return 1 // 0 if query.instance_id in self.failing else len(query.sentences)
+
+
+def line_of(function: Callable[..., Any]) -> int:
+    return inspect.getsourcelines(function)[1]
+
+
+def test_an_error_of_a_system_is_told_with_its_place_kept_and_raised_on_request() -> None:
+    place = f"{__file__}:{line_of(Divides.share) + 1}"
+    told = (
+        f"mine: 9 of 10 answers to er_at_10 failed, and each scores 0; the first, {SAMPLE.ids[1]}: ZeroDivisionError: "
+        f"integer division or modulo by zero ({place}); evaluate(..., raise_errors=True) raises it"
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(told)}$") as caught:
+        found = evaluate({"mine": Divides(9), "other": BM25()}, "sample", "er_at_10")["mine"]["er_at_10"]
+    assert (len(caught), caught[0].filename) == (1, __file__)
+    assert list(found.errors) == list(SAMPLE.ids[1:])
+    assert set(found.errors.values()) == {f"ZeroDivisionError: integer division or modulo by zero ({place})"}
+    with pytest.raises(ZeroDivisionError) as raised:
+        evaluate({"mine": Divides(9)}, "sample", "er_at_10", raise_errors=True)
+    assert raised.traceback[-1].name == "share"
+    with pytest.warns(UserWarning, match="^mine: 9 of 10 answers to er_at_10 failed"):
+        measure_query_controls({"mine": Divides(9)}, SAMPLE, "er_at_10", "two_papers")
+
+
+def test_an_answer_that_is_no_ranking_is_told_with_the_function_that_gave_it() -> None:
+    def rank(query: Query, brief: Brief) -> Any:  # noqa: ARG001 - the contract's signature
+        return [1, 2, 3]
+
+    mine = SimpleNamespace(rank=rank)
+    told = rf"got list \({re.escape(__file__)}:{line_of(rank)}\); evaluate"
+    with pytest.warns(UserWarning, match=told):
+        evaluate({"mine": mine}, "sample", "er_at_10")
+    with pytest.raises(TypeError, match="expected a Ranking"):
+        evaluate({"mine": mine}, "sample", "er_at_10", raise_errors=True)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit])
+def test_an_interrupt_within_a_system_is_no_failed_answer(error: type[BaseException]) -> None:
+    def rank(*_: object) -> Any:
+        raise error
+
+    with pytest.raises(error):
+        evaluate({"mine": SimpleNamespace(rank=rank)}, "sample", "er_at_10")
+
+
+def test_failed_answers_of_a_run_are_kept_and_warn_of_nothing() -> None:
+    found = scores_of({SAMPLE.ids[0]: Failure(error="no")})
+    assert found.errors == {SAMPLE.ids[0]: "no"}
+
+
+Cut = Callable[[Query, Brief], Ranking]
+
+
+def over_shorter_list(query: Query, brief: Brief) -> Ranking:  # noqa: ARG001 - the contract's signature
+    """Score the sentences that are no headings, whose indices are then others."""
+    return rank_by_score([len(text) for text in query.sentences if len(text) > 40])
+
+
+@pytest.mark.parametrize(
+    ("rank", "told"),
+    [
+        (lambda *_: Ranking(sentences=(2, 0, 9)), "ranks too few sentences in 10 of 10 papers on er_at_10, first 3 of"),
+        (over_shorter_list, r"ranks too few sentences in \d+ of 10 papers on er_at_10, first \d+ of"),
+    ],
+)
+def test_a_ranking_that_cannot_be_whole_is_told(rank: Cut, told: str) -> None:
+    with pytest.warns(
+        UserWarning, match=f"^mine: {told} {len(SAMPLE[0].query.sentences)}; give every sentence a score"
+    ):
+        evaluate({"mine": SimpleNamespace(rank=rank)}, SAMPLE, "er_at_10")
+
+
+@pytest.mark.parametrize(
+    ("rank", "traits"),
+    [
+        (lambda _, brief: Ranking(sentences=tuple(range(20))[: brief.budget]), Traits(reads_brief=True)),
+        (lambda query, _: Ranking(sentences=tuple(range(len(query.sentences)))[::-1][:25]), Traits()),
+        (lambda *_: Ranking(sentences=(4, 2), ordered=False), Traits()),
+        (lambda *_: Ranking(sentences=(4, 2)), Traits(selects=True)),
+        (lambda *_: Ranking(sentences=()), Traits(selects=True)),
+    ],
+)
+def test_a_ranking_that_was_cut_where_it_counts_a_set_and_a_selection_are_not_too_short(
+    rank: Cut, traits: Traits
+) -> None:
+    found = evaluate({"mine": SimpleNamespace(rank=rank, traits=traits)}, SAMPLE, ["er_at_5", "er_at_10"])
+    assert found["mine"]["er_at_10"].counts.failed == 0
+
+
+@pytest.mark.parametrize("n", [0, 3, 67])
+def test_scores_that_are_not_one_a_sentence_of_the_query_are_refused(n: int) -> None:
+    query = SAMPLE[0].query
+    assert len(rank_by_score([0] * len(query.sentences), query).sentences) == len(query.sentences) == 66
+    with pytest.raises(ValueError, match=f"^expected 66 scores, one for each sentence of the paper, got {n}$"):
+        rank_by_score([0] * n, query)

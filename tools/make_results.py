@@ -8,6 +8,7 @@ import argparse
 import platform
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,9 @@ import numpy as np
 from evidencebench import open_dataset
 from evidencebench.data.dataset import Dataset
 from evidencebench.scoring.published_results import PUBLISHED
-from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Floats
+from evidencebench.scoring.resampling import Floats
 from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.significance import paired_test, pairwise_p_values, ranges_from
+from evidencebench.scoring.significance import adjust, paired_test, ranges_from
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
@@ -145,7 +146,9 @@ def _recalls(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str
     ranks = {}
     for task in DEFAULT_TASKS:
         values = {one.system: _values(one, task) for one in figures}
-        p_values = pairwise_p_values(values, _clusters(dataset, figures[0], task), DEFAULT_RESAMPLING)
+        clusters, pairs = _clusters(dataset, figures[0], task), list(combinations(values, 2))
+        adjusted = adjust([paired_test(values[one], values[other], clusters) for one, other in pairs])
+        p_values = {pair: 1.0 if one is None else one.value for pair, one in zip(pairs, adjusted, strict=True)}
         ranks[task] = ranges_from({name: float(column.mean()) for name, column in values.items()}, p_values)
     yield "## Aspect recall and ranks\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} | ms a paper |"
@@ -187,7 +190,7 @@ def _differences(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator
         cells = []
         for task in DEFAULT_TASKS:
             clusters = _clusters(dataset, one, task)
-            test = paired_test(_values(best, task), _values(one, task), clusters, DEFAULT_RESAMPLING)
+            test = paired_test(_values(best, task), _values(one, task), clusters)
             cells.append(percent(test.difference))
         yield f"| `{one.system}` | {' | '.join(cells)} |"
     yield ""

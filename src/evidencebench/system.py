@@ -272,18 +272,20 @@ def is_counted_once(note: str) -> bool:
     return note.startswith("truncated_")
 
 
-def rank_by_score(scores: Sequence[float]) -> Ranking:
+def rank_by_score(scores: Sequence[float], query: Query | None = None) -> Ranking:
     """Return all sentences, the highest score first, ties in paper order.
 
     Parameters
     ----------
     scores
         One finite number a sentence, in paper order.
+    query
+        The query that is ranked, to check that each of its sentences has a score; None: not checked.
 
     Raises
     ------
     ValueError
-        If a score is not finite.
+        If a score is not finite, or there are more or fewer than the query has sentences.
 
     Examples
     --------
@@ -291,6 +293,10 @@ def rank_by_score(scores: Sequence[float]) -> Ranking:
     (1, 0, 2)
     """
     values = [float(score) for score in scores]
+    if query is not None and len(values) != len(query.sentences):
+        raise ValueError(
+            f"expected {len(query.sentences)} scores, one for each sentence of the paper, got {len(values)}"
+        )
     for index, value in enumerate(values):
         if not math.isfinite(value):
             raise ValueError(f"sentence {index}: expected a finite score, got {value}")

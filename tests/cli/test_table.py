@@ -94,7 +94,7 @@ def test_a_star_is_the_same_in_table_leaderboard_and_compare_beside_controls_and
 @pytest.mark.usefixtures("runs")
 def test_runs_with_the_same_answers_are_said_to_be_the_same(command: Command) -> None:
     command("run stored:run=lead.jsonl --data sample -o copy.jsonl")
-    said = "has the same answers as lead, so the tests count them as one system"
+    said = "has the same answers as lead; the tests count the two as one"
     for call in ("table", "leaderboard", "compare", "report -o page.html"):
         found = command(f"{call} bm25.jsonl lead.jsonl copy.jsonl --data sample --draws 50")
         assert f"copy.jsonl: {said}" in " ".join(found.err.split()), call

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from evidencebench.execution.answering import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
-from evidencebench.scoring.compare import compare, mean_recalls, overlap_of
+from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, overlap_of
 from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import MEASURES
@@ -29,7 +30,7 @@ from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_fields import comparison_fields, score_fields
 from evidencebench.scoring.selection import Rules, Selection
 from evidencebench.scoring.signature import signature
-from evidencebench.scoring.significance import pairwise_p_values, ranges_from
+from evidencebench.scoring.significance import ranges_from
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Brief, NamedSystem, Ranking
 from specs import STANDALONE
@@ -374,9 +375,9 @@ def test_ranks_tell_a_clear_winner_and_leave_equals_together(made: Callable[...,
         name: scores_of(system, dataset=one_paper_each)
         for name, system in {"best": "oracle", "lead": "lead", "again": "lead_no_headings"}.items()
     }
-    recalls, clusters = {name: found.recalls for name, found in scores.items()}, scores["lead"].clusters
-    p_values = pairwise_p_values(recalls, clusters, FEW)
-    means = {name: float(found.mean()) for name, found in recalls.items()}
+    pairs = compare_pairs(scores, list(combinations(scores, 2)), resampling=FEW)
+    p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
+    means = {name: found.mean_recall for name, found in scores.items()}
     assert ranges_from(means, p_values) == {"best": (1, 1), "lead": (2, 3), "again": (2, 3)}
     assert ranges_from({"lead": means["lead"]}, {}) == {"lead": (1, 1)}
 

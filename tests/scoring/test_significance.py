@@ -32,7 +32,6 @@ from evidencebench.scoring.significance import (
     holm,
     minimum_detectable_difference,
     paired_test,
-    pairwise_p_values,
     ranges_from,
     sign_flips,
 )
@@ -64,7 +63,10 @@ def rank_ranges(
     scores: dict[str, Floats], clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
 ) -> dict[str, tuple[int, int]]:
     means = {name: float(column.mean()) for name, column in scores.items()}
-    return ranges_from(means, pairwise_p_values(scores, clusters, resampling))
+    pairs, sums = list(combinations(scores, 2)), by_cluster(np.column_stack(list(scores.values())), clusters)[0]
+    places = list(combinations(range(len(scores)), 2))
+    adjusted = adjust(sign_flips(sums, places, resampling, max(resampling.n_draws, enough_draws(len(places)))))
+    return ranges_from(means, {pair: 1 if p is None else p.value for pair, p in zip(pairs, adjusted, strict=True)})
 
 
 def ends(estimate: Estimate) -> tuple[float, float]:

@@ -6,8 +6,8 @@ from string import ascii_uppercase
 
 from evidencebench.cli.output import print_table
 from evidencebench.scoring.cautions import TRAINED_ON_IT
-from evidencebench.scoring.compare import Pair
-from evidencebench.scoring.score_texts import holm_text, percent
+from evidencebench.scoring.compare import Pair, holm_text
+from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.significance import ALPHA
 from evidencebench.tables import Cell, Table, printable
 
@@ -48,7 +48,7 @@ def matrices(compared: Sequence[Pair[str]], known: Sequence[str] = ()) -> list[T
 
 def matrix_note(compared: Sequence[Pair[str]]) -> str:
     """Return the note that explains the stars in `matrices`."""
-    return f"* p below {ALPHA} by sign flips, {holm_text((pair.is_apart, pair.adjusted) for pair in compared)}"
+    return f"* p below {ALPHA} by sign flips, {holm_text(compared)}"
 
 
 def letter_of(number: int) -> str:

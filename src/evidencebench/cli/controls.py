@@ -1,5 +1,6 @@
 """``evidencebench controls``."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -103,8 +104,9 @@ def command(
         how = f" with the own query and {counted(len(controls), 'changed one')}"
         n_failed = print_estimate(asking, rehearse, how=how)
         ctx.exit(1 if n_failed else 0)
-    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
+    with warnings.catch_warnings(), opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
         named = made(client)
+        warnings.simplefilter("ignore", UserWarning)  # of failed answers, which are told below
         found = measure_query_controls(
             named,
             dataset,

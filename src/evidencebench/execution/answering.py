@@ -11,7 +11,7 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
 from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
 from evidencebench.execution.changes import ChangedInstance, with_hypothesis
-from evidencebench.execution.own_code import trace_of
+from evidencebench.execution.own_code import beginning_of, trace_of
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import GivenAnswer, answers_in
 from evidencebench.runs.run_file import RunFile
@@ -106,13 +106,14 @@ def answer_instance(system: NamedSystem | System, instance: Instance, task: Task
         else:
             answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
         return plain_ranking(answer, len(instance.query.sentences), system.name)
-    except (StopError, PendingError, KeyboardInterrupt):
+    except (StopError, PendingError, KeyboardInterrupt, GeneratorExit):
         raise
     except ReplyError as error:
-        return Failure(error=_message(error), notes=error.notes)
+        return Failure(error=_message(error), notes=error.notes, cause=error)
     except BaseException as error:  # noqa: BLE001 - one failing instance does not end the run, whatever its class
-        trace = None if isinstance(error, EvidenceBenchError) else trace_of(error, _ASKING)
-        return Failure(error=_message(error), trace=trace)
+        is_ours = isinstance(error, EvidenceBenchError)
+        trace = None if is_ours else trace_of(error, _ASKING) or beginning_of(getattr(system.system, "rank", None))
+        return Failure(error=_message(error), trace=trace, cause=error)
 
 
 def _message(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -156,7 +156,8 @@ def asker(
                 answer = changed.own_answer(answer_instance(inquiry.system, instance, name))
                 if fails_fast and isinstance(answer, Failure):
                     raise FailedAnswerError(f"{instance.id}: {answer.error}").at(answer.trace)
-                answers[name] = answer
+                # An error may refuse to travel between processes.
+                answers[name] = replace(answer, cause=None) if isinstance(answer, Failure) else answer
             except PendingError:
                 pending.append(name)
             except StopError as error:

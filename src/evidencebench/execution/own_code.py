@@ -150,5 +150,18 @@ def trace_of(error: BaseException, asking: Collection[str]) -> str | None:
     return "".join(lines)[:_MAX_TRACE_CHARACTERS].encode(errors="backslashreplace").decode()
 
 
+def beginning_of(function: object) -> str | None:
+    """Return where a function of own code begins, as a line of a trace; None if it is not written in Python."""
+    code = getattr(function, "__code__", None)
+    return code and f'  File "{code.co_filename}", line {code.co_firstlineno}, in {code.co_qualname}\n'
+
+
+def place_in(trace: str | None) -> str:
+    """Return the last place of own code in a trace as `` (file.py:3)``: in the folder where the trace begins."""
+    frames = re.findall(r'^  File "(.+)", line (\d+)', trace or "", re.MULTILINE)
+    own = [f" ({file}:{line})" for file, line in frames if Path(file).parent == Path(frames[0][0]).parent]
+    return own[-1] if own else ""
+
+
 def _is_of_python(step: TracebackType) -> bool:
     return step.tb_frame.f_code.co_filename.startswith("<frozen ")

@@ -65,7 +65,7 @@ class CLASS:
         """Return all sentences, best first."""
         words = set(query.hypothesis.lower().split())
         shared = [len(words & set(sentence.lower().split())) for sentence in query.sentences]
-        return rank_by_score([self.weight * n for n in shared])
+        return rank_by_score([self.weight * n for n in shared], query)
 ''',
     "tests/test_ranking.py": '''\
 """The system answers, under its name, every query of the sample."""

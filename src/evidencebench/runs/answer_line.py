@@ -33,12 +33,13 @@ class Failure:
     """A failed answer, with its error; it is neither an empty answer nor a missing one.
 
     ``notes`` counts the work that was done, as in `Ranking`. ``trace`` is where in the system's code it failed, as
-    Python shows a traceback; no run file holds it.
+    Python shows a traceback, and ``cause`` the error; no run file holds them.
     """
 
     error: str
     notes: Mapping[str, int] = field(default_factory=dict, compare=False)
     trace: str | None = field(default=None, compare=False, repr=False)
+    cause: BaseException | None = field(default=None, compare=False, repr=False)
 
 
 Answer = Ranking | Failure

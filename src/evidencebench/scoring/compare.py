@@ -1,6 +1,6 @@
 """Compare two or more systems on the same instances: differences, their tests, and the overlap of the selections."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
@@ -20,7 +20,7 @@ from evidencebench.scoring.resampling import (
 )
 from evidencebench.scoring.score_texts import p_text, percent
 from evidencebench.scoring.selection import Selection
-from evidencebench.scoring.significance import AdjustedP, PairedTest, adjust, enough_draws, paired_tests
+from evidencebench.scoring.significance import ALPHA, AdjustedP, PairedTest, adjust, enough_draws, paired_tests
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import one_line
@@ -243,6 +243,16 @@ class Pair(Generic[Name]):
         return 1.0 if self.adjusted is None else self.adjusted.value
 
     @property
+    def test(self) -> PairedTest:
+        """The test that decides between them."""
+        return self.comparison.test
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether they differ significantly."""
+        return self.p_value < ALPHA
+
+    @property
     def p_text(self) -> str:
         """The adjusted p-value, as it is shown."""
         return p_text(self.adjusted)
@@ -262,7 +272,7 @@ def compare_pairs(
     knows the labels, are a second family, so that no control changes what is said of runs. Sign flips are drawn often
     enough for the family (see `enough_draws`).
     """
-    same = same_answers(scores)
+    same = first_alike({name: one.answer_keys for name, one in scores.items()})
     found: dict[tuple[Name, Name], Pair[Name]] = {}
     for is_apart in (False, True):
         family = [pair for pair in pairs if is_apart != set(apart).isdisjoint(pair)]
@@ -277,25 +287,24 @@ def compare_pairs(
     return [found[pair] for pair in pairs]
 
 
-def same_answers(scores: Mapping[Name, TaskScores]) -> dict[Name, Name]:
-    """Return system -> the first one for which the same sentences count on every instance of a task; often itself."""
-    first: dict[tuple[int, ...], Name] = {}
-    return {name: first.setdefault(one.answer_keys, name) for name, one in scores.items()}
+def first_alike(keys: Mapping[Name, Hashable]) -> dict[Name, Name]:
+    """Return name -> the first one with the same key; often itself."""
+    first: dict[Hashable, Name] = {}
+    return {name: first.setdefault(key, name) for name, key in keys.items()}
 
 
 def same_texts(scores: Mapping[str, Mapping[str, TaskScores]]) -> dict[str, str]:
-    """Return system -> the words that say whose answers it has too, and on which tasks; only for those that have."""
-    shared: dict[str, dict[str, list[str]]] = {}
-    tasks = dict.fromkeys(task for by_task in scores.values() for task in by_task)
-    for task in tasks:
-        for name, other in same_answers({one: found[task] for one, found in scores.items() if task in found}).items():
-            if name != other:
-                shared.setdefault(name, {}).setdefault(other, []).append(task)
-    return {
-        name: "has the same answers as "
-        + ", ".join(
-            other if len(on) == len(scores[name]) else f"{other} ({', '.join(on)})" for other, on in others.items()
-        )
-        + ", so the tests count them as one system"
-        for name, others in shared.items()
-    }
+    """Return system -> the words that say whose answers it has too; only for those that have another's on all tasks."""
+    keys = {name: tuple(one.answer_keys for one in by_task.values()) for name, by_task in scores.items()}
+    same = {name: other for name, other in first_alike(keys).items() if name != other}
+    return {name: f"has the same answers as {other}; the tests count the two as one" for name, other in same.items()}
+
+
+def holm_text(pairs: Iterable[Pair[Name]]) -> str:
+    """Return over what the p-values of pairs are adjusted, such as ``Holm over 3 pairs of runs a task``."""
+    sizes: dict[bool, set[int]] = {False: set(), True: set()}
+    for pair in pairs:
+        sizes[pair.is_apart] |= set() if pair.adjusted is None else {pair.adjusted.n_tests}
+    runs, apart = (" to ".join(map(str, sorted({min(one), max(one)}))) if one else "" for one in sizes.values())
+    told = f"Holm over {runs or 'no'} {'pair' if runs == '1' else 'pairs'} of runs a task"
+    return f"{told}; over {apart} with a control" if apart else told

@@ -4,6 +4,7 @@ A failed, an empty and a missing answer all score 0 and are counted apart. An in
 left out of the scores and counted.
 """
 
+import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,18 +19,20 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import Coverage, ceiling, coverage_of
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
 from evidencebench.errors import AnswerError, OutOfRangeError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answering import answers_from
+from evidencebench.execution.answering import answers_from, named_system
 from evidencebench.execution.fitting import check_belongs, require_known
+from evidencebench.execution.own_code import place_in
 from evidencebench.execution.query_controls import changes_of, control_of
-from evidencebench.runs.answer_line import Answer
+from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import GivenAnswer
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.measures import MEASURES, measure_input, scores_of
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.storage.reading import PathText
-from evidencebench.system import NamedSystem, System
+from evidencebench.system import NamedSystem, Ranking, System
 from evidencebench.systems.changed_queries import Stranger
+from evidencebench.wording import counted
 
 AnswerSource: TypeAlias = Callable[[Instance, Task], Answer | None]
 Answering: TypeAlias = NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | AnswerSource
@@ -45,8 +48,12 @@ def evaluate(
     limit: int | None = None,
     with_selections: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
+    raise_errors: bool = False,
 ) -> dict[str, dict[str, TaskScores]]:
     """Return the scores of each source of answers on each task: source name -> task name -> scores.
+
+    An answer of a system that raises an error has failed: it scores 0, `TaskScores.errors` has the error, and a
+    `UserWarning` tells the first one. Another warns of rankings that are too short, unless the system selects.
 
     Parameters
     ----------
@@ -64,6 +71,8 @@ def evaluate(
         Whether to keep the selection of each answer: comparisons need them, and they take memory.
     on_progress
         Called with (instances done, instances in all).
+    raise_errors
+        Whether to raise the first error that a system raises, as it is.
 
     Raises
     ------
@@ -86,7 +95,7 @@ def evaluate(
     """
     asked, data = tasks_from(tasks), instances_from(dataset)
     answers, strangers = answer_functions(sources, data)
-    return evaluate_sources(
+    found = evaluate_sources(
         answers,
         data,
         asked,
@@ -95,7 +104,12 @@ def evaluate(
         limit=limit,
         with_selections=with_selections,
         on_progress=on_progress,
+        raise_errors=raise_errors,
     )
+    for name, source in sources.items():
+        if hasattr(source, "rank"):
+            warn_of(name, found[name], ranks_all=not named_system(source).selects)
+    return found
 
 
 def evaluate_sources(
@@ -108,6 +122,7 @@ def evaluate_sources(
     limit: int | None = None,
     with_selections: bool = True,
     on_progress: Callable[[int, int], None] | None = None,
+    raise_errors: bool = False,
 ) -> dict[str, dict[str, TaskScores]]:
     """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
     if not asked:
@@ -127,8 +142,9 @@ def evaluate_sources(
                 if case is None:
                     collected[name, task.name].counts["not_applicable"] += 1
                     continue
+                stranger, answer = strangers.get(name, {}).get(instance.id), source(instance, task)
+                _raise_cause(answer, is_wanted=raise_errors)
                 try:
-                    stranger, answer = strangers.get(name, {}).get(instance.id), source(instance, task)
                     checked = checks[name].check(case, answer, stranger)
                     collected[name, task.name].add(case, answer, checked, stranger)
                 except OutOfRangeError as error:
@@ -139,6 +155,11 @@ def evaluate_sources(
         if on_progress is not None:
             on_progress(n_done, n_instances)
     return {name: {task.name: collected[name, task.name].scores() for task in asked} for name in answers}
+
+
+def _raise_cause(answer: Answer | None, *, is_wanted: bool) -> None:
+    if is_wanted and isinstance(answer, Failure) and answer.cause is not None:
+        raise answer.cause
 
 
 def answer_functions(
@@ -244,6 +265,8 @@ class _Collected:
         self._over_length: list[tuple[int, int]] = []
         self._pool_sizes: list[int] = []
         self._answer_keys: list[int] = []
+        self._errors: dict[str, str] = {}
+        self._cut_short: list[tuple[int, int]] = []
 
     def add(self, case: Case, answer: Answer | None, checked: CheckedAnswer, stranger: Stranger | None) -> None:
         pool_size = len(case.instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
@@ -256,6 +279,10 @@ class _Collected:
         self.counts["empty"] += is_answered and not n_sentences
         self.counts["duplicates"] += checked.n_duplicates
         self.counts["out_of_range"] += checked.n_out_of_range
+        if isinstance(answer, Failure):
+            self._errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
+        if _is_cut_short(checked.ranking, pool_size, case.budget):
+            self._cut_short.append((n_sentences, pool_size))
         if checked.is_over(case.budget):
             self.counts["over_length"] += 1
             self._over_length.append((n_sentences, pool_size))
@@ -283,7 +310,32 @@ class _Collected:
             over_length=tuple(self._over_length),
             n_sentences=tuple(self._pool_sizes),
             answer_keys=tuple(self._answer_keys),
+            errors=self._errors,
+            cut_short=tuple(self._cut_short),
         )
+
+
+def _is_cut_short(ranking: Ranking, n_sentences: int, budget: int | None) -> bool:
+    """Say whether a ranking cannot be of the whole paper, see `TaskScores.cut_short`; one cut at the budget may be."""
+    n = len(ranking.sentences)
+    if not ranking.ordered or budget is None or n in {0, budget} or n >= n_sentences:
+        return False
+    return n < budget or max(ranking.sentences) < n
+
+
+def warn_of(name: str, by_task: Mapping[str, TaskScores], *, ranks_all: bool) -> None:
+    """Warn of a system's failed answers, and, if it should rank all sentences, of rankings that are too short."""
+    one = max(by_task.values(), key=lambda one: len(one.errors))
+    for where, error in islice(one.errors.items(), 1):
+        told = f"{len(one.errors):,} of {counted(len(one.ids), 'answer')} to {one.task.name} failed, and each scores 0"
+        warnings.warn(
+            f"{name}: {told}; the first, {where}: {error}; evaluate(..., raise_errors=True) raises it", stacklevel=3
+        )
+    one = max(by_task.values(), key=lambda one: len(one.cut_short))
+    for n, n_all in one.cut_short[:ranks_all]:
+        told = f"{len(one.cut_short):,} of {counted(len(one.ids), 'paper')} on {one.task.name}"
+        how = "give every sentence a score (rank_by_score(scores, query) checks it), or say Traits(selects=True)"
+        warnings.warn(f"{name}: ranks too few sentences in {told}, first {n} of {n_all}; {how}", stacklevel=3)
 
 
 def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:

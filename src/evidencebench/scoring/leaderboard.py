@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.compare import compare_pairs, mean_recalls
+from evidencebench.scoring.compare import Pair, compare_pairs, mean_recalls
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.scoring.score_texts import holm_text
 from evidencebench.scoring.signature import signature_of
-from evidencebench.scoring.significance import AdjustedP, PairedTest, can_be_significant, ranges_from
+from evidencebench.scoring.significance import can_be_significant, ranges_from
 from evidencebench.tables import Cell
 from evidencebench.wording import counted, one_line
 
@@ -118,25 +117,6 @@ SystemKey = tuple[str, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedPair:
-    """Two ranked systems of a leaderboard, the higher one first, and the test that decides between them.
-
-    ``adjusted`` is its p-value, adjusted by Holm as `compare_pairs` says; None where the two cannot differ
-    significantly (see `adjust`).
-    """
-
-    first: Standing
-    second: Standing
-    test: PairedTest
-    adjusted: AdjustedP | None
-
-    @property
-    def is_significant(self) -> bool:
-        """Whether the first ranks above the second."""
-        return self.adjusted is not None and self.adjusted.is_significant
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
     """The leaderboard of one task: its rows, the best first, and the pairs of ranked systems.
 
@@ -144,7 +124,7 @@ class Board:
     """
 
     standings: tuple[Standing, ...]
-    pairs: tuple[RankedPair, ...]
+    pairs: tuple[Pair[Standing], ...]
 
     def __repr__(self) -> str:
         return one_line(self, counted(len(self.standings), "system"), ", ".join(one.system for one in self.standings))
@@ -155,16 +135,11 @@ class Board:
         return tuple(row for row in self.standings if row.rank is not None)
 
     @property
-    def holm(self) -> str:
-        """Over what Holm's method was applied, see `holm_text`."""
-        return holm_text((pair.first.is_control or pair.second.is_control, pair.adjusted) for pair in self.pairs)
-
-    @property
     def can_tell_apart(self) -> bool:
         """Whether any difference could be significant here, however large."""
         return any(can_be_significant(pair.test, pair.adjusted) for pair in self.pairs)
 
-    def pair(self, first: Standing, second: Standing) -> RankedPair:
+    def pair(self, first: Standing, second: Standing) -> Pair[Standing]:
         """Return the pair of two ranked systems, in either order."""
         return next(pair for pair in self.pairs if {id(pair.first), id(pair.second)} == {id(first), id(second)})
 
@@ -232,8 +207,14 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
         for (label, is_control), mean in means.items()
     }
     ranked_pairs = (
-        RankedPair(first=rows[pair.first], second=rows[pair.second], test=pair.comparison.test, adjusted=pair.adjusted)
-        for pair in pairs
+        Pair(
+            first=rows[one.first],
+            second=rows[one.second],
+            comparison=one.comparison,
+            adjusted=one.adjusted,
+            is_apart=one.is_apart,
+        )
+        for one in pairs
     )
     return Board(standings=tuple(rows.values()), pairs=tuple(ranked_pairs))
 

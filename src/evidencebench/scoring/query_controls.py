@@ -16,7 +16,7 @@ from evidencebench.execution.asking import Inquiry, Waiting, gather
 from evidencebench.execution.changes import Changes, changed_instance
 from evidencebench.execution.query_controls import QueryControl, changes_of, query_control
 from evidencebench.scoring.control_results import ControlResult, control_results
-from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources
+from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources, warn_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, System
@@ -116,6 +116,8 @@ def measure_query_controls(
         limit=limit,
         on_progress=None if waits else on_progress,
     )
+    for name, system in named.items():
+        warn_of(name, scores[_name((name, OWN))], ranks_all=not system.selects)
     compared = [
         (*key, scores[_name((key[0], OWN))][task.name], scores[_name(key)][task.name])
         for key in inquiries

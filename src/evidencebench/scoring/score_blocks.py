@@ -120,5 +120,7 @@ def _joined(parts: Sequence[TaskScores]) -> TaskScores:
         notes=dict(sorted(notes.items())),
         over_length=tuple(chain.from_iterable(part.over_length for part in parts)),
         n_sentences=tuple(chain.from_iterable(part.n_sentences for part in parts)),
+        errors={name: error for part in parts for name, error in part.errors.items()},
+        cut_short=tuple(chain.from_iterable(part.cut_short for part in parts)),
         answer_keys=tuple(chain.from_iterable(part.answer_keys for part in parts)),
     )

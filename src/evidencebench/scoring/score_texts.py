@@ -1,6 +1,6 @@
 """Scores as text for people: in tables, after signatures and on pages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import ceil
 
 from evidencebench.scoring.resampling import Estimate
@@ -139,22 +139,6 @@ def percent(estimate: Estimate | None, alone: str = "one paper") -> str:
         return f"{100 * estimate.mean:.1f}{f' ({alone})' if alone else ''}"
     low, high = estimate.interval
     return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
-
-
-def holm_text(tests: Iterable[tuple[bool, AdjustedP | None]]) -> str:
-    """Return over what p-values are adjusted, from all of one or more tasks; each with whether one is a control.
-
-    >>> holm_text([(False, AdjustedP(value=0.1, n_tests=3)), (False, None), (True, AdjustedP(value=0.1, n_tests=9))])
-    'Holm over 3 pairs of runs a task; over 9 with a control'
-    """
-    sizes: dict[bool, set[int]] = {False: set(), True: set()}
-    for has_control, p in tests:
-        sizes[has_control] |= set() if p is None else {p.n_tests}
-    runs, controls = (
-        " to ".join(f"{n:,}" for n in sorted({min(one), max(one)})) if one else "" for one in sizes.values()
-    )
-    told = [f"over {runs or 'no'} {'pair' if runs == '1' else 'pairs'} of runs a task"]
-    return f"Holm {'; '.join([*told, *([f'over {controls} with a control'] if controls else [])])}"
 
 
 def signed(points: float, form: str = "+.1f") -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import combinations
 from math import ceil
 from statistics import NormalDist
 from typing import TypeVar
@@ -282,28 +281,10 @@ def can_be_significant(test: SignFlips, adjusted: AdjustedP | None) -> bool:
     return adjusted is not None and test.least * adjusted.n_tests < ALPHA
 
 
-def pairwise_p_values(
-    scores: Mapping[Name, Floats], clusters: Sequence[str], resampling: Resampling = DEFAULT_RESAMPLING
-) -> dict[tuple[Name, Name], float]:
-    """Return (system, system) -> p-value from sign flips, adjusted over all pairs; each pair has one entry.
-
-    ``scores`` maps a system to one score an instance; ``clusters`` holds each instance's cluster. The p-value is 1
-    where a pair cannot be significant (see `adjust`).
-    """
-    if not scores:
-        return {}
-    places = list(combinations(range(len(scores)), 2))
-    sums = by_cluster(np.column_stack(list(scores.values())), clusters)[0]
-    adjusted = adjust(sign_flips(sums, places, resampling, max(resampling.n_draws, enough_draws(len(places)))))
-    return {
-        pair: 1.0 if one is None else one.value for pair, one in zip(combinations(scores, 2), adjusted, strict=True)
-    }
-
-
 def ranges_from(
     means: Mapping[Name, float], p_values: Mapping[tuple[Name, Name], float]
 ) -> dict[Name, tuple[int, int]]:
-    """Return system -> the best and the worst rank that it can claim, from means and `pairwise_p_values`.
+    """Return system -> the best and the worst rank that it can claim, from means and adjusted p-values.
 
     The best is 1 + the number of systems that are significantly better; the worst is the number of all systems - the
     number that are significantly worse.

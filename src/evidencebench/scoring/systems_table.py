@@ -7,12 +7,11 @@ from typing import Literal
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
-from evidencebench.scoring.compare import Pair, compare_pairs, mean_recalls, same_texts
+from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls, same_texts
 from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.leaderboard import run_of_control
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
 from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.scoring.score_texts import holm_text
 from evidencebench.scoring.significance import ALPHA
 from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.wording import did_you_mean, one_line
@@ -127,7 +126,7 @@ def systems_table(
     )
     shown_reference = None if against == NO_REFERENCE else reference or BEST
     can_differ = any(pair.adjusted for pair in tests.values())
-    holm = holm_text((pair.is_apart, pair.adjusted) for pair in pairs) if can_differ else ""
+    holm = holm_text(pairs) if can_differ else ""
     return SystemsTable(
         tasks=scored.tasks, rows=rows, reference=shown_reference, holm=holm, same=same_texts(found.scores)
     )

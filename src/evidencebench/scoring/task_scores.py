@@ -56,6 +56,11 @@ class TaskScores:
         How many sentences could be selected from on each instance: those of its paper, and of a second one if asked.
     answer_keys
         A number for each answer; two systems have the same one where the same sentences count.
+    errors
+        Instance id -> why its answer failed, with the place in your own code if it was asked here.
+    cut_short
+        For each ranking that cannot be whole: how many sentences it ranks, and how many its paper has. It ranks fewer
+        than count, or the first n of a longer paper and no other, as where scores are of a shorter list.
     """
 
     task: Task
@@ -68,6 +73,8 @@ class TaskScores:
     over_length: tuple[tuple[int, int], ...] = ()
     n_sentences: tuple[int, ...] = ()
     answer_keys: tuple[int, ...] = ()
+    errors: Mapping[str, str] = field(default_factory=dict)
+    cut_short: tuple[tuple[int, int], ...] = ()
 
     def __repr__(self) -> str:
         mean = f"aspect recall {self.mean_recall:.3f}" if self.ids else "no instance"

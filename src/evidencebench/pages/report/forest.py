@@ -10,6 +10,7 @@ from evidencebench.pages.markup import Child, Node, node
 from evidencebench.pages.report.blocks import framed, isolated_name, note
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.task_title import task_title
+from evidencebench.scoring.compare import holm_text
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.score_texts import percent
@@ -96,7 +97,7 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
     if has_groups:
         told.append(
             f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by sign flips of "
-            f"papers ({board.holm}). Two without one differ significantly."
+            f"papers ({holm_text(board.pairs)}). Two without one differ significantly."
         )
     recall = board.standings[0].recall
     texts = "" if recall.n == recall.n_clusters else f" of {counted(recall.n_clusters, 'text')}"

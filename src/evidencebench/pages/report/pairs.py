@@ -15,8 +15,8 @@ from evidencebench.pages.report.blocks import by_task, framed, isolated_name, no
 from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.forest import system_name
 from evidencebench.pages.task_title import task_title
-from evidencebench.scoring.compare import mean_overlaps
-from evidencebench.scoring.leaderboard import RankedPair, Standing
+from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
+from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.score_texts import p_text
 
 
@@ -59,7 +59,7 @@ def _matrix(findings: Findings, task: Task) -> Node:
     return framed(f"Differences of all pairs, {task_title(task)}", table)
 
 
-def _cell(pair: RankedPair) -> Node:
+def _cell(pair: Pair[Standing]) -> Node:
     shown = f"{100 * pair.test.difference.mean:.1f}"
     return node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown)
 
@@ -91,11 +91,11 @@ def _task_data(findings: Findings, task: Task, names: Sequence[str]) -> dict[str
             [*places, *_pair_data(pair), _points(shared[places])]
             for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)
         ],
-        "told": f"p is by sign flips of papers, {board.holm}.",
+        "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
     }
 
 
-def _pair_data(pair: RankedPair) -> list[Any]:
+def _pair_data(pair: Pair[Standing]) -> list[Any]:
     test = pair.test
     return [
         *map(_points, (test.difference.mean, *(test.difference.interval or (None, None)))),
