@@ -1,8 +1,11 @@
 """Tables fit a terminal, whatever stands in them, and say what their marks mean in every format."""
 
+import csv
 import fcntl
+import io
 import os
 import pty
+import re
 import struct
 import sys
 import termios
@@ -13,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.cli.output import terminal_width
-from evidencebench.tables import Cell, Table, as_latex, as_markdown, as_text
+from evidencebench.tables import Cell, Table, as_csv, as_latex, as_markdown, as_text, cell_as_written, safe_cell
 
+SIGNS = st.text("=+-@\t\r 1.e'\uff1d\uff20", max_size=8)
 WORDS = st.text("ab(=,) _", min_size=1, max_size=150)
 INTERVALS = st.just("100.0 [100.0, 100.0]")
 CELLS: st.SearchStrategy[Cell] = st.one_of(WORDS, INTERVALS, st.integers(0, 10**6), st.floats(0, 100), st.none())
@@ -26,6 +30,23 @@ def tables(draw: st.DrawFn) -> Table:
     names = draw(st.lists(st.sampled_from(["n", "recall", "ranks"]), min_size=n, max_size=n))
     rows = draw(st.lists(st.tuples(WORDS, *[CELLS] * (n - 1)), max_size=4))
     return Table(title=draw(WORDS), columns=names, rows=rows, notes=draw(st.lists(WORDS, max_size=2)))
+
+
+@given(st.lists(SIGNS, min_size=1, max_size=3), st.floats(-9, 9))
+def test_no_text_of_a_csv_is_a_formula_and_every_number_is_as_it_was(texts: list[str], number: float) -> None:
+    table = Table(columns=texts, rows=[[*texts[1:], number]])
+    heads, cells = csv.reader(io.StringIO(as_csv(table), newline=""))
+    assert float(cells.pop()) == number
+    for text, cell in zip([*texts, *texts[1:]], [*heads, *cells], strict=True):
+        if re.fullmatch(r"[-+]?[0-9]+([.][0-9]+)?", text):
+            assert cell == text
+        else:
+            assert len(cell) == 1 or not cell.lstrip().startswith(("=", "+", "-", "@", "\uff1d", "\uff20"))
+
+
+@pytest.mark.parametrize("text", ["=1+1", "@x", "-a", "-0.5", "+", "'", "plain", "\t1", ""])
+def test_a_cell_that_is_read_back_is_what_was_written(text: str) -> None:
+    assert cell_as_written(safe_cell(text)) == text
 
 
 @given(tables(), st.integers(40, 200))

@@ -193,15 +193,17 @@ def as_csv(table: Table) -> str:
     """Return the table as CSV with a header line; the title is left out, and floats keep all digits."""
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows([_as_csv_cell(cell) for cell in row] for row in table.rows)
+    writer.writerows([_as_csv_cell(cell) for cell in row] for row in (table.columns, *table.rows))
     return target.getvalue().rstrip("\n")
 
 
 def _as_csv_cell(cell: Cell) -> str | int | float:
     if cell is None:
         return ""
-    return printable(str(cell)) if isinstance(cell, str | Bold) else cell
+    if not isinstance(cell, str | Bold):
+        return cell
+    text = printable(str(cell))
+    return text if _NO_FORMULA.fullmatch(text) else safe_cell(text)
 
 
 def safe_cell(value: object) -> str:
@@ -219,6 +221,13 @@ def safe_cell(value: object) -> str:
     return f"'{text}" if is_formula else text
 
 
+def cell_as_written(cell: str) -> str:
+    """Return the text that `safe_cell` was given, of a cell that is read back."""
+    return cell[1:] if safe_cell(cell[1:]) == cell else cell
+
+
+# A number, or a sign alone.
+_NO_FORMULA = re.compile(r"[-+]?[0-9.]+(e[-+]?[0-9]+)?|.")
 # The last four are as wide as a sign of Chinese or Japanese, and spreadsheets read them as the first four.
 _FORMULA_SIGNS = frozenset("=+-@\uff1d\uff0b\uff0d\uff20")
 
@@ -238,7 +247,7 @@ _LATEX_ESCAPES = str.maketrans(
 
 def _latex_text(text: str) -> str:
     """Return text for a cell of LaTeX; behind the end of a row, a bracket or a star would be read as an option."""
-    escaped = text.translate(_LATEX_ESCAPES)
+    escaped = text.strip().translate(_LATEX_ESCAPES)
     return f"{{{escaped[0]}}}{escaped[1:]}" if escaped.startswith(("[", "*")) else escaped
 
 

@@ -168,6 +168,12 @@ def test_a_mean_stands_alone_with_its_error_or_with_its_interval(command: Comman
 
 
 @pytest.mark.usefixtures("runs")
+def test_a_name_that_is_a_formula_is_none_in_the_csv(command: Command) -> None:
+    shown = command("table bm25.jsonl --data sample --draws 50 --task er_at_10 --name bm25.jsonl==1+1 --format csv").out
+    assert shown.splitlines()[1].startswith("'=1+1,run,")
+
+
+@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -84,7 +84,7 @@ def test_losses_add_up_from_passages_to_instances(tmp_path: Path) -> None:
     found = Counter((row["step"], row["reason"]) for row in rows)
     assert found == {(one.step, reason): n for one in report.steps for reason, n in one.dropped.items()}
     assert len({row["draft"] for row in rows}) == len(rows) == report.steps[0].n_drafts - report.n_instances
-    assert {row["detail"] for row in rows if row["step"] == "harvest"} == {"1+1"}  # no formula in a spreadsheet
+    assert {row["detail"] for row in rows if row["step"] == "harvest"} == {"'=1+1"}  # no formula in a spreadsheet
 
 
 def test_the_datasheet_tells_what_is_known_and_marks_what_is_not(tmp_path: Path) -> None:

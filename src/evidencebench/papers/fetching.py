@@ -12,7 +12,7 @@ from evidencebench.papers.paper_ids import IdScheme, PublicId
 from evidencebench.storage.locks import locked_folder
 from evidencebench.storage.reading import file_sha256, read_whole
 from evidencebench.storage.whole_file import write_whole
-from evidencebench.tables import Table, as_csv, shortened
+from evidencebench.tables import Table, as_csv, cell_as_written, shortened
 from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
@@ -174,9 +174,10 @@ def read_index(folder: Path) -> dict[str, FetchedPaper]:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     try:
         columns, *rows = csv.reader(io.StringIO(content.decode()))
+        as_written = (list(map(cell_as_written, row)) for row in rows)
         if columns != _COLUMNS:
             raise ValueError(columns)  # noqa: TRY301 - one message for all that may be wrong
-        return {row[0]: FetchedPaper(**dict(zip(_COLUMNS, row, strict=True))) for row in rows}
+        return {row[0]: FetchedPaper(**dict(zip(_COLUMNS, row, strict=True))) for row in as_written}
     except (ValueError, csv.Error) as error:
         raise DataError(
             f"{path}: expected the columns {','.join(_COLUMNS)}, as 'papers fetch' writes them, got another table; "

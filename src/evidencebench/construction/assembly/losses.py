@@ -12,7 +12,7 @@ from typing import Any
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile, is_draft_file, open_drafts
 from evidencebench.errors import DataError, RunError
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.tables import Cell, Table, printable, safe_cell
 
 COLUMNS = ("draft", "review", "paper", "step", "reason", "detail")
 """The columns of ``dropped.csv``."""
@@ -80,14 +80,12 @@ def dropped_csv(dropped: Iterable[tuple[str, Draft]]) -> Iterator[bytes]:
     """Yield the lines of ``dropped.csv``, given the steps and the drafts that they dropped."""
     yield _csv_line(COLUMNS)
     for step, draft in dropped:
-        # What models said is in the detail: it must be no formula in a spreadsheet.
-        detail = draft.detail.lstrip("=+-@ \t\r\n")
-        yield _csv_line((draft.id, draft.review_id, draft.paper_id, step, draft.dropped, detail))
+        yield _csv_line((draft.id, draft.review_id, draft.paper_id, step, draft.dropped, draft.detail))
 
 
 def _csv_line(cells: Iterable[str]) -> bytes:
     line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow([printable(cell) for cell in cells])
+    csv.writer(line, lineterminator="\n").writerow([safe_cell(printable(cell)) for cell in cells])
     return line.getvalue().encode(errors="replace")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.construction.people.agreement.marks import Marks
-from evidencebench.tables import Cell, Table, safe_cell
+from evidencebench.tables import Cell, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ def disagreement_table(found: Sequence[Disagreement], raters: Sequence[str]) -> 
     rows: list[list[Cell]] = []
     for one in found:
         said = {name: "yes" if name in one.marked_by else "no" if name in one.not_marked_by else "" for name in raters}
-        texts = (one.task, one.paper_id, one.aspect, one.number, one.kind, one.sentence, *said.values())
-        rows.append([one if isinstance(one, int) else safe_cell(one) for one in (*texts, one.before, one.after)])
-    columns = ["task", "paper", "aspect", "number", "kind", "sentence", *map(safe_cell, raters), "before", "after"]
+        which = (one.task, one.paper_id, one.aspect, one.number, one.kind)
+        rows.append([*which, one.sentence, *said.values(), one.before, one.after])
+    columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
     return Table(columns=columns, rows=rows)
