@@ -270,3 +270,10 @@ def test_own_code_that_cannot_be_had_shows_its_own_line_above_the_error(
 def test_own_code_that_is_not_there_is_an_error_in_one_line(command: Command) -> None:
     for system in ("absent:make", "own:absent", "absent.py:make"):
         assert command(f"run {system} --data sample -o x.jsonl").err.count("\n") == 1
+
+
+def test_each_system_has_a_line_of_its_own_and_finders_says_when_it_is_cues(command: Command) -> None:
+    lines = {name: one["description"] for name, one in command("systems --json").json.items()}
+    assert len(set(lines.values())) == len(lines)
+    assert "where the data names no wish, as EvidenceBench, it follows the rules of `cues`" in lines["finder"]
+    assert "evidencebench train best" in lines["best"]

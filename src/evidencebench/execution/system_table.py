@@ -40,7 +40,7 @@ _PLACES = {
     "cues": "systems.selectors.cues:Cues",
     "finder": "systems.selectors.finder:Finder",
     "selector": "systems.selectors.selector:Selector",
-    "best": "systems.selectors.selector:Selector",
+    "best": "systems.selectors.selector:Best",
     "llm_base": "systems.strategies.whole_paper:LlmBase",
     "llm_icl": "systems.strategies.in_context:LlmInContext",
     "llm_sections": "systems.strategies.sections:LlmSections",

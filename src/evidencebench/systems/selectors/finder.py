@@ -27,8 +27,9 @@ _OF_ASKING = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finder:
-    """Finds what answers a hypothesis, or what a reviewer would note of its study.
+    """Finds what answers a hypothesis; where the data names no wish, as EvidenceBench, it follows the rules of `cues`.
 
+    A wish is what is asked for: what answers the hypothesis, or what a reviewer would note of its study.
     Of a query that holds several articles, the one whose words are the hypothesis's is read; the others' sentences come
     last. For ``"answer"``, sentences are ordered by score; one that only asks keeps a tenth of its score. For
     ``"study"``, a score falls the more similar its sentence is to those chosen before (see `discounted_order`). A wish

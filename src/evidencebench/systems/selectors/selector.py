@@ -77,6 +77,12 @@ class Selector:
         return load_model(self.model, self._card.digest())
 
 
+class Best(Selector):
+    """As `selector`, trained by ``evidencebench train best``: its features have similarities of MiniLM vectors too."""
+
+    __slots__ = ()
+
+
 @lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
 def _order(model: SelectorModel, hypothesis_weight: float, query: Query, scope: AspectScope) -> tuple[int, ...]:
     paper, scores = _score(model, query)
