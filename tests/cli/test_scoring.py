@@ -97,6 +97,26 @@ def test_missing_answers_are_told_first_and_end_with_1_on_request(call: str, com
         assert command(f"{complete} --data sample --task er_at_10 --draws 50 --require-complete").code == 0
 
 
+def test_nine_papers_of_one_review_are_not_called_one_paper(command: Command) -> None:
+    records = json.loads(Path(SAMPLE.path).read_bytes())
+    Path("data.json").write_text(
+        json.dumps({name: one | {"systematic_review_id": "r"} for name, one in records.items()})
+    )
+    for system in ("bm25", "lead"):
+        command(f"run {system} --data data.json -o {system}.jsonl --limit 9")
+    options = "--data data.json --task er_at_10 --draws 50 --limit 9"
+    for call in ("score bm25.jsonl", "leaderboard bm25.jsonl", "compare bm25.jsonl lead.jsonl"):
+        shown = " ".join(command(f"{call} {options}").out.split())
+        assert "(one review or text)" in shown, call
+        assert "one paper" not in shown, call
+    assert "bootstrap over reviews]" in command(f"table bm25.jsonl lead.jsonl {options}").out.replace("\n", " ")
+    command(f"report bm25.jsonl lead.jsonl {options} -o page.html")
+    page = Path("page.html").read_text()
+    assert "(one review or text: no interval)" in page
+    assert "intervals over 9 papers of 1 review or text." in page
+    assert "9 papers of 1 review or text, or those on which the systems differ, are too few" in page
+
+
 @pytest.mark.usefixtures("runs")
 def test_one_paper_is_shown_without_an_interval(command: Command) -> None:
     options = "--data sample --task er_at_10 --draws 50 --limit 1"

@@ -651,7 +651,7 @@ def test_one_paper_has_no_interval_anywhere(tmp_path: Path) -> None:
     for name, index in (("a", 0), ("b", 2)):
         (tmp_path / f"{name}.json").write_text(json.dumps({"one": [index], "two": [index]}))
     page = report_of([tmp_path / "a.json", tmp_path / "b.json"], open_dataset(tmp_path / "data.json"), "er_at_1")
-    assert "50.0 % (one paper: no interval)" in page.section("summary").text
+    assert "50.0 % (one review or text: no interval)" in page.section("summary").text
     for name in ("summary", "leaderboard", "curves", "breakdowns", "pairs", "signatures"):
         section = page.section(name)
         cells = [cell.text for row in section.all("tr") for cell in row.all("td")]

@@ -86,8 +86,8 @@ def command(
     """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
 
     Aspect recall is covered aspects / all aspects that count, averaged over
-    instances, with an interval that resamples papers. Failed, empty and missing
-    answers score 0 and are counted. A list in JSON is a set; write
+    instances, with an interval that resamples papers, or reviews where the data
+    names them. Failed, empty and missing answers score 0 and are counted. A list in JSON is a set; write
     {id: {"ranking": [indices]}} where the best stands first.
 
     \b

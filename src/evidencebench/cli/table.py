@@ -152,16 +152,17 @@ def _caption(
     found: SystemsTable, scored: ScoredRuns, resampling: Resampling, uncertainty: str, *, has_published: bool
 ) -> str:
     """Return what a reader of the table must know."""
+    unit = "review" if scored.dataset[0].labels.review_id else "paper"
     behind = {
-        "interval": f" [{100 * resampling.level:g} % interval, bootstrap over papers]",
-        "error": " ± standard error, robust to papers",
+        "interval": f" [{100 * resampling.level:g} % interval, bootstrap over {unit}s]",
+        "error": f" ± standard error, robust to {unit}s",
         "none": "",
     }[uncertainty]
     sorts = {row.sort for row in found.rows}
     parts = [f"Aspect recall in %{behind} on {scored.dataset.name}; n instances.", "Best run of each task in bold."]
     if found.reference is not None and found.holm:
         to = "the best" if found.reference == BEST else found.reference
-        parts.append(f"* differs from {to} (p < {ALPHA}, sign flips by paper, {found.holm}).")
+        parts.append(f"* differs from {to} (p < {ALPHA}, sign flips by {unit}, {found.holm}).")
     parts += [f"{name} {told}." for name, told in found.same.items()]
     if any(row.trained_on_it for row in found.rows):
         parts.append(f"† {TRAINED_ON_IT}: neither the best nor tested.")

@@ -100,7 +100,7 @@ COLUMNS: tuple[Column, ...] = (
         },
     ),
     _field_column("n", "papers"),
-    Column(page_heading="different texts", cell=lambda row: row.recall.n_clusters),
+    Column(page_heading="reviews or texts", cell=lambda row: row.recall.n_clusters),
     *(_field_column(name, name) for name in ("failed", "empty", "missing")),
     Column(
         csv={

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evidencebench.errors import UndefinedScoreError
+from evidencebench.wording import counted
 
 Floats = npt.NDArray[np.float64]
 
@@ -75,6 +76,17 @@ class Estimate:
     def interval(self) -> tuple[float, float] | None:
         """Both ends of the interval, or None where there is none."""
         return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def alone(self) -> str:
+        """What it is of where it has no interval: what is resampled is a review where the data names it, or a text."""
+        return "one paper" if self.n == 1 else "one review or text"
+
+    @property
+    def extent(self) -> str:
+        """What it is of, such as ``9 papers of 7 reviews or texts``."""
+        clusters = counted(self.n_clusters, "review or text", "reviews or texts")
+        return f"{counted(self.n, 'paper')}{'' if self.n == self.n_clusters else f' of {clusters}'}"
 
     @property
     def negated(self) -> "Estimate":

@@ -120,22 +120,22 @@ def p_text(p: AdjustedP | None, name: str = "") -> str:
     return " ".join(filter(None, (name, sign, f"{shown:.{digits}f}")))
 
 
-NO_INTERVAL = "one paper: no interval"
+def percent(estimate: Estimate | None, alone: str | None = None) -> str:
+    """Return a mean with its interval in percent; None is a dash.
 
-
-def percent(estimate: Estimate | None, alone: str = "one paper") -> str:
-    """Return a mean with its interval in percent; ``alone`` replaces the interval of a single paper; None is a dash.
+    ``alone`` replaces the interval of a single paper or review; None: by what it is of.
 
     Examples
     --------
     >>> percent(Estimate(mean=0.45, low=0.381, high=0.519, n=9, n_clusters=7))
     '45.0 [38.1, 51.9]'
     >>> percent(Estimate(mean=0.45, low=None, high=None, n=2, n_clusters=1))
-    '45.0 (one paper)'
+    '45.0 (one review or text)'
     """
     if estimate is None:
         return "-"
     if estimate.interval is None:
+        alone = estimate.alone if alone is None else alone
         return f"{100 * estimate.mean:.1f}{f' ({alone})' if alone else ''}"
     low, high = estimate.interval
     return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
@@ -160,6 +160,6 @@ def score_text(estimate: Estimate) -> str:
     '0.370 [0.290, 0.439]'
     """
     if estimate.interval is None:
-        return f"{estimate.mean:.3f} ({NO_INTERVAL})"
+        return f"{estimate.mean:.3f} ({estimate.alone}: no interval)"
     low, high = estimate.interval
     return f"{estimate.mean:.3f} [{low:.3f}, {high:.3f}]"

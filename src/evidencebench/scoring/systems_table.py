@@ -33,7 +33,7 @@ class SystemCell:
     """
 
     recall: Estimate
-    standard_error: float | None  # robust to clusters; None for a single paper
+    standard_error: float | None  # robust to clusters; None for a single one
     is_best: bool  # the highest mean of a run on its task, to the digits that are shown
     p_value: float | None = None
     p_holm: float | None = None

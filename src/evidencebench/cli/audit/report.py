@@ -128,4 +128,4 @@ def _scores(found: AuditReport) -> Table:
 
 def _interval(estimate: Estimate) -> str:
     ends = estimate.interval
-    return "one paper: none" if ends is None else f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"
+    return f"{estimate.alone}: none" if ends is None else f"[{100 * ends[0]:.1f}, {100 * ends[1]:.1f}]"

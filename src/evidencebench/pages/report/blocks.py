@@ -166,7 +166,7 @@ def points_text(difference: Estimate) -> str:
     '+0.0 (one paper: no interval)'
     """
     mean, *ends = (signed(100 * one) for one in (difference.mean, *(difference.interval or ())))
-    return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} (one paper: no interval)"
+    return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} ({difference.alone}: no interval)"
 
 
 def list_node(*items: Child) -> Node:

@@ -20,7 +20,6 @@ from evidencebench.scoring.place_breakdown import N_AT_AN_END, SHARES, covered_a
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Table
-from evidencebench.wording import counted
 
 _ASPECT_BINS = (5, 9, 13)
 _LENGTH_BINS = (100, 150, 200, 300)
@@ -161,14 +160,10 @@ def _short(name: str) -> str:
 def _table(property_name: str, bins: Bins) -> Table:
     """Return a table with a row for each system and a column for each group."""
     means = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
-    heads = [f"{name} ({counted(mean.n, 'paper')}{_texts(mean)})" for name, mean in means.items()]
+    heads = [f"{name} ({mean.extent})" for name, mean in means.items()]
     systems = next(iter(bins.values()))
     return Table(
         title=f"By {property_name}: aspect recall in %",
         columns=["system", *heads],
         rows=[[system, *(percent(recalls[system], alone="") for recalls in bins.values())] for system in systems],
     )
-
-
-def _texts(mean: Estimate) -> str:
-    return "" if mean.n == mean.n_clusters else f", {counted(mean.n_clusters, 'text')}"

@@ -15,7 +15,6 @@ from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
 from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.significance import ALPHA
-from evidencebench.wording import counted
 
 _TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
 
@@ -100,8 +99,7 @@ def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, ha
             f"papers ({holm_text(board.pairs)}). Two without one differ significantly."
         )
     recall = board.standings[0].recall
-    texts = "" if recall.n == recall.n_clusters else f" of {counted(recall.n_clusters, 'text')}"
-    told.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {counted(recall.n, 'paper')}{texts}.")
+    told.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {recall.extent}.")
     if ceiling is not None:
         told.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
     if any(row.unfinished for row in board.standings):

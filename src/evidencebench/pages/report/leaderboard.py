@@ -7,7 +7,7 @@ from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_texts import NO_INTERVAL, percent
+from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
 
@@ -70,4 +70,4 @@ def _board(findings: Findings, task: Task) -> Node:
 
 
 def _cell(value: Cell | Estimate) -> Cell:
-    return percent(value, alone=NO_INTERVAL) if isinstance(value, Estimate) else value
+    return percent(value, alone=f"{value.alone}: no interval") if isinstance(value, Estimate) else value

@@ -85,9 +85,8 @@ def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]
 
 
 def _mean(row: Standing) -> str:
-    return (
-        f"{percent(row.recall)} %" if row.recall.interval else f"{100 * row.recall.mean:.1f} % (one paper: no interval)"
-    )
+    alone = "" if row.recall.interval else f" ({row.recall.alone}: no interval)"
+    return f"{percent(row.recall, alone='')} %{alone}"
 
 
 def _names(findings: Findings, rows: Sequence[Standing]) -> list[Child]:
@@ -149,5 +148,5 @@ def why_not_significant(findings: Findings, task: Task) -> str:
     board = findings.boards[task.name]
     if not board.pairs or board.can_tell_apart:
         return ""
-    papers = counted(board.standings[0].recall.n_clusters, "paper")
+    papers = board.standings[0].recall.extent
     return f"No difference can be significant here: {papers}, or those on which the systems differ, are too few."

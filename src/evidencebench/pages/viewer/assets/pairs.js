@@ -63,7 +63,7 @@ function pairNumbers({ systems, pairs, told }, a, b) {
   const [onA, onB] = turn > 0 ? [better, worse] : [worse, better];
   return h("div", {},
     h("p", { role: "status" }, h("strong", {}, isSignificant ? `${turn > 0 ? "A" : "B"} is significantly better: ` : "A and B cannot be told apart: "),
-      `A − B is ${signed(turn * mean)} ${low === null ? "(one paper: no interval)" : `[${ends}]`} points, ${p}.`),
+      `A − B is ${signed(turn * mean)} ${low === null ? "(one paper or review: no interval)" : `[${ends}]`} points, ${p}.`),
     h("p", {}, systemMark("a"), ` A is better on ${onA}, `, systemMark("b"), ` B on ${onB}; equal on ${equal} (◆).`),
     h("p.note", {}, overlap === null ? "" : `Of the sentences that either chose, ${overlap.toFixed(1)} % were chosen by both. `,
       detectable === null ? "" : `One test alone would find ${detectable.toFixed(1)} points with 80 % power. `, told));
