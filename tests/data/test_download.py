@@ -676,7 +676,6 @@ def test_a_files_checksum_is_that_of_its_bytes(tmp_path: Path) -> None:
         ({"EVIDENCEBENCH_DATA": "", "XDG_DATA_HOME": "/x", "HOME": "/h"}, Path("/x/evidencebench")),
         ({"XDG_DATA_HOME": "relative", "HOME": "/h"}, Path("/h/.local/share/evidencebench")),
         ({"HOME": "/h"}, Path("/h/.local/share/evidencebench")),
-        ({}, Path.home() / ".local/share/evidencebench"),
     ],
 )
 def test_the_data_folder_is_ours_else_the_desktops_else_in_the_home(environ: dict[str, str], folder: Path) -> None:

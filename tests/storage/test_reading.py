@@ -104,3 +104,14 @@ def test_a_pipe_among_a_models_files_is_told_before_a_library_waits_for_it(tmp_p
     os.mkfifo(tmp_path / "tokenizer.json")
     with pytest.raises(ModelError, match=r"tokenizer\.json: expected regular files in a model's folder"):
         require_model("dense", str(tmp_path), None)
+
+
+def test_a_limit_is_not_the_memory_that_a_small_file_asks_for() -> None:
+    class Stream(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            assert size is not None
+            assert 0 < size <= 16 << 20
+            return super().read(size)
+
+    content = bytes(3 << 20)
+    assert read_stream(Stream(content), at_most=8 << 30) == read_stream(Stream(content), at_most=3 << 20) == content

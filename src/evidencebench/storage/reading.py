@@ -8,6 +8,7 @@ input. Errors are of type `OSError`, with a ``strerror`` for messages:
 
 import errno
 import hashlib
+import io
 import os
 import stat
 from collections.abc import Iterable
@@ -22,6 +23,8 @@ BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 MOST_BYTES = 64 << 20
 """The most bytes that `read_whole` reads by default: far more than any model card or table of prices has."""
+
+_BLOCK_BYTES = 1 << 20
 
 _WORDS = {
     stat.S_IFIFO: "is a pipe; expected a regular file: save what comes out of it into one first",
@@ -77,10 +80,12 @@ def read_stream(stream: IO[bytes], *, at_most: int = MOST_BYTES, name: str | Pat
     Traceback (most recent call last):
     OSError: [Errno 27] holds more than 3 bytes; expected a smaller file: '-'
     """
-    content = stream.read(at_most + 1)
-    if len(content) > at_most:
+    held = io.BytesIO()  # which gives its bytes without a copy; `read(at_most + 1)` would ask for that memory at once
+    while block := stream.read(min(_BLOCK_BYTES, at_most + 1 - held.tell())):
+        held.write(block)
+    if held.tell() > at_most:
         raise OSError(errno.EFBIG, f"holds more than {at_most:,} bytes; expected a smaller file", str(name))
-    return content
+    return held.getvalue()
 
 
 def file_sha256(path: Path) -> str:
