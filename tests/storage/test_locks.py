@@ -1,9 +1,18 @@
 """One at a time holds a file or a folder, and whoever ends lets go of it."""
 
+import errno
+import fcntl
+import os
 import threading
 from pathlib import Path
 
+import pytest
+
+from evidencebench.errors import RunError
+from evidencebench.storage.journal import open_journal
 from evidencebench.storage.locks import locked_file, locked_folder
+from evidencebench.storage.whole_file import write_whole
+from evidencebench.storage.whole_folder import whole_folder
 
 
 def test_a_file_that_is_held_is_not_waited_for_and_is_free_again_afterwards(tmp_path: Path) -> None:
@@ -28,3 +37,38 @@ def test_a_folder_that_is_held_is_waited_for(tmp_path: Path) -> None:
         told.append("first")
     thread.join()
     assert told == ["first", "second"]
+
+
+def _refuse(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP])
+def test_where_a_file_system_has_no_locks_the_work_goes_on_with_a_warning(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _refuse(monkeypatch, number)
+    words = (
+        rf"a file system here has no locks \({os.strerror(number)}\): let no two commands write the same file at once"
+    )
+    for is_anew in (False, True):
+        with pytest.warns(RuntimeWarning, match=words), open_journal(tmp_path / "run", b"{", truncate=is_anew) as run:
+            run.append(b"{}")
+    assert (tmp_path / "run").read_bytes() == b"{}\n"
+    with pytest.warns(RuntimeWarning, match=words), whole_folder(tmp_path / "x", marker="m", overwrite=False) as (x, _):
+        (x / "m").touch()
+    (tmp_path / ".y.abcdefgh.part").touch()  # another process may be writing it
+    write_whole(tmp_path / "y", b"tea")
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "x", "y", ".y.abcdefgh.part"}
+
+
+def test_another_error_of_a_lock_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _refuse(monkeypatch, errno.EIO)
+    with (
+        pytest.raises(RunError, match="run: cannot be written: Input/output error"),
+        open_journal(tmp_path / "run", b"{"),
+    ):
+        pass

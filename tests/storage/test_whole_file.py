@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -23,6 +24,7 @@ from evidencebench.data.dataset import write_dataset
 from evidencebench.errors import DataError, RunError
 from evidencebench.models.model_card import CARD
 from evidencebench.runs.people.drafts import write_drafts
+from evidencebench.storage import whole_file as whole_file_module
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.whole_file import is_stream, put_in_place, whole_file, write_whole
 from evidencebench.systems.selectors.features import FEATURES
@@ -75,6 +77,32 @@ def test_examples_are_written_into_a_pipe(pipe: Path) -> None:
     with reading(pipe) as found:
         write_examples(pipe, draw_examples(load_sample(), 1, seed=0))
     assert found[0].endswith(b"}\n")
+
+
+@pytest.mark.parametrize("name", ["page.html", "page.html.gz"])
+def test_a_pipe_that_nobody_reads_is_said_and_not_waited_for_without_end(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_file_module, "_WAIT_SECONDS", 0.05)
+    os.mkfifo(tmp_path / name)
+    words = rf"{name}: cannot be written: is a pipe that nobody reads; start its reader first, as with 'cat \S+ &'"
+    with pytest.raises(DataError, match=words):
+        write_whole(tmp_path / name, b"tea")
+
+
+def test_a_pipe_whose_reader_comes_late_and_reads_slowly_gets_all(pipe: Path) -> None:
+    found: list[bytes] = []
+
+    def read() -> None:
+        time.sleep(0.2)
+        with pipe.open("rb") as file:
+            found.extend(iter(lambda: file.read(1 << 18), b""))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    write_whole(pipe, bytes(1 << 20))  # many times what a pipe holds
+    reader.join()
+    assert b"".join(found) == bytes(1 << 20)
 
 
 def test_into_a_pipe_all_is_written_or_nothing(pipe: Path) -> None:
@@ -272,6 +300,45 @@ def test_a_model_that_finds_a_file_in_its_folders_place_says_so(tmp_path: Path) 
     (tmp_path / "model").touch()
     with pytest.raises(DataError, match="model: cannot be written: File exists"):
         write_model(SelectorModel(TINY, {}), tmp_path / "model")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from evidencebench.storage.whole_file import whole_file
+with whole_file(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_what_a_killed_process_left_goes_with_the_next_writing_of_that_name_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    others = {".a.json.part", ".a.json.abcdefg.part", ".a.json.ABCDEFGH.part", ".b.json.abcdefgh.part", "a.json.part"}
+    for name in others:
+        (tmp_path / name).write_bytes(b"mine")
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", KILLED, path], check=False)
+    assert len(list(tmp_path.iterdir())) == len(others) + 2 - 1  # the second has removed what the first one left
+    with whole_file(path) as living:
+        living.write(b"one")
+        write_whole(path, b"two")
+        assert len(list(tmp_path.glob(".a.json.????????.part"))) == 2  # of the living one, and one of another pattern
+        assert path.read_bytes() == b"two"
+    assert path.read_bytes() == b"one"
+    assert {one.name for one in tmp_path.iterdir()} == others | {"a.json"}
+
+
+def test_a_run_that_starts_over_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    with open_journal(path, b"{") as journal:
+        journal.append(b"{}")
+    path.with_name(".run.jsonl.abcdefgh.part").write_bytes(b"")
+    with open_journal(path, b"{", truncate=True) as journal:
+        journal.append(b"{}")
+        journal.append(b"{}")
+    assert [one.name for one in tmp_path.iterdir()] == ["run.jsonl"]
+    assert path.read_bytes() == b"{}\n{}\n"
 
 
 PACKAGE = Path(evidencebench.__file__).parent

@@ -5,8 +5,8 @@ Opening the journal again repairs it: a whole last line gets its line end, a tor
 """
 
 import errno
+import fcntl
 import os
-import secrets
 import stat
 import time
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from pathlib import Path
 from evidencebench.errors import RunError
 from evidencebench.storage.json_lines import is_whole_object
 from evidencebench.storage.locks import try_lock
-from evidencebench.storage.whole_file import put_in_place
+from evidencebench.storage.whole_file import new_part, put_in_place
 
 _SYNC_SECONDS = 1.0
 _MAX_OPENINGS = 100
@@ -55,10 +55,9 @@ class Journal:
 
         The new file is locked before the old one is released, so that no other process can write in between.
         """
-        part = self._path.with_name(f".{secrets.token_hex(8)}.part")
-        descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+        descriptor, part = new_part(self._path)
         try:
-            _lock(descriptor, part)
+            fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
             os.fchmod(descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
             put_in_place(part, self._path)
         except BaseException:

@@ -7,15 +7,19 @@ import re
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from evidencebench.errors import DataError
-from evidencebench.storage.locks import locked_folder
+from evidencebench.storage.locks import hold, locked_folder, remove_unless_held
 
 Output = IO[bytes] | gzip.GzipFile
+
+_WAIT_SECONDS = 10.0  # for whoever reads a pipe; two commands of one line start within less
+_LOOK_AGAIN_SECONDS = 0.01
 
 # Streams that this process has open: opened again by name, they would be written from the beginning.
 _DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -47,8 +51,7 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
                     yield file
                 held.seek(0)
                 number = _descriptor(path)
-                opened = os.open(path, os.O_WRONLY | os.O_NOCTTY) if number is None else os.dup(number)
-                with os.fdopen(opened, "wb") as stream:
+                with os.fdopen(_opened(path) if number is None else os.dup(number), "wb") as stream:
                     shutil.copyfileobj(held, stream)
         else:
             with _replacement(path.resolve() if follows_links else path) as part, _gzip_by_name(part, path) as file:
@@ -56,7 +59,7 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
     except OSError as error:
         if isinstance(error, BrokenPipeError) and is_standard_output(path):
             raise  # the reader of the pipe has closed it
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from error
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def put_in_place(part: Path, path: Path) -> None:
@@ -67,6 +70,20 @@ def put_in_place(part: Path, path: Path) -> None:
     for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
         sync_to_disk(inside)
     _rename(part, path)
+
+
+def new_part(path: Path) -> tuple[int, Path]:
+    """Make a file beside a path, which is locked as long as it is open; remove what killed processes left of such."""
+    left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
+    with suppress(OSError):  # a folder that may be written to, and not be listed
+        for name in filter(left.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - of any size, for each file
+            remove_unless_held(path.with_name(name))
+    while True:
+        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        hold(handle)
+        if os.path.lexists(part):  # else another process has taken it for one that was left
+            return handle, Path(part)
+        os.close(handle)
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, owned: Sequence[str]) -> None:
@@ -120,6 +137,25 @@ def _descriptor(path: Path) -> int | None:
     return int(named[1]) if named else _DESCRIPTORS.get(str(path))
 
 
+def _opened(stream: Path) -> int:
+    """Open a stream to write; of a pipe, wait a while for its reader, and not for ever for one that never comes."""
+    ends_at = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            descriptor = os.open(stream, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > ends_at:
+                raise OSError(
+                    errno.ENXIO, f"is a pipe that nobody reads; start its reader first, as with 'cat {stream} &'"
+                ) from error
+            time.sleep(_LOOK_AGAIN_SECONDS)
+        else:
+            os.set_blocking(descriptor, True)
+            return descriptor
+
+
 @contextmanager
 def _gzip_by_name(file: IO[bytes], path: Path) -> Iterator[Output]:
     if path.name.endswith(".gz"):
@@ -133,15 +169,14 @@ def _gzip_by_name(file: IO[bytes], path: Path) -> Iterator[Output]:
 def _replacement(path: Path) -> Iterator[IO[bytes]]:
     """Yield a file beside a path, which replaces it in the end, with its permissions."""
     mode = _mode_for(path)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    part = Path(name)
+    handle, part = new_part(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        part.chmod(mode)
-        _rename(part, path)
+            part.chmod(mode)
+            _rename(part, path)  # while it is locked
     finally:
         part.unlink(missing_ok=True)
 
