@@ -67,9 +67,29 @@ def put_in_place(part: Path, path: Path) -> None:
 
     Both names must be on one disk. A file that is there is replaced; a folder that is there must be empty.
     """
-    for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
-        sync_to_disk(inside)
+    _sync_all(part)
     _rename(part, path)
+
+
+def swap_folder(made: Path, folder: Path, old: Path) -> None:
+    """Put a finished folder in the place of one that is there, which becomes ``old``; raises `OSError`.
+
+    Whatever happens, one of both stands at ``folder`` afterwards; where this process is killed, after `restore_folder`.
+    """
+    _sync_all(made)
+    sync_to_disk(made.parent)  # so that both are on the disk while neither has the name
+    try:
+        if folder.exists():
+            folder.rename(old)
+        _rename(made, folder)
+    finally:
+        restore_folder(folder, old)
+
+
+def restore_folder(folder: Path, old: Path) -> None:
+    """Give a folder its name back that `swap_folder` has moved away, where no new one has got it; raises `OSError`."""
+    if old.exists() and not folder.exists():
+        _rename(old, folder)
 
 
 def new_part(path: Path) -> tuple[int, Path]:
@@ -102,6 +122,12 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
                     path.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def _sync_all(path: Path) -> None:
+    """Wait until a file is on the disk, or a folder and all in it."""
+    for inside in [*(path.rglob("*") if path.is_dir() else ()), path]:
+        sync_to_disk(inside)
 
 
 def sync_to_disk(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evidencebench.errors import DataError
 from evidencebench.storage.locks import try_lock
-from evidencebench.storage.whole_file import put_in_place
+from evidencebench.storage.whole_file import restore_folder, swap_folder
 
 _LOCK = "lock"
 
@@ -34,10 +34,33 @@ def require_replaceable_folder(folder: Path, *, marker: str, overwrite: bool) ->
 def whole_folder(folder: Path, *, marker: str, overwrite: bool) -> Iterator[tuple[Path, Path]]:
     """Yield a folder, which becomes ``folder`` when the block ends without an error, and one for what is thrown away.
 
-    What a killed process left is removed by the next one. Raises `DataError`, as `require_replaceable_folder` too.
+    Otherwise what was at ``folder`` stays there. What a killed process left is removed by the next one, and a folder
+    that it had moved away is there again. Raises `DataError`, as `require_replaceable_folder` too.
     """
     require_replaceable_folder(folder, marker=marker, overwrite=overwrite)
-    part = folder.with_name(f"{folder.name}.part")
+    with locked_part(folder.with_name(f"{folder.name}.part"), folder) as part:
+        made, scratch, old = part / "made", part / "scratch", part / "old"
+        try:
+            restore_folder(folder, old)
+            require_replaceable_folder(folder, marker=marker, overwrite=overwrite)
+            for left in (made, scratch, old):
+                shutil.rmtree(left, ignore_errors=True)
+            made.mkdir()
+            scratch.mkdir()
+            yield made, scratch
+            swap_folder(made, folder, old)
+        finally:
+            restore_folder(folder, old)  # which a second Ctrl-C may have cut short
+            for left in (made, scratch, old):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+@contextmanager
+def locked_part(part: Path, output: Path) -> Iterator[Path]:
+    """Yield a folder that no other process uses meanwhile, and remove it where nothing was left in it.
+
+    An `OSError` becomes a `DataError` on ``output``.
+    """
     if part.is_dir() and any(part.iterdir()) and not (part / _LOCK).exists():
         raise DataError(f"{part}: is in the way, and not of evidencebench; move it, or choose another name")
     try:
@@ -48,22 +71,12 @@ def whole_folder(folder: Path, *, marker: str, overwrite: bool) -> Iterator[tupl
     try:
         if not try_lock(descriptor):
             raise DataError(f"{part}: another process writes this folder; wait for it, or choose another name")
-        made, scratch, old = part / "made", part / "scratch", part / "old"
-        if old.exists() and not folder.exists():  # killed between the two renames below
-            put_in_place(old, folder)
-        for left in (made, scratch, old):
-            shutil.rmtree(left, ignore_errors=True)
-        made.mkdir()
-        scratch.mkdir()
         try:
-            yield made, scratch
-            if folder.exists():
-                put_in_place(folder, old)
-            put_in_place(made, folder)
+            yield part
         finally:
-            for left in (made, scratch, old, part):  # the lock last: a folder without it is not ours
-                shutil.rmtree(left, ignore_errors=True)
+            if all(left.name == _LOCK for left in part.iterdir()):
+                shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
+        raise DataError(f"{output}: cannot be written: {error.strerror}") from error
     finally:
         os.close(descriptor)

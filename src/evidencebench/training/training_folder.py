@@ -14,7 +14,7 @@ from evidencebench.errors import DataError, ModelError
 from evidencebench.models.model_card import CARD, FineTunedCard, require_replaceable
 from evidencebench.storage.locks import try_lock
 from evidencebench.storage.reading import BROKEN_JSON, read_whole
-from evidencebench.storage.whole_file import put_in_place, write_whole
+from evidencebench.storage.whole_file import restore_folder, swap_folder, write_whole
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
@@ -36,6 +36,7 @@ def training_folder(folder: Path) -> Iterator[Path]:
     try:
         if not try_lock(descriptor):
             raise ModelError(f"{part}: another process trains here; wait for it, or choose another folder")
+        restore_folder(folder, part / "old")
         yield part
     finally:
         os.close(descriptor)
@@ -94,9 +95,7 @@ def put_model(model: "SentenceTransformer | CrossEncoder", card: FineTunedCard, 
         for path in draft.rglob("*"):
             if path.is_file():
                 path.chmod(mode)  # safetensors writes files that only their owner may read
-        if folder.exists():
-            put_in_place(folder, old)
-        put_in_place(draft, folder)
+        swap_folder(draft, folder, old)
         shutil.rmtree(part)
 
 
