@@ -66,7 +66,9 @@ def test_a_broken_pipe_elsewhere_than_at_standard_output_is_an_error() -> None:
 
 
 def test_the_help_tells_the_exit_codes(command: Command) -> None:
-    assert "70 a mistake in evidencebench, told with what" in " ".join(command("--help").out.split())
+    shown = " ".join(command("--help").out.split())
+    assert "70 a mistake in evidencebench, told with what" in shown
+    assert "130 interrupted, 143 by SIGTERM and 129 by SIGHUP." in shown
 
 
 def redirected(arguments: str, redirection: str) -> subprocess.CompletedProcess[str]:

@@ -1,16 +1,20 @@
 """Ctrl-C in long work: exit code 130, one plain line, and no file half written."""
 
+import os
+import pty
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from command_line import Command, start
+from command_line import SAMPLE, Command, start
 from europe_pmc import base_url, europe_pmc
+from evidencebench.data.dataset import write_dataset
 from hostile_server import hang
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
@@ -26,26 +30,125 @@ class Waits:
 """
 
 
-def _interrupted(process: subprocess.Popen[str], is_time: Callable[[], bool]) -> tuple[str, str]:
-    """Send Ctrl-C when it is time, and return what the command has said by its end."""
+def _interrupted(
+    process: subprocess.Popen[str], is_time: Callable[[], bool], number: signal.Signals = signal.SIGINT
+) -> tuple[str, str]:
+    """Send Ctrl-C, or another signal, when it is time, and return what the command has said by its end."""
     ends_at = time.monotonic() + 60
     while not is_time():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < ends_at
         time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     said = process.communicate()
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     return said
 
 
-def test_find_prints_and_writes_nothing_half() -> None:
+_OTHERS = [signal.SIGTERM, signal.SIGHUP]
+_KEPT = "interrupted; what was finished is kept: the same command goes on from there\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, *_OTHERS])
+def test_find_prints_and_writes_nothing_half(number: signal.Signals) -> None:
     Path("waiting.py").write_text(_OWN)
     for name in ("a.txt", "b.txt"):
         Path(name).write_text("Tea lowers pressure.\n")
     process = start("find", "Tea.", "a.txt", "b.txt", "--system", "waiting.py:Waits", "--html", "page.html")
-    assert _interrupted(process, Path("asked").exists) == ("", "interrupted\n")
+    assert _interrupted(process, Path("asked").exists, number) == ("", "interrupted\n")
     assert not list(Path().glob("*page.html*"))
+
+
+def _write_copies(n: int) -> None:
+    """Write the sample so many times into ``many.jsonl``."""
+    write_dataset("sample.jsonl", SAMPLE)
+    sample = Path("sample.jsonl").read_text(encoding="utf-8")
+    copies = (sample.replace("evidencebench_sample_id_", f"copy_{number}_of_") for number in range(n))
+    Path("many.jsonl").write_text("".join(copies))
+
+
+def _is_any_left(group: int) -> bool:
+    found = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True).stdout.splitlines()  # noqa: S607
+    return any(line.split()[0] == str(group) and line.split()[1][0] != "Z" for line in found)
+
+
+def _n_answers() -> int:
+    return len(Path("run.jsonl").read_text().splitlines()) - 1 if Path("run.jsonl").exists() else 0
+
+
+@pytest.mark.parametrize(("jobs", "reaches_all"), [(1, False), (2, False), (2, True)])
+@pytest.mark.parametrize("number", _OTHERS)
+def test_a_run_that_a_scheduler_ends_keeps_what_is_finished_and_goes_on(
+    number: signal.Signals, jobs: int, command: Command, *, reaches_all: bool
+) -> None:
+    _write_copies(4)  # few are not given to several processes
+    arguments = f"run own:Slow:seconds=0.2 --data many.jsonl -o run.jsonl --jobs {jobs}"
+    process = start(*arguments.split(), start_new_session=True)
+    if reaches_all:  # its worker processes too, which leave the ending to the first
+        process.send_signal = partial(os.killpg, process.pid)  # type: ignore[method-assign]
+    assert _interrupted(process, lambda: _n_answers() >= 2, number) == ("", _KEPT)
+    ends_at = time.monotonic() + 30
+    while _is_any_left(process.pid):  # but for those that have ended, and that nobody has asked for yet
+        assert time.monotonic() < ends_at
+        time.sleep(0.05)
+    n_kept = _n_answers()
+    assert 2 <= n_kept < 40
+    found = command(f"{arguments} --json").json
+    assert (found["n_resumed"], found["n_instances"], found["n_failed"]) == (n_kept, 40, 0)
+
+
+def test_a_second_signal_ends_at_once() -> None:
+    _write_copies(4)
+    Path("waiting.py").write_text(_OWN)
+    process = start("run", "waiting.py:Waits", "--data", "many.jsonl", "-o", "run.jsonl", "--jobs", "2")
+    while not Path("asked").exists():
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    assert process.poll() is None  # it waits for the answers that have begun, which take a minute
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=30) == ("", _KEPT)
+    assert process.returncode == 143
+
+
+def test_a_terminal_that_is_closed_ends_a_run_with_what_is_finished(command: Command) -> None:
+    arguments = "run own:Slow:seconds=0.3 --data sample -o run.jsonl"
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(  # noqa: S606 - as a terminal does
+            sys.executable, [sys.executable, "-m", "evidencebench", *arguments.split()]
+        )
+    ends_at = time.monotonic() + 60
+    while _n_answers() < 2:
+        assert time.monotonic() < ends_at
+        time.sleep(0.005)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
+    n_kept = _n_answers()
+    assert command(f"{arguments} --json").json["n_resumed"] == n_kept < 10
+
+
+@pytest.mark.parametrize(
+    ("way", "number", "code"),
+    [
+        (["nohup"], signal.SIGHUP, 0),
+        (["sh", "-c", "trap '' INT; exec \"$@\"", "sh"], signal.SIGTERM, 143),
+        (["sh", "-c", "trap '' INT; exec \"$@\"", "sh"], signal.SIGINT, 0),
+    ],
+)
+def test_a_signal_that_is_ignored_at_the_start_stays_so(way: list[str], number: signal.Signals, code: int) -> None:
+    words = ["-m", "evidencebench", "find", "Tea.", "-", "--system", "own:Slow:seconds=1"]
+    Path("own.py").write_text(Path("own.py").read_text().replace("        time", "        Path('asked').touch(); time"))
+    process = subprocess.Popen([*way, sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert process.stdin is not None
+    process.stdin.write(b"Tea lowers pressure.\nCoffee does not.\n")
+    process.stdin.close()
+    while not Path("asked").exists():
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(number)
+    assert process.wait() == code
 
 
 def test_fetching_keeps_the_papers_that_are_whole_and_lists_them() -> None:
@@ -59,14 +162,11 @@ def test_fetching_keeps_the_papers_that_are_whole_and_lists_them() -> None:
     assert row.startswith("PMC1280405,")
 
 
-def test_a_conversion_leaves_no_file(command: Command) -> None:
-    assert command("data convert sample sample.jsonl").code == 0
-    sample = Path("sample.jsonl").read_text(encoding="utf-8")
-    Path("many.jsonl").write_text(
-        "".join(sample.replace("evidencebench_sample_id_", f"copy_{number}_of_") for number in range(200))
-    )
+@pytest.mark.parametrize("number", [signal.SIGINT, *_OTHERS])
+def test_a_conversion_leaves_no_file(number: signal.Signals) -> None:
+    _write_copies(200)
     process = start("data", "convert", "many.jsonl", "converted.jsonl.gz")  # it takes seconds
-    assert _interrupted(process, lambda: any(Path().glob(".converted*.part"))) == ("", "interrupted\n")
+    assert _interrupted(process, lambda: any(Path().glob(".converted*.part")), number) == ("", "interrupted\n")
     assert not list(Path().glob("*converted*"))
 
 

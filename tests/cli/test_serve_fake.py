@@ -40,7 +40,7 @@ def asked(address: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_says_where_it_serves_and_ends_well_on_a_signal(number: signal.Signals) -> None:
     with serving("--personality", "lead", "--log", "log.jsonl") as (process, address):
         assert address.startswith("http://127.0.0.1:")

@@ -28,7 +28,7 @@ def viewing(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_says_where_it_listens_and_ends_well_on_a_signal(number: signal.Signals) -> None:
     with viewing("--data", "sample") as (process, line):
         said, _, address = line.rpartition(" ")

@@ -3,9 +3,11 @@
 import errno
 import platform
 import shlex
+import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
@@ -15,7 +17,7 @@ from evidencebench.tables import printable
 from evidencebench.version import __version__
 
 EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_BUG, EXIT_INTERRUPTED = 0, 2, 3, 70, 130
-"""The exit codes; 1: done, but something was found. The help lists the same codes."""
+"""The exit codes; 1: done, but something was found; 143 and 129: as 130, by SIGTERM and SIGHUP. The help lists them."""
 
 # The error numbers of a failed write.
 _WRITE_ERRORS = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
@@ -32,9 +34,11 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
     A pipe whose reader has left is no error. The arguments decide whether the message says that the command can be
     resumed; an unexpected error is reported with them.
     """
+    ended_by: list[int] = []
     try:
-        call()
-        sys.stdout.flush()
+        with _others_as_interrupt(ended_by):
+            call()
+            sys.stdout.flush()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as error:
@@ -50,8 +54,31 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
         if isinstance(error, EvidenceBenchError):
             print_trace(error.trace)
         click.echo(message, err=True)
-        return exit_code
+        return 128 + ended_by[0] if ended_by and exit_code == EXIT_INTERRUPTED else exit_code
     return EXIT_OK
+
+
+@contextmanager
+def _others_as_interrupt(ended_by: list[int]) -> Iterator[None]:
+    """Let SIGTERM and SIGHUP, as of a scheduler or a closed terminal, do what Ctrl-C does; note which of them came.
+
+    One that is ignored, as by ``nohup``, stays so. Ctrl-C itself may be ignored, as behind ``&`` in a script.
+    """
+
+    def interrupt(number: int, _: object) -> None:
+        ended_by.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    caught = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    for number in caught:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def print_trace(trace: str | None) -> None:

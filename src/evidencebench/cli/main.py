@@ -60,7 +60,7 @@ def cli() -> None:
     EVIDENCEBENCH_RUN_JOBS=2. Exit codes: 0 done; 1 done, but something was found
     (violations, failed answers); 2 bad input; 3 stopped before the end (a cost
     limit, a server that only fails, --fail-fast); 70 a mistake in evidencebench,
-    told with what to report; 130 interrupted.
+    told with what to report; 130 interrupted, 143 by SIGTERM and 129 by SIGHUP.
     """
 
 

@@ -115,7 +115,7 @@ class _WorkerProcesses:
         for worker, process in self._processes.items():
             worker.close()
             if at_once or worker not in self._ready:
-                process.terminate()
+                process.kill()
         for process in self._processes.values():
             process.join()
             process.close()
@@ -156,8 +156,10 @@ def _set_safe_path(value: str | None) -> None:
 def _serve(there: Connection, setup: Setup[Any, Any], arguments: tuple[Any, ...], safe_path: str | None) -> None:
     """Answer batches of items until the pipe ends: the main function of a worker process."""
     _set_safe_path(safe_path)  # a user's own code may start processes; they get the user's setting
-    # Ctrl-C reaches every process of the terminal; only the parent handles it.
+    # Ctrl-C reaches every process of the terminal, and others all of a job; only the parent handles them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # unlike SIG_IGN, no program of own code inherits it
     threading.Thread(target=_die_with_parent, daemon=True).start()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the parent needs no more
         try:
