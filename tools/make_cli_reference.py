@@ -15,7 +15,8 @@ Made from `--help` by `make docs`; a test keeps it true. `D` is a data file or a
 
 Exit codes: 0 done; 1 done, but something was found (violations, failed answers, unproven optima); 2 bad input;
 3 stopped before the end (a cost limit, a server that only fails, `--fail-fast`); 70 a mistake in evidencebench itself,
-told with what to report; 130 interrupted, 143 by SIGTERM and 129 by SIGHUP. Messages and progress go to standard error, results to standard output.
+told with what to report; 130 interrupted, 143 by SIGTERM and 129 by SIGHUP. Messages and progress go to standard
+error, results to standard output.
 One that is closed (`>&-`) counts as `/dev/null`; messages that nobody reads stop no work.
 
 Settings: an option on the command line wins over the environment (`EVIDENCEBENCH_RUN_JOBS=2` sets `run --jobs`), which
