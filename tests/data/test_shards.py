@@ -1,18 +1,25 @@
 """Several files as one data set: a folder of shards, or a pattern."""
 
+import errno
 import json
+import os
 import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import open_dataset, reopen_dataset, write_dataset, write_shards
+from evidencebench.data.formats import shard_names
 from evidencebench.data.formats.shard_names import shard_name
 from evidencebench.data.instance import Instance
 from evidencebench.data.validation.validate import validate_file
 from evidencebench.engine.processes import Processes
-from evidencebench.errors import ChangedDataError, FormatError, UnreadableError
+from evidencebench.errors import ChangedDataError, DataError, FormatError, UnreadableError
+from moments import at_each_moment
 
 INSTANCES = list(SAMPLE)
 SUFFIXES = [".json", ".jsonl.gz", ".parquet"]
@@ -109,9 +116,104 @@ def write_json(path: Path, instance: Instance) -> None:
 def test_shards_that_are_written_are_named_as_hugging_face_names_them(suffix: str, tmp_path: Path) -> None:
     if suffix == ".parquet":
         pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
-    files = write_shards(tmp_path / f"train{suffix}", SAMPLE, len(SAMPLE), 2)
+    files = write_shards(tmp_path / f"train{suffix}", SAMPLE, len(SAMPLE), 2, overwrite=False)
     assert files[0].name == f"train-00000-of-{-(-len(SAMPLE) // 2):05d}{suffix}"
     assert list(open_dataset(tmp_path)) == INSTANCES
     files[1].unlink()
     with pytest.raises(UnreadableError, match=f"is missing: {shard_name(f'train{suffix}', 1, len(files))}"):
         open_dataset(tmp_path)
+
+
+NEW = [replace(one, query=replace(one.query, hypothesis="A new one.")) for one in INSTANCES]
+
+
+def prepare(root: Path) -> None:
+    write_shards(named(root), INSTANCES, len(INSTANCES), 3, overwrite=False)
+
+
+def named(root: Path) -> Path:
+    folder = root / "shards"
+    folder.mkdir(exist_ok=True)
+    return folder / "train.json"
+
+
+def work(root: Path) -> None:
+    write_shards(named(root), NEW, len(NEW), SIZE, overwrite=True)
+
+
+def state(root: Path) -> list[str]:
+    found = [read(root / "shards"), read(root / "shards" / "train-*.json")]
+    with suppress(DataError):  # where there are whole ones, as it should
+        write_shards(named(root), NEW, len(NEW), SIZE, overwrite=False)
+    return [*found, read(root / "shards"), *sorted(path.name for path in (root / "shards").iterdir())]
+
+
+def read(place: Path) -> str:
+    """Say which instances are read: the old ones, the new ones, a silent mix of both, or none, with a reason."""
+    try:
+        found = list(open_dataset(place))
+    except UnreadableError as error:
+        words = ("got old and new ones of train.json: a command that replaces", "no file fits this pattern")
+        return "refused" if any(one in str(error) for one in words) else str(error)
+    return "old" if found == INSTANCES else "new" if found == NEW else "mix"
+
+
+SIZE = int(os.environ.get("SHARD_SIZE", "3"))
+
+
+@pytest.mark.parametrize("size", [3, 4])  # as many shards as before, which get their names, or fewer
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_whenever_it_is_stopped_shards_are_all_old_or_all_new_or_refused_until_the_same_call_ends(
+    name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHARD_SIZE", str(size))
+    found = at_each_moment(Path(__file__), name, tmp_path)
+    names = {n: [shard_name("train.json", number, n) for number in range(n)] for n in (3, 4)}
+    for by_folder, by_pattern, afterwards, *there in found:
+        assert by_folder == by_pattern
+        assert by_folder in ({"old", "new", "refused"} if name == "SIGKILL" else {"old", "new"})
+        assert afterwards == ("old" if by_folder == "old" else "new")  # the next call has finished what was begun
+        assert there == names[4 if afterwards == "old" or size == 3 else 3]
+    assert {"old", "new"} <= {now for now, *_ in found}
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+def test_shards_that_a_killed_call_had_begun_to_replace_are_refused_and_the_same_call_finishes(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
+    path = tmp_path / f"train{suffix}"
+    write_shards(path, INSTANCES, len(INSTANCES), 3, overwrite=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(shard_names, "put_in_place", _killed_at_the_third(shard_names.put_in_place))
+        patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process cleans nothing up
+        with pytest.raises(DataError, match="cannot be written"):
+            write_shards(path, NEW, len(NEW), 3, overwrite=True)
+    for place in (tmp_path, tmp_path / "train-*"):
+        with pytest.raises(UnreadableError, match=rf"got old and new ones of .*train{suffix}: a command that replaces"):
+            open_dataset(place)
+    write_shards(path, NEW, len(NEW), 3, overwrite=False)
+    assert list(open_dataset(tmp_path)) == NEW
+    with pytest.raises(DataError, match="exists; choose another name, or replace all shards with --overwrite"):
+        write_shards(path, NEW, len(NEW), 3, overwrite=False)
+    assert len(list(tmp_path.iterdir())) == 4
+
+
+def _killed_at_the_third(call: Callable[[Path, Path], None]) -> Callable[[Path, Path], None]:
+    times = iter(range(100))
+
+    def put(part: Path, path: Path) -> None:
+        if next(times) >= 2:
+            raise OSError(errno.EIO, "killed")
+        call(part, path)
+
+    return put
+
+
+def test_shards_are_made_anew_of_themselves(tmp_path: Path) -> None:
+    path = tmp_path / "train.json"
+    write_shards(path, INSTANCES, len(INSTANCES), 3, overwrite=False)
+    write_shards(path, open_dataset(tmp_path), len(INSTANCES), 5, overwrite=True)
+    assert list(open_dataset(tmp_path)) == INSTANCES
+    assert len(list(tmp_path.iterdir())) == 2

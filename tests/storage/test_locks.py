@@ -54,14 +54,20 @@ def test_where_a_file_system_has_no_locks_the_work_goes_on_with_a_warning(
     words = (
         rf"a file system here has no locks \({os.strerror(number)}\): let no two commands write the same file at once"
     )
-    for is_anew in (False, True):
-        with pytest.warns(RuntimeWarning, match=words), open_journal(tmp_path / "run", b"{", truncate=is_anew) as run:
-            run.append(b"{}")
-    assert (tmp_path / "run").read_bytes() == b"{}\n"
-    with pytest.warns(RuntimeWarning, match=words), whole_folder(tmp_path / "x", marker="m", overwrite=False) as (x, _):
-        (x / "m").touch()
     (tmp_path / ".y.abcdefgh.part").touch()  # another process may be writing it
-    write_whole(tmp_path / "y", b"tea")
+
+    def write() -> None:
+        for is_anew in (False, True):
+            with open_journal(tmp_path / "run", b"{", truncate=is_anew) as run:
+                run.append(b"{}")
+        with whole_folder(tmp_path / "x", marker="m", overwrite=False) as (made, _):
+            (made / "m").touch()
+        write_whole(tmp_path / "y", b"tea")
+
+    with pytest.warns(RuntimeWarning, match=words) as warned:
+        write()
+    assert len({(one.filename, one.lineno, str(one.message)) for one in warned}) == 1  # so it is said once
+    assert (tmp_path / "run").read_bytes() == b"{}\n"
     assert {path.name for path in tmp_path.iterdir()} == {"run", "x", "y", ".y.abcdefgh.part"}
 
 

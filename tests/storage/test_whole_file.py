@@ -85,7 +85,7 @@ def test_a_pipe_that_nobody_reads_is_said_and_not_waited_for_without_end(
 ) -> None:
     monkeypatch.setattr(whole_file_module, "_WAIT_SECONDS", 0.05)
     os.mkfifo(tmp_path / name)
-    words = rf"{name}: cannot be written: is a pipe that nobody reads; start its reader first, as with 'cat \S+ &'"
+    words = rf"{name}: cannot be written: is a pipe that nobody reads; start what reads it first"
     with pytest.raises(DataError, match=words):
         write_whole(tmp_path / name, b"tea")
 

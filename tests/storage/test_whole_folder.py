@@ -1,10 +1,7 @@
 """A folder that is replaced is the old one or the new one, whatever ends the process that replaces it, and when."""
 
 import errno
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,7 @@ import pytest
 
 from evidencebench.errors import DataError
 from evidencebench.storage.whole_folder import whole_folder
-from examples import IS_THOROUGH
+from moments import at_each_moment
 
 OLD, NEW = {"marker": "old", "a/b": "old"}, {"marker": "new", "a/c": "new"}
 
@@ -34,70 +31,27 @@ def replace(folder: Path, *, overwrite: bool = True) -> None:
         fill(scratch, OLD)
 
 
-# A process that replaces the folder is sent a signal at each line that is executed within the package or for it.
-SIGNALLED = """
-import json, os, shutil, signal, sys
-from pathlib import Path
-
-sys.path[:0] = [sys.argv[2], str(Path(sys.argv[2]).parent)]
-from test_whole_folder import NEW, OLD, content, fill, replace
-
-os.fsync = lambda _: None  # which takes most of the time
-folder, name = Path(sys.argv[1]) / "folder", sys.argv[3]
-signal.signal(signal.SIGTERM, signal.default_int_handler)  # as the command line has it
+def prepare(root: Path) -> None:
+    fill(root / "folder", OLD)
 
 
-def send_at(moment, times):
-    seen = 0
-
-    def trace(frame, event, _):
-        nonlocal seen
-        if not frame.f_code.co_filename.endswith(FILES):
-            return None
-        if event == "line":
-            seen += 1
-            if seen in range(moment, moment + 5 * times, 5):
-                os.kill(os.getpid(), signal.Signals[name])
-        return trace
-
-    sys.settrace(trace)
+def work(root: Path) -> None:
+    replace(root / "folder")
 
 
-FILES = ("whole_folder.py", "whole_file.py", "locks.py", "shutil.py", "contextlib.py")
-found, moment, ended = [], 1 - int(sys.argv[5]), None
-while ended != 0:
-    moment += int(sys.argv[5])
-    shutil.rmtree(folder, ignore_errors=True)
-    fill(folder, OLD)
-    child = os.fork()
-    if child == 0:
-        send_at(moment, int(sys.argv[4]))
-        try:
-            replace(folder)
-        except BaseException:
-            os._exit(1)
-        os._exit(0)
-    ended = os.waitpid(child, 0)[1]
-    found.append([content(folder), sorted(path.name for path in folder.parent.iterdir())])
-print(json.dumps(found))
-"""
+def state(root: Path) -> list[Any]:
+    return [content(root / "folder"), sorted(path.name for path in root.iterdir())]
 
 
-def at_each_moment(name: str, times: int, tmp_path: Path) -> list[Any]:
-    step = 1 if IS_THOROUGH else 5
-    code = [sys.executable, "-c", SIGNALLED, str(tmp_path), str(Path(__file__).parent), name, str(times), str(step)]
-    ended = subprocess.run(code, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    found: list[Any] = json.loads(ended.stdout)
-    assert len(found) > 200 // step  # moments
-    assert found[0][0] == OLD
-    assert found[-1][0] == NEW
+def moments(name: str, times: int, root: Path) -> list[Any]:
+    found = at_each_moment(Path(__file__), name, root, times=times)
+    assert (found[0][0], found[-1]) == (OLD, [NEW, ["folder"]])
     return found
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_whenever_a_signal_ends_it_a_folder_is_exactly_the_old_or_the_new_one(name: str, tmp_path: Path) -> None:
-    for now, _ in at_each_moment(name, 1, tmp_path):
+    for now, _ in moments(name, 1, tmp_path):
         assert now in (OLD, NEW)
 
 
@@ -105,9 +59,10 @@ def test_whenever_a_signal_ends_it_a_folder_is_exactly_the_old_or_the_new_one(na
 def test_whenever_it_is_killed_the_next_command_finds_the_old_or_the_new_folder(
     name: str, times: int, tmp_path: Path
 ) -> None:
-    for now, there in at_each_moment(name, times, tmp_path):
+    for now, there in moments(name, times, tmp_path):
         assert now in (OLD, NEW) or (now == {} and there == ["folder.part"])
     folder = tmp_path / "folder"
+    fill(folder, OLD)
     (tmp_path / "folder.part").mkdir()
     (tmp_path / "folder.part" / "lock").touch()
     folder.rename(tmp_path / "folder.part" / "old")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.formats.shard_names import shard_name
+from evidencebench.data.formats.shard_names import new_shards, shard_name
 from evidencebench.data.formats.table import (
     DataFile,
     DataSource,
@@ -228,15 +228,18 @@ def write_dataset(path: PathText, instances: Iterable[Instance]) -> int:
     return len(written)
 
 
-def write_shards(path: PathText, instances: Iterable[Instance], n_instances: int, shard_size: int) -> list[Path]:
+def write_shards(
+    path: PathText, instances: Iterable[Instance], n_instances: int, shard_size: int, *, overwrite: bool
+) -> list[Path]:
     """Write instances as shards of at most ``shard_size`` and return their files, which are named after ``path``.
 
-    Of ``train.parquet``, the shards are ``train-00000-of-00005.parquet`` and so on. Each appears whole or not at all.
-    ``n_instances`` is how many there are. Raises as `write_dataset`.
+    Of ``train.parquet``, the shards are ``train-00000-of-00005.parquet`` and so on. They appear all or not at all, as
+    `new_shards` says. ``n_instances`` is how many there are. Raises as `write_dataset`.
     """
     path, rest = Path(path), iter(instances)
     n_shards = -(-n_instances // shard_size)
-    files = [path.with_name(shard_name(path.name, number, n_shards)) for number in range(n_shards)]
-    for file in files:
-        write_dataset(file, islice(rest, shard_size))
-    return files
+    names = [shard_name(path.name, number, n_shards) for number in range(n_shards)]
+    with new_shards(path, overwrite=overwrite) as folder:
+        for name in names:
+            write_dataset(folder / name, islice(rest, shard_size))
+    return [path.with_name(name) for name in names]

@@ -143,17 +143,13 @@ def _lies_at(path: Path, descriptor: int) -> bool:
         return False
 
 
-def _lock(descriptor: int, path: Path) -> None:
-    if not try_lock(descriptor):
-        raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")
-
-
 def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise RunError(
             f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
         )
-    _lock(descriptor, path)
+    if not try_lock(descriptor):
+        raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")
     if not begins.startswith(os.pread(descriptor, len(begins), 0)):  # a shorter head is a torn header
         raise RunError(f"{path}: holds something else, which would be lost; choose another name")
 

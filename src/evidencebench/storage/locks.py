@@ -29,12 +29,6 @@ def try_lock(descriptor: int) -> bool:
     return True
 
 
-def hold(descriptor: int) -> None:
-    """Wait for the lock of an open file or folder, and hold it until that is closed; none where there are no locks."""
-    with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-
-
 def remove_unless_held(path: Path) -> None:
     """Remove a file that no process holds; it stays where that cannot be found out."""
     with suppress(OSError):
@@ -61,7 +55,8 @@ def locked_folder(folder: Path) -> Iterator[None]:
     """Wait for the lock of a folder, and hold it while the block runs; on a file system without locks, hold none."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        hold(descriptor)
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from evidencebench.errors import DataError
-from evidencebench.storage.locks import hold, locked_folder, remove_unless_held
+from evidencebench.storage.locks import locked_folder, remove_unless_held, try_lock
 
 Output = IO[bytes] | gzip.GzipFile
 
@@ -67,23 +67,25 @@ def put_in_place(part: Path, path: Path) -> None:
 
     Both names must be on one disk. A file that is there is replaced; a folder that is there must be empty.
     """
-    _sync_all(part)
+    for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
+        sync_to_disk(inside)
     _rename(part, path)
 
 
 def swap_folder(made: Path, folder: Path, old: Path) -> None:
-    """Put a finished folder in the place of one that is there, which becomes ``old``; raises `OSError`.
+    """Put a finished folder in the place of one that is there, which is ``old`` meanwhile; raises `OSError`.
 
     Whatever happens, one of both stands at ``folder`` afterwards; where this process is killed, after `restore_folder`.
     """
-    _sync_all(made)
-    sync_to_disk(made.parent)  # so that both are on the disk while neither has the name
+    shutil.rmtree(old, ignore_errors=True)
+    put_in_place(made, made)  # so that both are on the disk while neither has the name
     try:
         if folder.exists():
             folder.rename(old)
         _rename(made, folder)
     finally:
         restore_folder(folder, old)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def restore_folder(folder: Path, old: Path) -> None:
@@ -100,8 +102,7 @@ def new_part(path: Path) -> tuple[int, Path]:
             remove_unless_held(path.with_name(name))
     while True:
         handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        hold(handle)
-        if os.path.lexists(part):  # else another process has taken it for one that was left
+        if try_lock(handle) and os.path.lexists(part):  # else another process takes it for one that was left
             return handle, Path(part)
         os.close(handle)
 
@@ -122,12 +123,6 @@ def write_folder(folder: Path, files: Mapping[str, bytes], *, names_all: str, ow
                     path.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror}") from error
-
-
-def _sync_all(path: Path) -> None:
-    """Wait until a file is on the disk, or a folder and all in it."""
-    for inside in [*(path.rglob("*") if path.is_dir() else ()), path]:
-        sync_to_disk(inside)
 
 
 def sync_to_disk(path: Path) -> None:
@@ -173,9 +168,7 @@ def _opened(stream: Path) -> int:
             if error.errno != errno.ENXIO:
                 raise
             if time.monotonic() > ends_at:
-                raise OSError(
-                    errno.ENXIO, f"is a pipe that nobody reads; start its reader first, as with 'cat {stream} &'"
-                ) from error
+                raise OSError(errno.ENXIO, "is a pipe that nobody reads; start what reads it first") from error
             time.sleep(_LOOK_AGAIN_SECONDS)
         else:
             os.set_blocking(descriptor, True)

@@ -1,13 +1,12 @@
 """Write a folder that appears whole or not at all: it is made in ``FOLDER.part``, locked, and then moved."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from evidencebench.errors import DataError
-from evidencebench.storage.locks import try_lock
+from evidencebench.storage.locks import locked_file
 from evidencebench.storage.whole_file import restore_folder, swap_folder
 
 _LOCK = "lock"
@@ -38,45 +37,37 @@ def whole_folder(folder: Path, *, marker: str, overwrite: bool) -> Iterator[tupl
     that it had moved away is there again. Raises `DataError`, as `require_replaceable_folder` too.
     """
     require_replaceable_folder(folder, marker=marker, overwrite=overwrite)
-    with locked_part(folder.with_name(f"{folder.name}.part"), folder) as part:
-        made, scratch, old = part / "made", part / "scratch", part / "old"
-        try:
-            restore_folder(folder, old)
-            require_replaceable_folder(folder, marker=marker, overwrite=overwrite)
-            for left in (made, scratch, old):
-                shutil.rmtree(left, ignore_errors=True)
-            made.mkdir()
-            scratch.mkdir()
-            yield made, scratch
-            swap_folder(made, folder, old)
-        finally:
-            restore_folder(folder, old)  # which a second Ctrl-C may have cut short
-            for left in (made, scratch, old):
-                shutil.rmtree(left, ignore_errors=True)
+    with locked_part(folder.with_name(f"{folder.name}.part"), folder) as (made, scratch):
+        old = made.with_name("old")
+        restore_folder(folder, old)
+        require_replaceable_folder(folder, marker=marker, overwrite=overwrite)
+        yield made, scratch
+        swap_folder(made, folder, old)
 
 
 @contextmanager
-def locked_part(part: Path, output: Path) -> Iterator[Path]:
-    """Yield a folder that no other process uses meanwhile, and remove it where nothing was left in it.
+def locked_part(part: Path, output: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield two empty folders in a folder that no other process uses meanwhile, and remove all that is nothing else.
 
     An `OSError` becomes a `DataError` on ``output``.
     """
     if part.is_dir() and any(part.iterdir()) and not (part / _LOCK).exists():
         raise DataError(f"{part}: is in the way, and not of evidencebench; move it, or choose another name")
+    made, scratch = part / "made", part / "scratch"
     try:
         part.mkdir(exist_ok=True)
-        descriptor = os.open(part / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise DataError(f"{part}: cannot be written: {error.strerror}") from error
-    try:
-        if not try_lock(descriptor):
-            raise DataError(f"{part}: another process writes this folder; wait for it, or choose another name")
-        try:
-            yield part
-        finally:
-            if all(left.name == _LOCK for left in part.iterdir()):
-                shutil.rmtree(part, ignore_errors=True)
+        with locked_file(part / _LOCK) as is_held:
+            if not is_held:
+                raise DataError(f"{part}: another process writes this folder; wait for it, or choose another name")
+            try:
+                for folder in (made, scratch):
+                    shutil.rmtree(folder, ignore_errors=True)
+                    folder.mkdir()
+                yield made, scratch
+            finally:
+                for folder in (made, scratch):
+                    shutil.rmtree(folder, ignore_errors=True)
+                if all(left.name == _LOCK for left in part.iterdir()):
+                    shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise DataError(f"{output}: cannot be written: {error.strerror}") from error
-    finally:
-        os.close(descriptor)

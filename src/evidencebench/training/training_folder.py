@@ -81,9 +81,8 @@ def _require_same_plan(part: Path, now: Mapping[str, Any]) -> None:
 
 def put_model(model: "SentenceTransformer | CrossEncoder", card: FineTunedCard, part: Path, folder: Path) -> None:
     """Write a model into the folder where it was trained, then move it to its own folder in place of what was there."""
-    draft, old = part / "model", part / "old"
-    for left in (draft, old):
-        shutil.rmtree(left, ignore_errors=True)
+    draft = part / "model"
+    shutil.rmtree(draft, ignore_errors=True)
     tokenizer = getattr(model.tokenizer, "backend_tokenizer", None)
     if tokenizer is not None:  # otherwise its file would hold the last limits of cutting and padding
         tokenizer.no_truncation()
@@ -95,7 +94,7 @@ def put_model(model: "SentenceTransformer | CrossEncoder", card: FineTunedCard, 
         for path in draft.rglob("*"):
             if path.is_file():
                 path.chmod(mode)  # safetensors writes files that only their owner may read
-        swap_folder(draft, folder, old)
+        swap_folder(draft, folder, part / "old")
         shutil.rmtree(part)
 
 

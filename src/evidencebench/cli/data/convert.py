@@ -23,7 +23,6 @@ from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
 from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
 from evidencebench.data.evidence_inference.folder import is_trial_folder
 from evidencebench.data.formats.json_instance import published_form
-from evidencebench.data.formats.shard_names import shards_named
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
 from evidencebench.integrations.trec.qrels import with_qrels
@@ -136,13 +135,7 @@ def _write_shards(
         output.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise DataError(f"{output.parent}: the folder cannot be made: {error.strerror}") from error
-    before = shards_named(output)
-    if before and not overwrite:
-        raise DataError(f"{before[0]}: exists; choose another name, or replace all shards with --overwrite")
-    files = write_shards(output, instances, n_instances, shard_size)
-    for old in set(before).difference(files):
-        old.unlink()
-    return files
+    return write_shards(output, instances, n_instances, shard_size, overwrite=overwrite)
 
 
 def _tell_shards(output: Path, files: Sequence[Path], n_instances: int, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""Several files as one data set: which files a folder or a pattern names, and in which order; the names of new shards.
+"""Several files as one data set: which files a folder or a pattern names, and in which order; how new ones are written.
 
 >>> shard_name("train.parquet", 2, 5)
 'train-00002-of-00005.parquet'
@@ -6,10 +6,13 @@
 
 import glob
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from evidencebench.errors import UnreadableError
+from evidencebench.errors import DataError, UnreadableError
+from evidencebench.storage.whole_file import put_in_place
+from evidencebench.storage.whole_folder import locked_part
 from evidencebench.wording import counted
 
 # Files beside the data that describe them, and are no data.
@@ -17,6 +20,7 @@ _DESCRIPTIONS = re.compile(r"(?:croissant|dataset_infos?|state)\.json|.*\.placem
 _NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{5})-of-(?P<n>\d{5})(?P<suffix>\..+)")
 _MAGIC = re.compile(r"[*?[]")
 _MOST_SHOWN = 3
+_WHOLE = "whole"  # the folder of all new shards, none of which is missing; while it is there, some are in place
 
 
 def is_sharded(path: Path) -> bool:
@@ -36,11 +40,13 @@ def shards_in(path: Path, is_data: Callable[[Path], bool]) -> tuple[Path, ...]:
         files = tuple(one for one in found if not one.is_dir())
         if not files:
             raise UnreadableError(f"{path}: no file fits this pattern; expected data files")
+        _require_in_place(path, {one.parent for one in files})
         return files
     try:
         inside = sorted(path.iterdir(), key=_natural)
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    _require_in_place(path, [path])
     files = tuple(
         one for one in inside if is_data(one) and one.name[0] not in "._" and not _DESCRIPTIONS.fullmatch(one.name)
     )
@@ -60,6 +66,48 @@ def shards_named(path: Path) -> list[Path]:
     """Return the files that stand where shards of a file would, whatever their number."""
     found = (_NUMBERED.fullmatch(one.name) for one in path.parent.iterdir())
     return sorted(path.parent / one[0] for one in found if one and one["name"] + one["suffix"] == path.name)
+
+
+@contextmanager
+def new_shards(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a folder for the shards of a file, which replace all that are there when the block has ended well.
+
+    Until all have their names, `shards_in` refuses them. Where a process was killed in between, the next one goes on.
+    Raises `DataError` where others are there, without ``overwrite``.
+    """
+    with locked_part(path.with_name(f".{path.name}.part"), path) as (made, _):
+        whole = made.with_name(_WHOLE)
+        was_stopped = whole.exists()
+        _put_in_place(whole, path)
+        if (there := shards_named(path)) and not overwrite and not was_stopped:
+            raise DataError(f"{there[0]}: exists; choose another name, or replace all shards with --overwrite")
+        try:
+            yield made
+            put_in_place(made, whole)
+            _put_in_place(whole, path)
+        finally:
+            _put_in_place(whole, path)  # what Ctrl-C has cut short
+
+
+def _put_in_place(whole: Path, path: Path) -> None:
+    """Remove the shards of before, then move the new ones out of a folder, and remove that last."""
+    if whole.exists():
+        new = list(whole.iterdir())
+        for shard in shards_named(path) if new else ():
+            if not shard.name.endswith(new[0].name.rpartition("-of-")[2]):
+                shard.unlink()
+        for shard in new:
+            put_in_place(shard, path.with_name(shard.name))
+        whole.rmdir()
+
+
+def _require_in_place(place: Path, folders: Iterable[Path]) -> None:
+    """Raise where files may be shards of before, since a process puts new ones in place there, or was stopped at it."""
+    for whole in (found for folder in folders for found in folder.glob(f".*.part/{_WHOLE}")):
+        raise UnreadableError(
+            f"{place}: expected the shards of one data set, got old and new ones of {whole.parent.name[1:-5]}: a "
+            "command that replaces them works, or was stopped; give the same one again"
+        )
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
