@@ -20,6 +20,7 @@ from evidencebench.models.embedding.folder import model_digest
 from evidencebench.system import Brief
 from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.reranker import RerankerTraining
+from evidencebench.training.training_folder import training_folder
 from labelled_papers import PAPERS, paper
 
 torch = pytest.importorskip("torch", reason="needs the extra 'finetune'")
@@ -360,3 +361,12 @@ def test_a_model_of_several_outputs_is_no_base_for_a_reranker(tmp_path: Path) ->
     base = make_cross_encoder(tmp_path / "three", n_outputs=3)
     with pytest.raises(ModelError, match="cannot be loaded as a base for a reranker"):
         RerankerTraining(base=str(base), device="cpu").fit(PAPERS, tmp_path / "model")
+
+
+def test_a_model_that_a_killed_training_had_moved_away_is_there_again_with_the_next_one(tmp_path: Path) -> None:
+    old = tmp_path / "model.part" / "old"
+    old.mkdir(parents=True)
+    (old / "card.json").write_text("{}")
+    with training_folder(tmp_path / "model") as part:
+        assert (tmp_path / "model" / "card.json").read_text() == "{}"
+        assert [path.name for path in part.iterdir()] == ["lock"]
