@@ -16,7 +16,7 @@ from pathlib import Path
 from evidencebench.errors import RunError
 from evidencebench.storage.json_lines import is_whole_object
 from evidencebench.storage.locks import try_lock
-from evidencebench.storage.whole_file import new_part, put_in_place
+from evidencebench.storage.whole_file import new_part, open_part, put_in_place
 
 _SYNC_SECONDS = 1.0
 _MAX_OPENINGS = 100
@@ -55,7 +55,8 @@ class Journal:
 
         The new file is locked before the old one is released, so that no other process can write in between.
         """
-        descriptor, part = new_part(self._path)
+        part = new_part(self._path)
+        descriptor = open_part(part)
         try:
             fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
             os.fchmod(descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))

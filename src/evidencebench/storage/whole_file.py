@@ -4,6 +4,7 @@ import errno
 import gzip
 import os
 import re
+import secrets
 import shutil
 import stat
 import tempfile
@@ -94,16 +95,21 @@ def restore_folder(folder: Path, old: Path) -> None:
         _rename(old, folder)
 
 
-def new_part(path: Path) -> tuple[int, Path]:
-    """Make a file beside a path, which is locked as long as it is open; remove what killed processes left of such."""
+def new_part(path: Path) -> Path:
+    """Return a name beside a path, for `open_part`; remove what killed processes left under such names."""
     left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
     with suppress(OSError):  # a folder that may be written to, and not be listed
         for name in filter(left.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - of any size, for each file
             remove_unless_held(path.with_name(name))
+    return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+
+
+def open_part(part: Path) -> int:
+    """Make a file that is locked as long as it is open, so that no other process takes it for one that was left."""
     while True:
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        if try_lock(handle) and os.path.lexists(part):  # else another process takes it for one that was left
-            return handle, Path(part)
+        handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        if try_lock(handle) and os.path.lexists(part):  # else another process took it so before it was locked
+            return handle
         os.close(handle)
 
 
@@ -188,9 +194,9 @@ def _gzip_by_name(file: IO[bytes], path: Path) -> Iterator[Output]:
 def _replacement(path: Path) -> Iterator[IO[bytes]]:
     """Yield a file beside a path, which replaces it in the end, with its permissions."""
     mode = _mode_for(path)
-    handle, part = new_part(path)
+    part = new_part(path)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with os.fdopen(open_part(part), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
