@@ -129,3 +129,8 @@ def test_no_reply_whatever_makes_a_step_raise(
     made, report, _ = run(folder, step, given_to(step), ANSWERS | {prompt: reply})
     assert made is not None
     assert report.is_finished
+
+
+def test_a_reply_that_was_cut_off_says_to_raise_max_tokens() -> None:
+    told = read_object(ChatReply(text='{"keeps": tr', finish="length"), msgspec.defstruct("Kept", [("keeps", bool)]))
+    assert told == "the reply was cut off; raise max_tokens"

@@ -54,7 +54,7 @@ def test_what_an_answer_took_stands_in_the_papers_record_and_is_left_out_where_n
 ) -> None:
     of_paper = viewed.record(0, SAMPLE[A]).spent
     assert list(of_paper) == [0]
-    assert of_paper[0] == ("2 requests; 200 + 20 tokens; $0.0024",) * 2
+    assert of_paper[0] == ("2 requests; 200 + 20 tokens; $0.0024 at prices of 2026-01-01",) * 2
     assert viewed.record(1, SAMPLE[B]).spent == {0: ("", "")}
     bare = viewer_data_of([], SAMPLE, TWO)
     assert b"spent" not in msgspec.json.encode(bare.record(0, SAMPLE[A]))

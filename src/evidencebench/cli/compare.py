@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli.comparison_tables import SEEN, matrices, matrix_note, print_comparisons
-from evidencebench.cli.output import print_json, print_signatures, print_table
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table
 from evidencebench.cli.plotting import comparison_chart, write_picture
 from evidencebench.cli.progress import progress
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
@@ -75,7 +75,8 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
         for table in matrices(found, known):
             print_table(table if table_format == "text" else replace(table, notes=notes), table_format)
         if table_format == "text":
-            click.echo("\n".join([*notes, ""]))
+            print_prose(notes[0])
+            click.echo("\n".join([*notes[1:], ""]))
     if len(pairs) == 1 or details or table_format == "csv":
         print_comparisons(found, table_format, known)
         signatures = (signature_of(scored, label, task, resampling) for label in labels for task in scored.tasks)

@@ -22,6 +22,7 @@ from evidencebench.provenance import differences
 from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_in
 from evidencebench.storage.reading import BROKEN_JSON, open_file
+from evidencebench.storage.whole_file import put_in_place
 from evidencebench.wording import counted
 
 _BEGINS = b'{"format":"evidencebench drafts"'
@@ -278,7 +279,8 @@ def set_aside(path: Path) -> Path | None:
             path.unlink()
             return None
         names = (path.with_name(f"{path.name}.edited{n or ''}") for n in count())
-        return path.rename(next(one for one in names if not one.exists()))
+        put_in_place(path, kept := next(one for one in names if not one.exists()))
+        return kept
 
 
 def _flat(header: DraftHeader) -> dict[str, object]:

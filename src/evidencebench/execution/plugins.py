@@ -12,14 +12,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import lru_cache
 from importlib.metadata import distributions
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import trace_of
 from evidencebench.tables import printable
 
@@ -45,7 +44,8 @@ class Plugin:
             factory: Any = module
             for part in attribute.split("."):
                 factory = getattr(factory, part)
-            options_of(factory)  # annotations may name nothing
+            if is_dataclass(factory):
+                get_type_hints(factory)  # its fields are options, and their types may name nothing
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # the package's code may raise anything
