@@ -213,7 +213,7 @@ class GoldSender:
     def __init__(self, log: Path) -> None:
         self._log = os.open(log, os.O_APPEND | os.O_CREAT | os.O_WRONLY)
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         """Return the sources of the aspects that a prompt asks about."""
         os.write(self._log, b".")
         text = request.messages[0].text

@@ -1,6 +1,6 @@
 """Batches as tests ask for them: one pass of a run, at once and over real HTTP."""
 
-import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,8 +20,8 @@ PRICES = PriceTable(
 MODELS = ("openai/gpt-x", "anthropic/claude-x")
 
 
-async def at_once(seconds: float) -> None:
-    await asyncio.sleep(min(seconds, 0.01))
+def at_once(seconds: float) -> None:
+    time.sleep(min(seconds, 0.01))
 
 
 QUICK = CallSettings(sleep=at_once, timeout_seconds=10, settle_seconds=0.0)
@@ -36,20 +36,18 @@ def requests_to(url: str, model: str, n: int) -> list[ChatRequest]:
     return [numbered(number, model, url) for number in range(n)]
 
 
-async def asked(
-    sender: BatchSender, cache: ReplyCache, requests: list[ChatRequest]
-) -> list[ChatReply | EvidenceBenchError]:
+def asked(sender: BatchSender, cache: ReplyCache, requests: list[ChatRequest]) -> list[ChatReply | EvidenceBenchError]:
     """Return the stored reply or the error of each request, as a client would see it in one pass."""
 
-    async def ask(request: ChatRequest) -> ChatReply | EvidenceBenchError:
+    def ask(request: ChatRequest) -> ChatReply | EvidenceBenchError:
         if (found := cache.find(request.key)) is not None:
             return found[0]
         try:
-            return await sender.send(request)
+            return sender.send(request)
         except EvidenceBenchError as error:
             return error
 
-    return list(await asyncio.gather(*map(ask, requests)))
+    return [ask(request) for request in requests]
 
 
 def one_pass(
@@ -61,15 +59,15 @@ def one_pass(
     """Collect, ask, submit, wait and ask again, as a run does; return what became of each request."""
     cache = ReplyCache(folder)
 
-    async def work() -> list[ChatReply | EvidenceBenchError]:
+    def work() -> list[ChatReply | EvidenceBenchError]:
         sender = sender_of(cache, on_status=on_status, **options)
-        await sender.collect(wait=False)
-        await asked(sender, cache, requests)
-        await sender.submit()
-        await sender.collect(wait=True)
-        return await asked(sender, cache, requests)
+        sender.collect(wait=False)
+        asked(sender, cache, requests)
+        sender.submit()
+        sender.collect(wait=True)
+        return asked(sender, cache, requests)
 
     try:
-        return asyncio.run(work())
+        return work()
     finally:
         cache.close()

@@ -34,7 +34,7 @@ class ConstructingModel:
     asked: set[str] = field(default_factory=set)
     models: list[str] = field(default_factory=list)
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         text = request.messages[0].text
         chance = Random(f"{request.seed} {request.messages}")
         step = text.partition("\n")[0].removeprefix("Building step: ")

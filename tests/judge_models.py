@@ -76,7 +76,7 @@ class Bench:
         asker = self.asker()
         other = None if second is None else Asker(client=asker.client, chat=ChatModel(model=second), repairs=0)
         step = judge_step(settings, PaperFolder(self.folder), second=other)
-        return asker.client.run(step.work(asker, draft))
+        return step.work(asker, draft)
 
 
 def write_paper(path: Path, n_sentences: int) -> None:

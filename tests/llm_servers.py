@@ -1,7 +1,7 @@
 """What a right chat server answers, a clock that runs without waiting, and requests to ask with."""
 
-import asyncio
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,25 +57,24 @@ class FakeTime:
     def clock(self) -> float:
         return self.now
 
-    async def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.now = max(self.now, self.now + seconds)
-        await asyncio.sleep(0)
 
 
 def sent(sender: HttpSender, *requests: ChatRequest) -> list[ChatReply | BaseException]:
     """Send requests one after the other, and close the sender."""
 
-    async def work() -> list[ChatReply | BaseException]:
-        found: list[ChatReply | BaseException] = []
-        try:
-            for request in requests:
-                found.extend(await asyncio.gather(sender.send(request), return_exceptions=True))
-        finally:
-            await sender.aclose()
-        return found
-
-    return asyncio.run(work())
+    found: list[ChatReply | BaseException] = []
+    try:
+        for request in requests:
+            try:
+                found.append(sender.send(request))
+            except Exception as error:  # noqa: BLE001 - returned
+                found.append(error)
+    finally:
+        sender.close()
+    return found
 
 
 USAGE = Usage(prompt_tokens=100, completion_tokens=10)
@@ -90,27 +89,30 @@ class SlowSender:
     asked: list[ChatRequest] = field(default_factory=list)
     most_at_once: int = 0
     at_once: int = 0
-    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    gate: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
     is_open: bool = True
     is_closed: bool = False
 
-    async def send(self, request: ChatRequest) -> ChatReply:
-        self.asked.append(request)
-        number = len(self.asked)
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
+    def send(self, request: ChatRequest) -> ChatReply:
+        with self.lock:
+            self.asked.append(request)
+            number = len(self.asked)
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             if not self.is_open:
-                await self.gate.wait()
-            await asyncio.sleep(0)
+                self.gate.wait()
             if number <= len(self.failures) and (failure := self.failures[number - 1]) is not None:
                 raise failure
             return ChatReply(text=f"reply to seed {request.seed}", usage=self.usage)
         finally:
-            self.at_once -= 1
+            with self.lock:
+                self.at_once -= 1
 
-    async def aclose(self) -> None:
+    def close(self) -> None:
         self.is_closed = True
+        self.gate.set()
 
 
 class DictCache(ReplyCache):
@@ -123,7 +125,7 @@ class DictCache(ReplyCache):
         self.failure: Exception | None = None
         self.is_read_only, self.claimed_elsewhere = is_read_only, claimed_elsewhere or set()
 
-    def close(self) -> None:
+    def close(self, seconds: float = 5.0) -> None:  # noqa: ARG002 - as of the real one
         self.n_closings += 1
 
     def claim(self, key: str) -> bool:
@@ -132,16 +134,14 @@ class DictCache(ReplyCache):
     def give_back(self, key: str) -> None:
         """Do nothing: no other process asks this cache."""
 
-    async def require_writable(self) -> None:
-        await asyncio.sleep(0)
+    def require_writable(self) -> None:
         if self.is_read_only:
             raise CacheError("replies.sqlite: attempt to write a readonly database")
 
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
         return self.kept.get(key)
 
-    async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-        await asyncio.sleep(0)
+    def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
         if self.failure is not None:
             raise self.failure
         self.n_puts += 1

@@ -1,7 +1,5 @@
 """Requests and replies to try caches with: numbered ones, and any."""
 
-import asyncio
-
 from hypothesis import strategies as st
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
@@ -20,7 +18,7 @@ def reply_to(number: int) -> ChatReply:
 
 def keep(cache: ReplyCache, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
     """Put a reply without an event loop."""
-    asyncio.run(cache.put(request, reply, cost_usd))
+    cache.put(request, reply, cost_usd)
 
 
 _counts = st.none() | st.integers(0, 2**40)

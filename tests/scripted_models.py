@@ -24,7 +24,7 @@ class ScriptedSender:
     answer: Answering
     asked: list[ChatRequest] = field(default_factory=list)
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         self.asked.append(request)
         reply = self.answer(request)
         if isinstance(reply, EvidenceBenchError):

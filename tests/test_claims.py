@@ -13,7 +13,8 @@ from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import factory_of
 from evidencebench.execution.options import options_of
-from evidencebench.models.llm.http_sender import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS, Bounds
+from evidencebench.models.http import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS
+from evidencebench.models.llm.http_sender import Bounds
 from evidencebench.pages.app.search_index import MOST_IN_MEMORY
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import DEFAULT_DRAWS

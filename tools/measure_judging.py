@@ -162,7 +162,7 @@ def prompt_lengths(data: str) -> Table:
                 (Path(folder) / "paper.txt").write_text("\n".join(lines), encoding="utf-8")
                 step = judge_step(JudgeSettings(at_once=at_once), PaperFolder(Path(folder)))
                 named = msgspec.structs.replace(draft, id=instance.id, paper_file="paper.txt", hypothesis="Tea helps.")
-                client.run(step.work(asker, named))
+                step.work(asker, named)
         client.close()
         use = sender.uses[PRICED[0][0]]
         rows.append(

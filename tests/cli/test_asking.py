@@ -141,8 +141,8 @@ def test_a_run_whose_replies_could_not_be_kept_stops_before_it_asks(
 
 def client_of_a_held_cache(n_failures: int) -> ChatClient:
     class Held(DictCache):
-        def close(self) -> None:
-            super().close()
+        def close(self, seconds: float = 5.0) -> None:
+            super().close(seconds)
             if self.n_closings <= n_failures:
                 raise CacheError("replies.sqlite: another process holds it, so what came last is not written yet")
 

@@ -1,6 +1,5 @@
 """The commands that list, prune and export what is kept between runs."""
 
-import asyncio
 import gzip
 import json
 import sqlite3
@@ -41,7 +40,7 @@ def filled(folder: Path) -> Path:
         keep(cache, numbered(n, model), reply_to(n), None if n in {1, 4} else 0.25)
         cache.close()
     cache = ReplyCache(folder, clock=lambda: now)
-    asyncio.run(_open_batch(BatchQueue(cache), numbered(9, "openai/a")))
+    _open_batch(BatchQueue(cache), numbered(9, "openai/a"))
     cache.close()
     vectors = VectorCache(folder, "minilm")
     vectors.put([EncodedText(text) for text in "abc"], np.ones((3, 4), np.float32), [False] * 3)
@@ -49,12 +48,12 @@ def filled(folder: Path) -> Path:
     return folder
 
 
-async def _open_batch(queue: BatchQueue, request: ChatRequest) -> None:
-    await queue.record(request, sender="me", n_bytes=100)
-    batch = await queue.intend(BatchGroup.of(request), sender="me", intent="ours", most_requests=10, most_bytes=1000)
+def _open_batch(queue: BatchQueue, request: ChatRequest) -> None:
+    queue.record(request, sender="me", n_bytes=100)
+    batch = queue.intend(BatchGroup.of(request), sender="me", intent="ours", most_requests=10, most_bytes=1000)
     assert batch is not None
-    await queue.name(batch, "batch_77")
-    await queue.record(numbered(10, "openai/a"), sender="me", n_bytes=100)
+    queue.name(batch, "batch_77")
+    queue.record(numbered(10, "openai/a"), sender="me", n_bytes=100)
 
 
 def listed(command: Command) -> Any:

@@ -137,7 +137,7 @@ def test_looking_at_a_run_runs_no_code_that_its_header_names(
     line = {"id": A, "task": "er_at_10", "sentences": [1], "notes": {"requests": 1}}
     path.write_text(f"{path.read_text()}{json.dumps(line)}\n")
     assert requests_can_be_made(read_run(path)) is can_be
-    ReplyCache(tmp_path).change_now(lambda _: None)  # makes the file
+    ReplyCache(tmp_path).change(lambda _: None)  # makes the file
     with stored_exchanges(SAMPLE, tmp_path) as exchanges:
         assert viewer_data_of([path], SAMPLE, TWO[:1], exchanges=exchanges).asked(A, 0, 0).note
     assert not Path("owned").exists()

@@ -201,12 +201,12 @@ def _open_client(asking: Asking) -> tuple[ChatClient, Callable[[], bool] | None]
         sender = BatchSender(cache, prices=prices, totals=client.totals, on_status=_tell_status, settings=settings)
 
     def settle() -> bool:
-        made = client.run(sender.submit())
-        client.run(sender.collect(wait=True))
+        made = sender.submit()
+        sender.collect(wait=True)
         return bool(made)
 
     try:
-        client.run(sender.collect(wait=False))
+        sender.collect(wait=False)
     except BaseException:
         client.close()
         raise

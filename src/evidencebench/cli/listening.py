@@ -12,7 +12,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.extras import require_extra
-from evidencebench.models.endpoints import is_loopback_host
+from evidencebench.models.http import is_loopback_host
 
 if TYPE_CHECKING:  # starlette is an extra
     from starlette.types import ASGIApp

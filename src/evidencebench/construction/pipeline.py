@@ -186,9 +186,9 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
 def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]) -> ModelStep:
     """Return a step that drops the drafts on papers of other data sets, and asks nothing of them."""
 
-    async def work(asker: Asker, draft: Draft) -> Draft:
+    def work(asker: Asker, draft: Draft) -> Draft:
         why = met.get(draft.id)
-        return await step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
+        return step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
 
     return replace(step, work=work, settings={**step.settings, "against": [one.sha256[:12] for one in against]})
 

@@ -172,7 +172,7 @@ def _asking(
 
         def work() -> None:
             try:
-                made[todo.instance_id] = asker.client.run(step.work(asker, draft))
+                made[todo.instance_id] = step.work(asker, draft)
             except UnreadableReplyError as error:
                 made[todo.instance_id] = dropped(draft, NO_REPLY, str(error))
 

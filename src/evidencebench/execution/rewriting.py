@@ -51,7 +51,7 @@ def rewrite_all(
 
     def ask(todo: Todo) -> InstanceOutcome:
         def work() -> None:
-            texts[todo.instance_id] = asker.client.run(rewrite(asker, own[todo.instance_id], how))
+            texts[todo.instance_id] = rewrite(asker, own[todo.instance_id], how)
 
         return attempted(todo, work)
 

@@ -1,6 +1,5 @@
 """Batches over real HTTP: nothing is paid twice and nothing paid is lost, whatever is cut, killed or expires."""
 
-import asyncio
 import json
 import os
 import random
@@ -122,11 +121,11 @@ def test_without_a_store_batches_are_refused_with_the_reason() -> None:
     ],
 )
 def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequest, message: str) -> None:
-    async def send() -> None:
-        await sender_of(ReplyCache(tmp_path), folder=tmp_path).send(request_)
+    def send() -> None:
+        sender_of(ReplyCache(tmp_path), folder=tmp_path).send(request_)
 
     with pytest.raises(FailingServerError, match=message):
-        asyncio.run(send())
+        send()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -277,26 +276,26 @@ def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path
                 one_pass(tmp_path, requests)
             cache = ReplyCache(tmp_path)
 
-            async def begin_again() -> list[BatchStatus]:
+            def begin_again() -> list[BatchStatus]:
                 sender = sender_of(cache, on_status=told.append)
-                await sender.collect(wait=False)
-                assert {type(one) for one in await asked(sender, cache, requests)} == {PendingError}
-                return await sender.submit()
+                sender.collect(wait=False)
+                assert {type(one) for one in asked(sender, cache, requests)} == {PendingError}
+                return sender.submit()
 
-            assert asyncio.run(begin_again()) == []
+            assert begin_again() == []
             assert proxy.asked.count(("POST", path)) == 1
         assert told[0].state == "unresolved"
         assert "its id may be msgbatch_" in str(told[0])
 
 
 _RUN = """
-import asyncio, os, signal, sys
+import os, signal, sys
 from pathlib import Path
 from batching import one_pass, requests_to
 from evidencebench.models.llm.batch_apis import anthropic, openai
 from evidencebench.models.llm.batch_queue import BatchQueue
 
-async def die(*args):
+def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 
 moment = sys.argv[4]
@@ -349,22 +348,22 @@ def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: Runni
     requests = requests_to(server.base_url, "openai/gpt-x", 6)
     cache = ReplyCache(tmp_path)
 
-    async def submit_and_leave() -> None:
+    def submit_and_leave() -> None:
         sender = sender_of(cache)
-        await asked(sender, cache, requests)
-        await sender.submit()
+        asked(sender, cache, requests)
+        sender.submit()
 
-    asyncio.run(submit_and_leave())
+    submit_and_leave()
     cache.close()
     before = len(server.log_entries())
 
-    async def begin_again() -> int:
+    def begin_again() -> int:
         sender = sender_of(cache)
         while BatchQueue(cache).batches():
-            await sender.collect(wait=False)
-        return n_replies(await asked(sender, cache, requests))
+            sender.collect(wait=False)
+        return n_replies(asked(sender, cache, requests))
 
-    assert asyncio.run(begin_again()) == 6
+    assert begin_again() == 6
     assert not any("POST" in entry["request"] for entry in server.log_entries()[before:] if entry["outcome"] != "paid")
 
 
@@ -380,7 +379,7 @@ def test_requests_of_a_run_that_was_never_submitted_are_not_submitted_by_another
     tmp_path: Path, server: RunningServer
 ) -> None:
     cache = ReplyCache(tmp_path)
-    asyncio.run(asked(sender_of(cache), cache, requests_to(server.base_url, "openai/gpt-x", 6)))
+    asked(sender_of(cache), cache, requests_to(server.base_url, "openai/gpt-x", 6))
     cache.close()
     assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2))) == 2
     assert len(paid_keys(server)) == 2
@@ -424,7 +423,7 @@ def test_a_server_that_fails_or_cannot_be_reached_stops_the_run_and_no_answer_fa
     with proxied(server.root_url) as proxy:
         requests = requests_to(proxy.url, model, 3)
         proxy.n_blocked = 1000
-        with pytest.raises(FailingServerError, match="no usable answer in 6 attempts"):
+        with pytest.raises(FailingServerError, match="no usable reply in 6 attempts"):
             one_pass(tmp_path, requests)
         proxy.n_blocked, proxy.change = 0, _status(status, "busy")
         with pytest.raises(FailingServerError, match=f"status {status}: busy"):
@@ -468,16 +467,16 @@ def test_a_batch_that_is_refused_for_one_row_fails_that_row_alone(tmp_path: Path
     with proxied(server.root_url) as proxy:
         requests, cache = requests_to(proxy.url, "openai/gpt-x", 3), ReplyCache(tmp_path)
 
-        async def two_passes() -> list[ChatReply | EvidenceBenchError]:
+        def two_passes() -> list[ChatReply | EvidenceBenchError]:
             sender = sender_of(cache)
             for change in (failed('{"code": "bad_row", "message": "No such parameter", "line": 2}'), lambda _: None):
                 proxy.change = change
-                await asked(sender, cache, requests)
-                await sender.submit()
-                await sender.collect(wait=True)
-            return await asked(sender, cache, requests)
+                asked(sender, cache, requests)
+                sender.submit()
+                sender.collect(wait=True)
+            return asked(sender, cache, requests)
 
-        found = asyncio.run(two_passes())
+        found = two_passes()
     assert [type(one) for one in found] == [ChatReply, EndpointError, ChatReply]
     assert "No such parameter" in str(found[1])
 
@@ -567,14 +566,14 @@ def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Pat
         assert most is not None
         cache = ReplyCache(tmp_path)
 
-        async def work() -> list[ChatReply | EvidenceBenchError]:
+        def work() -> list[ChatReply | EvidenceBenchError]:
             sender = sender_of(cache, totals=totals, max_cost_usd=2.5 * most)
-            await asked(sender, cache, requests[:2])
-            await sender.submit()
-            await sender.collect(wait=True)
-            return await asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
+            asked(sender, cache, requests[:2])
+            sender.submit()
+            sender.collect(wait=True)
+            return asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
 
-        found = asyncio.run(work())
+        found = work()
         cache.close()
     assert totals.now.maybe_charged == 1
     assert [type(one) for one in found] == [PendingError, CostLimitError]
@@ -671,12 +670,12 @@ def test_a_batch_that_is_not_needed_and_cannot_be_reached_does_not_stop_a_run(
         cache = ReplyCache(tmp_path)
         requests = requests_to(proxy.url, "openai/gpt-x", 2)
 
-        async def submit_and_leave() -> None:
+        def submit_and_leave() -> None:
             sender = sender_of(cache)
-            await asked(sender, cache, requests)
-            await sender.submit()
+            asked(sender, cache, requests)
+            sender.submit()
 
-        asyncio.run(submit_and_leave())
+        submit_and_leave()
         cache.close()
     told: list[BatchStatus] = []
     assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2), told.append)) == 2
@@ -713,15 +712,15 @@ def test_what_batches_did_not_cost_pays_for_more_until_nothing_fits(tmp_path: Pa
     most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
     assert most is not None
 
-    async def work() -> list[int]:
+    def work() -> list[int]:
         sender, n_found = sender_of(cache, max_cost_usd=1.5 * most), list[int]()
         while True:
-            n_found.append(n_replies(await asked(sender, cache, requests)))
-            if not await sender.submit():
+            n_found.append(n_replies(asked(sender, cache, requests)))
+            if not sender.submit():
                 return n_found
-            await sender.collect(wait=True)
+            sender.collect(wait=True)
 
-    assert asyncio.run(work()) == list(range(7))
+    assert work() == list(range(7))
 
 
 def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_done(
@@ -730,45 +729,45 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
     class Counting:
         n_sent = 0
 
-        async def send(self, request: ChatRequest) -> ChatReply:
+        def send(self, request: ChatRequest) -> ChatReply:
             self.n_sent += 1
             return ChatReply(text=request.model)
 
     cache, counting = ReplyCache(tmp_path), Counting()
     in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
 
-    async def work() -> None:
+    def work() -> None:
         guarded = BatchGuardedSender(counting, cache)
-        await sender_of(cache).collect(wait=False)
+        sender_of(cache).collect(wait=False)
         assert not cache.path.exists()
         sender = sender_of(cache)
-        await asked(sender, cache, [in_batch])
-        await guarded.send(in_batch)
-        await sender.submit()
+        asked(sender, cache, [in_batch])
+        guarded.send(in_batch)
+        sender.submit()
         with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
-            await guarded.send(in_batch)
-        await guarded.send(other)
+            guarded.send(in_batch)
+        guarded.send(other)
         totals = RunningTotals()
         while BatchQueue(cache).batches():
-            await sender_of(cache, totals=totals).collect(wait=False)
+            sender_of(cache, totals=totals).collect(wait=False)
         assert totals.now.requests == 1
         assert cache.find(in_batch.key) is not None
 
-    asyncio.run(work())
+    work()
     assert counting.n_sent == 2
 
 
 def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, server: RunningServer) -> None:
     cache = ReplyCache(tmp_path)
 
-    async def damage_and_submit() -> None:
+    def damage_and_submit() -> None:
         sender = sender_of(cache)
-        await asked(sender, cache, requests_to(server.base_url, "openai/gpt-x", 2))
-        await cache.change(lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
-        await sender.submit()
+        asked(sender, cache, requests_to(server.base_url, "openai/gpt-x", 2))
+        cache.change(lambda connection: connection.execute("UPDATE waiting SET request = x'00'"))
+        sender.submit()
 
     with pytest.raises(CacheError, match=r"the waiting request .* is damaged; forget .* prune --batches"):
-        asyncio.run(damage_and_submit())
+        damage_and_submit()
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -777,16 +776,16 @@ def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, model, 4)
 
-    async def work() -> list[ChatReply | EvidenceBenchError]:
+    def work() -> list[ChatReply | EvidenceBenchError]:
         sender = sender_of(cache)
-        await asked(sender, cache, requests)
-        await sender.submit()
+        asked(sender, cache, requests)
+        sender.submit()
         damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
-        await cache.change(lambda connection: connection.execute(damage))
-        await sender.collect(wait=True)
-        return await asked(sender, cache, requests)
+        cache.change(lambda connection: connection.execute(damage))
+        sender.collect(wait=True)
+        return asked(sender, cache, requests)
 
-    found = asyncio.run(work())
+    found = work()
     assert [type(one) for one in found] == [EndpointError] + [ChatReply] * 3
     assert "the waiting request" in str(found[0])
     assert BatchQueue(cache).batches() == []
@@ -799,15 +798,15 @@ def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
 
-    async def work() -> None:
+    def work() -> None:
         sender = sender_of(cache)
-        await asked(sender, cache, requests)
-        await sender.submit()
+        asked(sender, cache, requests)
+        sender.submit()
         with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
-            await sender.collect(wait=True)
-        await sender.collect(wait=True)
+            sender.collect(wait=True)
+        sender.collect(wait=True)
 
-    asyncio.run(work())
+    work()
     cache.close()
     assert n_replies(one_pass(tmp_path, requests)) == 4
     assert len(paid_keys(server)) == 4
@@ -823,14 +822,14 @@ def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_
     with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
 
-        async def work() -> list[ChatReply | EvidenceBenchError]:
+        def work() -> list[ChatReply | EvidenceBenchError]:
             sender = sender_of(cache, max_cost_usd=2.5 * most)
-            await asked(sender, cache, requests[:2])
-            await sender.submit()
-            await sender.collect(wait=True)
-            return await asked(sender, cache, requests)
+            asked(sender, cache, requests[:2])
+            sender.submit()
+            sender.collect(wait=True)
+            return asked(sender, cache, requests)
 
-        found = asyncio.run(work())
+        found = work()
     cache.close()
     assert [type(one) for one in found] == [ChatReply, ChatReply, CostLimitError]
 

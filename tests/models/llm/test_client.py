@@ -1,8 +1,8 @@
 """The one way to ask: nothing is sent twice, replies are durable before use, money is guarded, and it ends cleanly."""
 
-import asyncio
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -38,6 +38,7 @@ from evidencebench.models.llm.prices import Price, PriceTable
 from evidencebench.models.llm.totals import RunningTotals
 from examples import examples
 from hostile_server import Behaviour, answer, cut_after, hostile_server
+from in_threads import at_once, begun
 from llm_servers import KEY, USAGE, DictCache, FakeTime, SlowSender, drip, replies, request_to, sent, with_seed
 
 REQUEST = request_to("http://127.0.0.1:9/v1", max_tokens=100)
@@ -56,18 +57,28 @@ def asking(sender: SlowSender | None = None, **more: Any) -> Iterator[tuple[Chat
         client.close()
 
 
-async def gathered(client: ChatClient, *seeds: int, request: ChatRequest = REQUEST) -> list[Received | BaseException]:
-    asked = (client.ask(with_seed(request, seed), stand_in="") for seed in seeds)
-    return await asyncio.gather(*asked, return_exceptions=True)
+def gathered(client: ChatClient, *seeds: int, request: ChatRequest = REQUEST) -> list[Received | BaseException]:
+    return at_once(lambda seed: client.ask(with_seed(request, seed)), seeds)
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    while not is_so():  # noqa: ASYNC110 - what is waited for is no event
-        await asyncio.sleep(0)
+def until(is_so: Callable[[], bool]) -> None:
+    while not is_so():
+        time.sleep(0.001)
+
+
+@contextmanager
+def interrupted(seconds: float = 0.05) -> Iterator[None]:
+    """Interrupt this thread, as Ctrl-C does, while the block waits."""
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with suppress(KeyboardInterrupt):
+        yield
+        timer.join()
+        time.sleep(1)
 
 
 def ask(client: ChatClient, *seeds: int) -> list[Received | BaseException]:
-    return client.run(gathered(client, *seeds))
+    return gathered(client, *seeds)
 
 
 def test_a_reply_is_stored_before_it_is_used_and_never_asked_for_again() -> None:
@@ -107,8 +118,11 @@ def test_many_threads_may_ask() -> None:
 
 
 def test_a_failure_reaches_all_who_wait_for_it_and_the_next_asks_anew() -> None:
-    with asking(SlowSender(failures=[EndpointError("no"), None])) as (client, sender, _):
-        found = ask(client, 1, 1, 1)
+    with asking(SlowSender(failures=[EndpointError("no"), None], is_open=False)) as (client, sender, _):
+        waiting = begun(ask, client, 1, 1, 1)
+        until(lambda: any(flight.n_waiting == 3 for flight in client._flights.values()))  # noqa: SLF001
+        sender.gate.set()
+        found = waiting.result()
         (after,) = ask(client, 1)
     assert [type(one) for one in found] == [EndpointError] * 3
     assert isinstance(after, Received)
@@ -165,19 +179,6 @@ def test_limits_that_are_no_numbers_above_0_are_refused_by_name(name: str, value
         make_client(cache=False, **{name: value})  # type: ignore[arg-type] # mypy takes the value for any option's
 
 
-def test_a_second_loop_is_refused_while_the_first_one_runs_and_not_when_it_has_ended() -> None:
-    async def work(client: ChatClient) -> Received:
-        return await client.ask(REQUEST, stand_in="")
-
-    with asking() as (client, _, _cache):
-        assert not client.run(work(client)).is_stored
-        with pytest.raises(RuntimeError, match="a client asks in one event loop at a time"):
-            asyncio.run(work(client))
-    with asking() as (client, _, _cache):
-        assert not asyncio.run(work(client)).is_stored
-        assert client.run(work(client)).is_stored
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -198,7 +199,7 @@ def asked_over_http(*script: Behaviour, limit: float) -> tuple[Received | BaseEx
     with hostile_server(b"{", *script) as server:
         request = request_to(server.address("v1") if script else "http://127.0.0.1:9/v1", max_tokens=100)
 
-        (found,) = client.run(gathered(client, 0, request=request))
+        (found,) = gathered(client, 0, request=request)
         client.close()
     return found, totals, budget, len(server.log)
 
@@ -269,7 +270,7 @@ def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_
 
         def ask_and_be_ended() -> None:
             with suppress(DrainingError):
-                client.run(gathered(client, 0, request=request))
+                gathered(client, 0, request=request)
 
         waiting = threading.Thread(target=ask_and_be_ended, daemon=True)
         waiting.start()
@@ -311,17 +312,15 @@ def test_who_stops_waiting_loses_no_reply_that_was_sent_for() -> None:
     sender = SlowSender(is_open=False)
     with asking(sender) as (client, _, cache):
 
-        async def work() -> Received:
-            impatient = asyncio.create_task(client.ask(REQUEST, stand_in=""))
-            await until(lambda: bool(sender.asked))
-            patient = asyncio.create_task(client.ask(REQUEST, stand_in=""))
-            await asyncio.sleep(0)
-            impatient.cancel()
-            await asyncio.gather(impatient, return_exceptions=True)
+        def work() -> Received:
+            with interrupted():
+                client.ask(REQUEST)
+            patient = begun(client.ask, REQUEST)
+            time.sleep(0.05)
             sender.gate.set()
-            return await patient
+            return patient.result()
 
-        assert client.run(work()).reply.text == "reply to seed 0"
+        assert work().reply.text == "reply to seed 0"
         assert cache.n_puts == 1
     assert len(sender.asked) == 1
 
@@ -330,16 +329,16 @@ def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not()
     sender = SlowSender(is_open=False)
     with asking(sender, max_in_flight=2) as (client, _, cache):
 
-        async def work() -> None:
-            asked = [asyncio.create_task(client.ask(with_seed(REQUEST, seed), stand_in="")) for seed in range(6)]
-            await until(lambda: len(sender.asked) == 2)
-            for one in asked:
-                one.cancel()
-            await asyncio.gather(*asked, return_exceptions=True)
+        def work() -> None:
+            for seed in range(6):
+                with interrupted():
+                    client.ask(with_seed(REQUEST, seed))
+            until(lambda: len(sender.asked) == 2)
             sender.gate.set()
-            await until(lambda: cache.n_puts == 2)
+            until(lambda: cache.n_puts == 2)
+            until(lambda: not client._flights)  # noqa: SLF001
 
-        client.run(work())
+        work()
         assert cache.n_puts == 2
         assert all(isinstance(one, Received) for one in ask(client, *range(6)))
     assert len(sender.asked) == 6
@@ -350,18 +349,19 @@ def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:
     drained: list[str] = []
     with asking(sender, max_in_flight=2, on_drain=lambda: drained.append("drained")) as (client, _, cache):
 
-        async def work() -> list[Received | BaseException]:
-            waiting = asyncio.create_task(gathered(client, *range(6)))
-            await until(lambda: len(sender.asked) == 2)
-            await asyncio.to_thread(client.drain)
+        def work() -> list[Received | BaseException]:
+            waiting = begun(gathered, client, *range(6))
+            until(lambda: len(sender.asked) == 2)
+            client.drain()
             sender.gate.set()
-            return await waiting
+            return waiting.result()
 
-        found = client.run(work())
-        assert [isinstance(one, Received) for one in found] == [True, True] + [False] * 4
-        assert all(isinstance(one, DrainingError) for one in found[2:])
+        found = work()
+        assert sum(isinstance(one, Received) for one in found) == 2
+        assert sum(isinstance(one, DrainingError) for one in found) == 4
+        seeds = [seed for seed, one in enumerate(found) if isinstance(one, Received)]
         assert cache.n_puts == 2
-        (stored, refused) = ask(client, 0, 9)
+        (stored, refused) = ask(client, seeds[0], 9)
     assert isinstance(stored, Received)
     assert stored.is_stored
     assert isinstance(refused, DrainingError)
@@ -381,8 +381,8 @@ def test_no_more_is_spent_than_allowed_and_nothing_is_kept_back_that_fits(
     drawn = iter(tokens)
 
     class Sender(SlowSender):
-        async def send(self, request: Any) -> ChatReply:
-            await super().send(request)
+        def send(self, request: Any) -> ChatReply:
+            super().send(request)
             prompt, completion = next(drawn)
             return ChatReply(text="x", usage=Usage(prompt_tokens=prompt % 12, completion_tokens=completion))
 
@@ -421,24 +421,24 @@ def test_a_cost_limit_needs_a_known_price() -> None:
 
 def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
     sender = SlowSender(is_open=False)
-    with asking(sender, on_end=sender.aclose) as (client, _, cache), ThreadPoolExecutor(1) as pool:
+    with asking(sender, on_close=sender.close) as (client, _, cache), ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ask, client, 1)
         while not sender.asked:
             time.sleep(0.001)
         client.close()
         client.close()
-        with pytest.raises(DrainingError, match="the client was closed before the replies were there"):
-            waiting.result()
+        (error,) = waiting.result()
+        assert isinstance(error, DrainingError)
+        assert "the client was closed before the replies were there" in str(error)
         with pytest.raises(DrainingError, match="make another to go on"):
-            ask(client, 2)
+            client.ask(with_seed(REQUEST, 2))
     assert sender.is_closed
     assert cache.n_closings > 0
     assert not any(thread.name == "evidencebench-llm" and thread.is_alive() for thread in _threads_of(client))
 
 
 def _threads_of(client: ChatClient) -> list[threading.Thread]:
-    running = client._loop_thread._running  # noqa: SLF001 - other clients' threads have the same name
-    return [] if running is None else [running.thread]
+    return client._workers  # noqa: SLF001 - other clients' threads have the same name
 
 
 def test_a_client_that_is_dropped_ends_its_thread() -> None:
@@ -451,35 +451,18 @@ def test_a_client_that_is_dropped_ends_its_thread() -> None:
     assert not thread.is_alive()
 
 
-def test_waiting_for_ones_own_thread_is_refused() -> None:
-    with asking() as (client, _, _cache):
-
-        async def work() -> None:
-            client.run(gathered(client, 1))
-
-        with pytest.raises(RuntimeError, match="await the work instead"):
-            client.run(work())
-
-
-def test_errors_of_the_work_reach_who_runs_it() -> None:
-    async def work() -> None:
-        raise ValueError("mine")
-
-    with asking() as (client, _, _cache), pytest.raises(ValueError, match="mine"):
-        client.run(work())
-
-
 SCRIPT = """
-import asyncio, os, signal, sys, threading, time
+import os, signal, sys, threading, time
 sys.path[:0] = {path!r}
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
+from in_threads import at_once
 from llm_servers import SlowSender, request_to, with_seed
 sender = SlowSender(is_open={is_open})
-client = ChatClient(sender=sender, cache=None, prices=PriceTable(as_of="", models={{}}), max_in_flight=2)
-async def work(n):
-    asked = (client.ask(with_seed(request_to("http://127.0.0.1:9/v1"), seed), stand_in="") for seed in range(n))
-    return await asyncio.gather(*asked)
+prices = PriceTable(as_of="", models={{}})
+client = ChatClient(sender=sender, cache=None, prices=prices, max_in_flight=2, on_close=sender.close)
+def work(n):
+    return at_once(client.ask, [with_seed(request_to("http://127.0.0.1:9/v1"), seed) for seed in range(n)])
 """
 
 
@@ -503,7 +486,7 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt).start()
 try:
-    client.run(work(9))
+    work(9)
 except KeyboardInterrupt:
     print("interrupted", len(sender.asked))
 client.close()
@@ -519,7 +502,7 @@ def test_a_program_ends_though_its_client_is_not_closed_and_requests_are_in_flig
         """
 def ask():
     try:
-        client.run(work(3))
+        work(3)
     except BaseException as error:
         pass
 threading.Thread(target=ask, daemon=True).start()
@@ -535,9 +518,9 @@ while len(sender.asked) < 2:
 def test_a_forked_process_asks_through_a_thread_of_its_own() -> None:
     done = script(
         """
-print(len(client.run(work(3))), flush=True)
+print(len(work(3)), flush=True)
 child = os.fork()
-print(len(client.run(work(4))), flush=True)
+print(len(work(4)), flush=True)
 if child == 0:
     sys.exit(0)
 print(os.waitpid(child, 0)[1])
@@ -555,11 +538,11 @@ def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_st
     client = ChatClient(sender=estimating, cache=cache, prices=DOLLARS)
     other = request_to("http://127.0.0.1:9/v1", model="local/x", max_tokens=7)
 
-    async def work() -> list[Received]:
+    def work() -> list[Received]:
         asked = [*(with_seed(REQUEST, seed) for seed in (1, 2, 2, 3)), other]
-        return [await client.ask(request, stand_in="like this") for request in asked]
+        return [client.ask(request, stand_in="like this") for request in asked]
 
-    found = client.run(work())
+    found = work()
     client.close()
     assert [one.reply.text for one in found] == ["like this"] * 3 + ["stored", "like this"]
     unknown, known = estimating.estimates()
@@ -579,10 +562,10 @@ def test_a_client_over_http_stores_and_counts_and_shows_no_key(tmp_path: Path, m
         request = request_to(server.address("v1"), model="openai/gpt-4o")
 
         def asked(client: ChatClient, seed: int) -> Received:
-            async def work() -> Received:
-                return await client.ask(with_seed(request, seed), stand_in="")
+            def work() -> Received:
+                return client.ask(with_seed(request, seed), stand_in="")
 
-            return client.run(work())
+            return work()
 
         first = make_client()
         assert not asked(first, 0).is_stored

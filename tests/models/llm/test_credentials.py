@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.endpoints import shown, without_key
+from evidencebench.models.http import hide_key as shown
+from evidencebench.models.http import without_key
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.credentials import Key, key_for, read_dotenv
 from evidencebench.models.llm.providers import Server, server_of

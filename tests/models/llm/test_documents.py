@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from evidencebench.cli.main import cli
 from evidencebench.execution.options import options_of
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.models.endpoints import is_transient
+from evidencebench.models.http import is_transient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.providers import provider_of
 from evidencebench.models.llm.reading import ReplyClass

@@ -1,9 +1,9 @@
 """Requests over HTTP to a server on loopback that breaks the rules in every way on demand; no test waits for real."""
 
-import asyncio
 import json
 import sys
 import threading
+import time
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
@@ -40,6 +40,7 @@ from hostile_server import (
     serve,
     serve_with,
 )
+from in_threads import at_once as all_at_once
 from llm_servers import KEY, FakeTime, completion, drip, replies, request_to, sent
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
@@ -437,29 +438,25 @@ def test_limits_of_nothing_are_refused(name: str) -> None:
 
 
 def test_whoever_waits_to_try_again_is_let_go_when_retrying_ends() -> None:
-    slept = threading.Event()
+    with hostile_server(b"", answer(503, Retry_After="1000")) as server:
+        sender = HttpSender(environ={}, folder=Path("/nowhere"))
 
-    async def sleep_forever(_seconds: float) -> None:
-        slept.set()
-        await asyncio.Event().wait()
-
-    with hostile_server(b"", answer(500)) as server:
-        sender = HttpSender(sleep=sleep_forever, environ={}, folder=Path("/nowhere"))
-
-        async def work() -> None:
+        def work() -> None:
             try:
-                await sender.send(request_to(server.address("v1")))
+                sender.send(request_to(server.address("v1")))
             finally:
-                await sender.aclose()
+                sender.close()
 
         def stop() -> None:
-            slept.wait(10)
+            while not server.log:
+                time.sleep(0.001)
+            time.sleep(0.1)
             sender.stop_retrying()
 
         stopper = threading.Thread(target=stop)
         stopper.start()
         with pytest.raises(DrainingError, match="run again to go on"):
-            asyncio.run(work())
+            work()
         stopper.join()
 
 
@@ -479,13 +476,13 @@ def test_connections_are_limited_and_all_requests_are_answered_under_faults() ->
 
     with served(behave, max_attempts=40) as (server, sender, _):
         prices = PriceTable(as_of="", models={})
-        client = ChatClient(sender=sender, cache=None, prices=prices, max_in_flight=4, on_end=sender.aclose)
+        client = ChatClient(sender=sender, cache=None, prices=prices, max_in_flight=4, on_close=sender.close)
 
-        async def work() -> list[Received]:
+        def work() -> list[Received]:
             requests = (request_to(server.address("v1"), seed=seed) for seed in range(60))
-            return await asyncio.gather(*(client.ask(request, stand_in="") for request in requests))
+            return all_at_once(client.ask, requests)
 
-        found = client.run(work())
+        found = work()
         client.close()
     assert len(found) == 60
     assert most <= 4

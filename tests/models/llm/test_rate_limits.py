@@ -1,6 +1,5 @@
 """What a server is spared: laws over random arrivals, by a clock that only sleeping moves."""
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.models.llm.rate_limits import RateLimiter, RateLimits
+from in_threads import at_once
 from llm_servers import FakeTime
 
 ARRIVALS = st.lists(
@@ -22,14 +22,14 @@ def passed(limits: RateLimits, arrivals: list[tuple[float, int]], after: Callabl
     gate = RateLimiter(limits, clock=time.clock, sleep=time.sleep)
     starts: list[float] = []
 
-    async def work() -> None:
+    def work() -> None:
         for wait, n_tokens in arrivals:
             time.now += wait
-            correct = await gate.turn(partial(int, n_tokens))
+            correct = gate.turn(partial(int, n_tokens))
             starts.append(time.now)
             correct(after(n_tokens))
 
-    asyncio.run(work())
+    work()
     return starts
 
 
@@ -74,16 +74,16 @@ def test_a_pause_holds_all_and_the_longest_one_counts(limits: RateLimits) -> Non
     gate = RateLimiter(limits, clock=time.clock, sleep=time.sleep)
     starts: list[float] = []
 
-    async def one() -> None:
-        await gate.turn(lambda: 0)
+    def one() -> None:
+        gate.turn(lambda: 0)
         starts.append(time.now)
 
-    async def work() -> None:
+    def work() -> None:
         gate.pause(30)
         gate.pause(10)
-        await asyncio.gather(one(), one(), one())
+        at_once(lambda _: one(), range(3))
 
-    asyncio.run(work())
+    work()
     assert min(starts) >= 30
 
 
@@ -91,17 +91,18 @@ def test_those_who_sat_out_a_pause_do_not_all_go_at_once() -> None:
     slept: list[float] = []
     drawn = iter((0.0, 0.5, 1.0))
 
-    async def sleep(seconds: float) -> None:
+    def sleep(seconds: float) -> None:
         slept.append(seconds)
-        await asyncio.sleep(0)
         time.now = 100.0
 
     time = FakeTime(now=0.0)
     gate = RateLimiter(RateLimits(), clock=time.clock, sleep=sleep, jitter=lambda: next(drawn))
 
-    async def work() -> None:
+    def work() -> None:
         gate.pause(40)
-        await asyncio.gather(*(gate.turn(lambda: 0) for _ in range(3)))
+        for _ in range(3):
+            time.now = 0.0
+            gate.turn(lambda: 0)
 
-    asyncio.run(work())
+    work()
     assert slept == [40.0, 45.0, 50.0]

@@ -1,6 +1,5 @@
 """The cache of replies: what it gives back, through kill -9 and with several processes, and what it refuses."""
 
-import asyncio
 import gc
 import os
 import random
@@ -9,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.group_commit import GroupCommit
 from evidencebench.models.llm.reply_cache import ReplyCache, connect_durably
 from examples import examples
+from in_threads import at_once, begun, ended
 from replies import keep, numbered, reply_to, requests_and_replies
 
 
@@ -33,12 +33,13 @@ def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
     folder = tmp_path_factory.mktemp("cache")
     cache, other = ReplyCache(folder), ReplyCache(folder)
 
-    async def put_and_get() -> None:
-        await asyncio.gather(*(cache.put(*pair) for pair in pairs))
+    def put_and_get() -> None:
+        for pair in pairs:
+            cache.put(*pair)
         for request, reply, cost_usd in {pair[0].key: pair for pair in reversed(pairs)}.values():
             assert cache.find(request.key) == other.find(request.key) == (reply, cost_usd)
 
-    asyncio.run(put_and_get())
+    put_and_get()
     cache.close()
     other.close()
 
@@ -69,34 +70,30 @@ def test_the_name_of_a_keys_variable_and_the_key_are_not_kept(tmp_path: Path, mo
 
 def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
     statements: list[str] = []
-    path, everyone_waits = tmp_path / "replies.sqlite", threading.Event()
-
-    def connect(path: Path) -> sqlite3.Connection:
-        connection = connect_durably(path)
-        connection.set_trace_callback(statements.append)
-        return connection
+    cache, everyone_waits = ReplyCache(tmp_path), threading.Event()
+    cache.change(lambda connection: connection.set_trace_callback(statements.append))
 
     def change(connection: sqlite3.Connection) -> object:
         everyone_waits.wait()
         return connection.execute("SELECT 7").fetchone()[0]
 
-    writer = GroupCommit(path, connect)
-    waiting = [writer.submit(change) for _ in range(300)]
+    waiting = [begun(cache.change, change) for _ in range(300)]
+    while len(cache._waiting) < 299:  # noqa: SLF001 - all but the one that commits
+        time.sleep(0.001)
     everyone_waits.set()
-    assert [future.result() for future in waiting] == [7] * 300
-    writer.close()
-    assert statements.count("COMMIT") <= 2
+    assert ended(waiting) == [7] * 300
+    cache.close()
+    assert statements.count("COMMIT") <= 3
 
 
 def test_what_cannot_be_prepared_fails_alone(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
 
-    async def put() -> list[object]:
+    def put() -> list[object]:
         replies = [reply_to(0), ChatReply(text="\ud800"), reply_to(2)]
-        puts = (cache.put(numbered(n), reply, None) for n, reply in enumerate(replies))
-        return await asyncio.gather(*puts, return_exceptions=True)
+        return at_once(lambda n: cache.put(numbered(n), replies[n], None), range(3))
 
-    first, bad, last = asyncio.run(put())
+    first, bad, last = put()
     assert (first, last) == (None, None)
     assert isinstance(bad, UnicodeEncodeError)
     assert [cache.find(numbered(n).key) for n in range(3)] == [(reply_to(0), None), None, (reply_to(2), None)]
@@ -104,20 +101,19 @@ def test_what_cannot_be_prepared_fails_alone(tmp_path: Path) -> None:
 
 def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path) -> None:
     everyone_waits = threading.Event()
-    path = tmp_path / "replies.sqlite"
+    cache = ReplyCache(tmp_path)
 
     def change(connection: sqlite3.Connection, number: int) -> object:
         everyone_waits.wait()
         statement = "no SQL" if number == 2 else "INSERT INTO wanted (key, sender) VALUES (x'00', ?)"
         return connection.execute(statement, (number,) if number != 2 else ())
 
-    writer = GroupCommit(path, connect_durably)
-    waiting = [writer.submit(partial(change, number=number)) for number in range(5)]
+    waiting = [begun(cache.change, partial(change, number=number)) for number in range(5)]
     everyone_waits.set()
     assert [type(future.exception()) for future in waiting] == [
-        sqlite3.OperationalError if number == 2 else type(None) for number in range(5)
+        CacheError if number == 2 else type(None) for number in range(5)
     ]
-    writer.close()
+    cache.close()
     with ReplyCache(tmp_path).reading() as connection:
         kept = connection.execute("SELECT sender FROM wanted ORDER BY sender").fetchall()
     assert [sender for (sender,) in kept] == ["0", "1", "3", "4"]
@@ -128,8 +124,10 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
     connect_durably(path).close()
     with sqlite3.connect(path, isolation_level=None) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        writer = GroupCommit(path, connect_durably)
-        done = writer.submit(lambda connection: connection.execute("DELETE FROM wanted"))
+        writer = ReplyCache(tmp_path)
+        done = begun(writer.change, lambda connection: connection.execute("DELETE FROM wanted"))
+        while not writer._writing.locked():  # noqa: SLF001
+            time.sleep(0.001)
         with pytest.raises(CacheError, match=r"another process holds it, so what came last is not written yet"):
             writer.close(0.05)
         holder.execute("ROLLBACK")
@@ -140,13 +138,12 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
 def test_a_put_that_nobody_waits_for_any_more_is_kept_all_the_same(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
 
-    async def put_and_leave() -> None:
-        task = asyncio.create_task(cache.put(numbered(0), reply_to(0), 0.5))
-        await asyncio.sleep(0)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    def put_and_leave() -> None:
+        begun(cache.put, numbered(0), reply_to(0), 0.5)
+        while cache.find(numbered(0).key) is None:
+            time.sleep(0.001)
 
-    asyncio.run(put_and_leave())
+    put_and_leave()
     cache.close()
     assert cache.find(numbered(0).key) == (reply_to(0), 0.5)
 
@@ -198,19 +195,22 @@ def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
 
 
 _WRITE = """
-import asyncio, sys
+import sys
 from pathlib import Path
 from evidencebench.models.llm.reply_cache import ReplyCache
+from in_threads import at_once
 from replies import numbered, reply_to
 cache, start, stop = ReplyCache(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
-async def put(n):
-    await cache.put(numbered(n), reply_to(n), n / 8)
-    print(n, flush=True)
-async def put_all():
+def put(n):
+    cache.put(numbered(n), reply_to(n), n / 8)
+    sys.stdout.write(f"{n}\\n")
+    sys.stdout.flush()
+def put_all():
     step = 1 if start < stop else -1
     for first in range(start, stop, 20 * step):
-        await asyncio.gather(*(put(n) for n in range(first, first + 20 * step, step)))
-asyncio.run(put_all())
+        ended = at_once(put, range(first, first + 20 * step, step))
+        assert ended == [None] * 20, ended
+put_all()
 """
 
 

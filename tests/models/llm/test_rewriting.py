@@ -1,6 +1,5 @@
 """Hypotheses negated and paraphrased by a language model."""
 
-import asyncio
 import re
 
 import pytest
@@ -52,7 +51,7 @@ def rewritten(*replies: Reply, repairs: int = 1) -> tuple[str, ScriptedSender]:
     left = list(replies)
     sender = ScriptedSender(lambda _: left.pop(0))
     asker = Asker(client=client_of(sender), chat=CHAT, repairs=repairs)
-    return asyncio.run(rewrite(asker, OWN, "negated")), sender
+    return rewrite(asker, OWN, "negated"), sender
 
 
 def test_a_reply_without_one_is_asked_for_again() -> None:

@@ -346,7 +346,7 @@ def test_a_part_of_an_order_or_of_scores_may_stand_and_a_part_of_a_selection_nev
     client, sender = clients(by_turns("So"))
     readings = iter([claimed(reply_class, 3, 1), claimed(reply_class, 3, 1, 2), claimed(reply_class, 7)])
     question = Question(text="?", stand_in="", schema={}, read=lambda _: next(readings), form="", selects=selects)
-    outcome = client.run(converse(Asker(client=client, chat=CHAT, repairs=2), question))
+    outcome = converse(Asker(client=client, chat=CHAT, repairs=2), question)
     assert outcome.reading == (None if selects else claimed(reply_class, 3, 1, 2))
     assert len(sender.asked) == 3
 

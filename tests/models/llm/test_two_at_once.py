@@ -1,10 +1,11 @@
 """Two of the same run at once, in processes of their own: each reply is paid for once, and both get it."""
 
-import asyncio
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,9 @@ from evidencebench.errors import DrainingError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.request_locks import RequestLocks
+from evidencebench.models.llm.reply_cache import ReplyCache, RequestLocks
 from fake_models import running_fake_server
+from in_threads import begun, ended
 from llm_servers import DictCache, SlowSender
 from replies import numbered, reply_to
 
@@ -25,24 +26,23 @@ NO_PRICES = PriceTable(as_of="", models={})
 KEY = numbered(0).key
 
 ASK = """
-import asyncio, sys
+import sys
 from evidencebench.models.llm.client import make_client
+from in_threads import at_once
 from replies import numbered
 client = make_client(environ={"EVIDENCEBENCH_CACHE": sys.argv[1]})
-async def work():
-    asked = (client.ask(numbered(n, "local/m", sys.argv[2]), stand_in="") for n in range(12))
-    return len(await asyncio.gather(*asked))
+def work():
+    return len(at_once(client.ask, [numbered(n, "local/m", sys.argv[2]) for n in range(12)]))
 print("ready", flush=True)
 sys.stdin.readline()
-print(client.run(work()), client.totals.now.requests, client.totals.now.stored)
+print(work(), client.totals.now.requests, client.totals.now.stored)
 client.close()
 """
 
 HOLD = """
 import sys
 from pathlib import Path
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.request_locks import RequestLocks
+from evidencebench.models.llm.reply_cache import ReplyCache, RequestLocks
 claims = RequestLocks(Path(sys.argv[1]))
 print(claims.take(sys.argv[2]), flush=True)
 sys.stdin.readline()
@@ -113,17 +113,17 @@ def test_a_request_that_another_process_sends_is_waited_for_and_its_reply_is_tak
     cache, sender = DictCache(claimed_elsewhere={KEY}), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    async def answered_elsewhere() -> None:
-        await asyncio.sleep(0.05)
+    def answered_elsewhere() -> None:
+        time.sleep(0.05)
         cache.kept[KEY] = (reply_to(7), 0.5)
         cache.claimed_elsewhere.clear()
 
-    async def work() -> list[ChatReply]:
-        asked = asyncio.gather(*(client.ask(numbered(0), stand_in="") for _ in range(2)))
-        await answered_elsewhere()
-        return [received.reply for received in await asked if received.is_stored]
+    def work() -> list[ChatReply]:
+        asked = [begun(client.ask, numbered(0)) for _ in range(2)]
+        answered_elsewhere()
+        return [received.reply for received in ended(asked) if received.is_stored]
 
-    assert client.run(work()) == [reply_to(7)] * 2
+    assert work() == [reply_to(7)] * 2
     client.close()
     assert sender.asked == []
     assert (client.totals.now.requests, client.totals.now.stored) == (0, 2)
@@ -133,13 +133,13 @@ def test_a_request_that_another_process_failed_to_send_is_sent() -> None:
     cache, sender = DictCache(claimed_elsewhere={KEY}), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    async def work() -> bool:
-        asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))
-        await asyncio.sleep(0.05)
+    def work() -> bool:
+        asked = begun(client.ask, numbered(0))
+        time.sleep(0.05)
         cache.claimed_elsewhere.clear()
-        return (await asked).is_stored
+        return asked.result().is_stored
 
-    assert not client.run(work())
+    assert not work()
     client.close()
     assert len(sender.asked) == 1
 
@@ -149,7 +149,7 @@ class CountingCache(ReplyCache):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.n_looks, self.looked_long = 0, asyncio.Event()
+        self.n_looks, self.looked_long = 0, threading.Event()
 
     def claim(self, key: str) -> bool:
         self.n_looks += 1
@@ -165,17 +165,13 @@ def test_a_request_is_waited_for_as_long_as_the_process_that_sends_it_lives(
     cache, sender = CountingCache(tmp_path), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    async def work() -> bool:
-        with started(HOLD, str(tmp_path / "replies.sqlite.asking"), KEY) as process:
-            assert line_of(process) == "True\n"
-            asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))
-            looked_long = asyncio.ensure_future(cache.looked_long.wait())
-            await asyncio.wait((asked, looked_long), return_when=asyncio.FIRST_COMPLETED)
-            assert sender.asked == []
-            process.send_signal(signal.SIGKILL)
-            return (await asked).is_stored
-
-    assert not client.run(work())
+    with started(HOLD, str(tmp_path / "replies.sqlite.asking"), KEY) as process:
+        assert line_of(process) == "True\n"
+        asked = begun(client.ask, numbered(0))
+        assert cache.looked_long.wait(60)
+        assert sender.asked == []
+        process.send_signal(signal.SIGKILL)
+        assert not asked.result().is_stored
     client.close()
     assert len(sender.asked) == 1
 
@@ -184,13 +180,13 @@ def test_waiting_for_another_process_ends_when_nothing_more_is_to_be_sent() -> N
     cache, sender = DictCache(claimed_elsewhere={KEY}), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    async def work() -> None:
-        asked = asyncio.ensure_future(client.ask(numbered(0), stand_in=""))
-        await asyncio.sleep(0.05)
+    def work() -> None:
+        asked = begun(client.ask, numbered(0))
+        time.sleep(0.05)
         client.drain()
-        await asked
+        asked.result()
 
     with pytest.raises(DrainingError, match="no more requests are sent"):
-        client.run(work())
+        work()
     client.close()
     assert sender.asked == []

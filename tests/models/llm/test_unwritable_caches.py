@@ -1,6 +1,5 @@
 """Caches that can be read and not written: nothing is paid for or computed that could not be kept."""
 
-import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -20,6 +19,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.inventory import ReplyFilter, remove_replies
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache
+from in_threads import at_once
 from llm_servers import DictCache, SlowSender
 from replies import keep, numbered, reply_to
 from unwritable import no_file_longer_than, open_to_all, read_only
@@ -49,12 +49,11 @@ def ask(cache: ReplyCache | DictCache, sender: SlowSender, *numbers: int) -> lis
     """Ask as a run that starts now does."""
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    async def work() -> list[object]:
-        requests = (client.ask(numbered(number), stand_in="") for number in numbers)
-        return list(await asyncio.gather(*requests, return_exceptions=True))
+    def work() -> list[object]:
+        return at_once(client.ask, map(numbered, numbers))
 
     try:
-        return client.run(work())
+        return work()
     finally:
         client.close()
 
@@ -117,16 +116,14 @@ def test_a_store_that_can_be_written_again_is_asked_for_again_by_the_same_client
     cache, sender = DictCache(is_read_only=True), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
     with pytest.raises(FailingCacheError, match="attempt to write a readonly database; nothing more is sent"):
-        client.run(client.ask(numbered(0), stand_in=""))
+        client.ask(numbered(0))
     cache.is_read_only = False
-    assert client.run(client.ask(numbered(0), stand_in="")).reply == ChatReply(
-        text="reply to seed 0", usage=sender.usage
-    )
+    assert client.ask(numbered(0)).reply == ChatReply(text="reply to seed 0", usage=sender.usage)
     client.close()
 
 
-async def queued(sender: BatchSender, requests: list[ChatRequest]) -> list[object]:
-    return list(await asyncio.gather(*map(sender.send, requests), return_exceptions=True))
+def queued(sender: BatchSender, requests: list[ChatRequest]) -> list[object]:
+    return at_once(sender.send, requests)
 
 
 @WAYS
@@ -137,7 +134,7 @@ def test_no_batch_is_made_that_could_not_be_written_down(way: Ways) -> None:
         cache.close()
         with way(cache.path):
             requests = requests_to("http://127.0.0.1:9/v1", "openai/gpt-x", 400)
-            found = asyncio.run(queued(sender_of(cache), requests))
+            found = queued(sender_of(cache), requests)
             cache.close()
     assert CacheError in {type(one) for one in found} <= {CacheError, PendingError}
 

@@ -26,7 +26,7 @@ _OBJECT_BEGINS = re.compile(r"\{\s*(?:[\"'/#]|\w+\s*:)")  # {"keeps", {'keeps', 
 Answered = TypeVar("Answered", bound=msgspec.Struct)
 
 
-async def ask_object(
+def ask_object(
     asker: Asker,
     prompt: str,
     fields: Mapping[str, str],
@@ -66,7 +66,7 @@ async def ask_object(
         found = read_object(reply, kind)
         return (example, found) if isinstance(found, str) else (found, check(found))
 
-    read_reply = await ask_until_read(
+    read_reply = ask_until_read(
         asker,
         step_prompt(prompt).render(**fields, form=form),
         schema=_schema_of(kind),

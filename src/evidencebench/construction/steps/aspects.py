@@ -30,10 +30,10 @@ class _AspectVerdicts(msgspec.Struct):
     verdicts: list[_AspectVerdict]
 
 
-async def _make_aspects(asker: Asker, draft: Draft) -> Draft:
+def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     sources = dict(draft.sources_of)
     summary = prompt_line(draft.summary)
-    found, sources["aspects split"] = await ask_object(
+    found, sources["aspects split"] = ask_object(
         asker,
         "aspects",
         {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
@@ -44,7 +44,7 @@ async def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     )
     aspects = tuple(" ".join(aspect.split()) for aspect in found.aspects)
     made = msgspec.structs.replace(draft, aspects=aspects)
-    checked, sources["aspects verify"] = await ask_object(
+    checked, sources["aspects verify"] = ask_object(
         asker,
         "verify_aspects",
         {"summary": summary, "aspects": numbered_aspects(aspects)},

@@ -21,12 +21,12 @@ class _Hypothesis(msgspec.Struct):
     hypothesis: str
 
 
-async def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
+def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
     if not has_words(draft.summary):
         return dropped(draft, NO_WORDS)
     summary, context = prompt_line(draft.summary), prompt_line(draft.context)
     sources = dict(draft.sources_of)
-    purpose, sources["hypotheses purpose"] = await ask_object(
+    purpose, sources["hypotheses purpose"] = ask_object(
         asker,
         "purpose",
         {"summary": summary, "context": context or _NO_CONTEXT},
@@ -35,7 +35,7 @@ async def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
         check=lambda found: _wrong_with_purpose(found.purpose, f"{summary} {context}"),
         what="purpose",
     )
-    found, sources["hypotheses trim"] = await ask_object(
+    found, sources["hypotheses trim"] = ask_object(
         asker,
         "hypothesis",
         {"summary": summary, "purpose": prompt_line(purpose.purpose)},

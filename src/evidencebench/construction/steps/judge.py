@@ -1,11 +1,10 @@
 """Judge which sentences of a paper hold which aspects, window by window."""
 
-import asyncio
 import base64
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -17,7 +16,7 @@ from evidencebench.construction.steps.aspects import MOST_ASPECTS, numbered_aspe
 from evidencebench.construction.steps.model_step import ModelStep, dropped, settings_of_asker
 from evidencebench.construction.steps.votes import doubtful, sources_of_votes, unjudged, window_votes
 from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, mask_text, windows_of_paper
-from evidencebench.errors import StopError, SystemSpecError, UnreadableReplyError
+from evidencebench.errors import SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.reading import ReplyClass, read_selection
 from evidencebench.query import Query
@@ -97,27 +96,31 @@ class _Judge:
     papers: PaperFolder
     second: Asker | None
 
-    async def __call__(self, asker: Asker, draft: Draft) -> Draft:
+    def __call__(self, asker: Asker, draft: Draft) -> Draft:
         """Return a draft with its judging; many requests are made at once."""
         if not draft.aspects:
             return dropped(draft, "no aspects")
         if len(draft.aspects) > MOST_ASPECTS:
             return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
-        on_disk = await asyncio.to_thread(self.papers.paper_of, draft)
+        on_disk = self.papers.paper_of(draft)
         query = on_disk.paper.query_for(draft.hypothesis, wish="study")
         settings = self.settings
         windows = [
             _shown(query, one) for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
         ]
         asked = list(range(len(windows)))
-        rounds = await _all_of(  # together, so that one batch holds all votes
-            self._round(
-                replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)),
-                draft,
-                windows,
-                [asked] * len(draft.aspects),
-            )
-            for vote in range(settings.votes)
+        rounds = _ask_together(  # so that one batch holds all votes
+            asker,
+            [
+                partial(
+                    self._round,
+                    replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)),
+                    draft,
+                    windows,
+                    [asked] * len(draft.aspects),
+                )
+                for vote in range(settings.votes)
+            ],
         )
         judging = Judging(
             paper_sha256=on_disk.sha256,
@@ -131,7 +134,7 @@ class _Judge:
         votes_of = partial(window_votes, windows=spans, digits=judging.digits)
         if self.second is not None:
             doubts = [doubtful(votes_of(judging.rounds, aspect), spans) for aspect in range(len(draft.aspects))]
-            decided = await self._round(self.second, draft, windows, doubts)
+            decided = self._round(self.second, draft, windows, doubts)
             judging = msgspec.structs.replace(
                 judging, rounds=(*judging.rounds, msgspec.structs.replace(decided, decides=True))
             )
@@ -142,20 +145,22 @@ class _Judge:
             return dropped(made, "sentences without a readable judgment", ", ".join(map(str, left)))
         return made
 
-    async def _round(
+    def _round(
         self, asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]]
     ) -> JudgingRound:
         """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
         digits = -(-self.settings.window // 4)
         places = sorted({place for one in asked for place in one})
         if self.settings.at_once:
-            found = await _all_of(_ask_all(asker, draft, windows[place]) for place in places)
+            found = _ask_together(asker, [partial(_ask_all, asker, draft, windows[place]) for place in places])
             votes = {(aspect, place): one[aspect] for place, one in zip(places, found, strict=True)
                      for aspect in range(len(draft.aspects))}  # fmt: skip
             keys = [one[0].request_key for one in found]
         else:
             pairs = [(aspect, place) for aspect, one in enumerate(asked) for place in one]
-            said = await _all_of(_ask_one(asker, draft, aspect, windows[place]) for aspect, place in pairs)
+            said = _ask_together(
+                asker, [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs]
+            )
             votes = dict(zip(pairs, said, strict=True))
             keys = [one.request_key for one in said]
         return JudgingRound(
@@ -193,7 +198,7 @@ def request_beginnings(judged: JudgingRound) -> list[str]:
     return [content[start : start + REQUEST_BYTES].hex() for start in range(0, len(content), REQUEST_BYTES)]
 
 
-async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _Vote:
+def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _Vote:
     """Return what a model says of a window for one aspect."""
     shown, structured = window.shown, asker.chat.structured
     n_sentences = max(shown) + 1
@@ -206,7 +211,7 @@ async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow
 
     form = form_text("answer", structured=structured, n_sentences=n_sentences)
     try:
-        found = await ask_until_read(
+        found = ask_until_read(
             asker,
             step_prompt("judge_one").render(
                 rule=step_prompt("judge_rule").render(),
@@ -226,11 +231,11 @@ async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow
     return _Vote(sentences=found.answer, request_key=found.request_key)
 
 
-async def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
+def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
     """Return what a model says of a window, aspect by aspect, asked for all of them at once."""
     n_aspects = len(draft.aspects)
     try:
-        found, source = await ask_object(
+        found, source = ask_object(
             asker,
             "judge_all",
             {
@@ -259,29 +264,12 @@ def _wrong_with(aspects: Sequence[_AspectSources], n_aspects: int, window: _Show
     return "an aspect stands twice" if len(set(numbers)) < len(numbers) else ""
 
 
-async def _all_of(work: Iterable[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
-    """Return what coroutines return, `_MOST_AT_ONCE` of them at a time.
-
-    All of them end before an error is raised, so that replies are stored, and requests queued for a batch; but after a
-    `StopError` no further one is begun.
-    """
-    places = (pair for pair in enumerate(work))  # shared by all that go on in it
-    found: dict[int, Outcome] = {}
-    errors: list[Exception] = []
-
-    async def go_on() -> None:
-        for place, one in places:
-            try:
-                found[place] = await one
-            except Exception as error:  # noqa: BLE001 - raised below
-                errors.append(error)
-                if isinstance(error, StopError):
-                    places.close()
-
-    await asyncio.gather(*(go_on() for _ in range(_MOST_AT_ONCE)))
-    if errors:
+def _ask_together(asker: Asker, work: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
+    """Return what functions that ask return; an error is raised when all have ended, so that replies are stored."""
+    ended = asker.client.together(work, most=_MOST_AT_ONCE)
+    if errors := [one for one in ended if isinstance(one, Exception)]:
         raise min(errors, key=error_priority)
-    return [found[place] for place in range(len(found))]
+    return [one for one in ended if not isinstance(one, Exception)]
 
 
 def judge_step(

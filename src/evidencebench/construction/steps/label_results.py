@@ -14,9 +14,9 @@ class _ResultLabels(msgspec.Struct):
     results: list[int]
 
 
-async def _label_results(asker: Asker, draft: Draft) -> Draft:
+def _label_results(asker: Asker, draft: Draft) -> Draft:
     n_aspects = len(draft.aspects)
-    found, source = await ask_object(
+    found, source = ask_object(
         asker,
         "label_results",
         {"hypothesis": prompt_line(draft.hypothesis), "aspects": numbered_aspects(draft.aspects)},

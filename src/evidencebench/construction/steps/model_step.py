@@ -1,6 +1,6 @@
 """A step that asks a model: drafts go in, and come out with more, or dropped."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ class ModelStep:
 
     name: str
     prompts: tuple[str, ...]
-    work: Callable[[Asker, Draft], Coroutine[Any, Any, Draft]]
+    work: Callable[[Asker, Draft], Draft]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -19,7 +19,7 @@ class _Kept(msgspec.Struct):
     reports_results: bool
 
 
-async def _make_summary(asker: Asker, draft: Draft) -> Draft:
+def _make_summary(asker: Asker, draft: Draft) -> Draft:
     if not has_words(draft.summary):
         return dropped(draft, NO_WORDS)
     sources = dict(draft.sources_of)
@@ -27,7 +27,7 @@ async def _make_summary(asker: Asker, draft: Draft) -> Draft:
     if draft.passage is not None:  # a summary from a table is delimited already
         text, cited = _text_around(draft)
         shown = {number: prompt_line(one) for number, one in enumerate(text, 1)}
-        found, sources["summaries delimit"] = await ask_object(
+        found, sources["summaries delimit"] = ask_object(
             asker,
             "delimit",
             {"numbers": _listed(cited), "lines": Excerpt(shown=shown).block},
@@ -39,7 +39,7 @@ async def _make_summary(asker: Asker, draft: Draft) -> Draft:
         if not found.sentences:
             return dropped(draft, "the passage is not about the paper")
         summary = " ".join(text[number - 1] for number in sorted(set(found.sentences)))
-    kept, sources["summaries keep"] = await ask_object(
+    kept, sources["summaries keep"] = ask_object(
         asker,
         "keep",
         {"summary": prompt_line(summary)},

@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
@@ -18,18 +17,17 @@ import numpy as np
 from evidencebench.errors import EndpointError, SystemSpecError
 from evidencebench.models.embedding.encoder import VectorBatch, vector_faults
 from evidencebench.models.embedding.formats import EncodedText, Floats
-from evidencebench.models.endpoints import (
+from evidencebench.models.http import (
+    Http,
+    Retry,
+    check_address,
+    check_key,
+    hide_key,
     is_loopback,
     is_transient,
-    requested_wait_seconds,
-    require_address,
-    require_key,
+    retry_after,
     sendable,
-    shown,
-    wait_before,
 )
-from evidencebench.models.llm.connections import Connections
-from evidencebench.models.llm.loop_thread import LoopThread
 from evidencebench.web.served_json import decode_served
 from evidencebench.web.transient import TransientError
 
@@ -52,12 +50,12 @@ class Endpoint:
 
     def require_sound(self, system: str) -> None:
         """Raise unless the address, the key and the limits can be used; nothing is sent."""
-        require_address(system, self.base_url)
+        check_address(system, self.base_url)
         for name in ("dimensions", "batch_texts", "batch_characters", "timeout_seconds", "max_attempts"):
             value = getattr(self, name)
             if value is not None and not value > 0:
                 raise SystemSpecError(f"{system}: {name}: expected more than 0, got {value}")
-        require_key(system, self.base_url, key_env=self.key_env, key=os.environ.get(self.key_env, ""))
+        check_key(system, self.base_url, key_env=self.key_env, key=os.environ.get(self.key_env, ""))
 
     @property
     def address(self) -> str:
@@ -84,9 +82,11 @@ class EndpointEncoder:
         sleep: Callable[[float], object] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._of, self._sleep, self._jitter = of, sleep, jitter
-        self._connections = Connections(is_loopback=is_loopback(of.base_url))
-        self._loop = LoopThread(self._connections.aclose)
+        self._of = of
+        self._http = Http(is_loopback=is_loopback(of.base_url))
+        self._retry = Retry(
+            max_attempts=of.max_attempts, longest_wait_seconds=_LONGEST_WAIT_SECONDS, sleep=sleep, jitter=jitter
+        )
         self._dimension = of.dimensions
         self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
 
@@ -117,24 +117,7 @@ class EndpointEncoder:
         return f"{self._of.address}: model '{self._of.model}'"
 
     def _vectors(self, texts: list[str]) -> Floats:
-        for attempt in range(1, self._of.max_attempts + 1):
-            try:
-                return self._parse(self._ask(texts), len(texts))
-            except TransientError as error:
-                if attempt == self._of.max_attempts:
-                    raise EndpointError(
-                        f"{self._where}: no usable reply in {attempt} attempts, the last one: {error}; try again "
-                        "later, or raise max_attempts or timeout_seconds"
-                    ) from error
-                self._sleep(
-                    wait_before(
-                        attempt + 1,
-                        asked_seconds=error.wait_seconds,
-                        jitter=self._jitter(),
-                        longest_seconds=_LONGEST_WAIT_SECONDS,
-                    )
-                )
-        raise AssertionError
+        return self._retry.call(lambda _: self._parse(self._ask(texts), len(texts)), self._where)
 
     def _ask(self, texts: list[str]) -> bytes:
         """Return the body of a reply of status 200."""
@@ -143,21 +126,21 @@ class EndpointEncoder:
         body: dict[str, Any] = {"model": of.model, "input": texts, "encoding_format": "float"}
         if of.dimensions is not None:
             body["dimensions"] = of.dimensions
-        reply = self._loop.run(
-            self._connections.post(
-                of.address,
-                headers={"Authorization": f"Bearer {key}"} if key else {},
-                body=msgspec.json.encode(body),
-                seconds=of.timeout_seconds,
-                max_bytes=of.max_reply_bytes,
-                key=key,
-            )
+        reply = self._http.request(
+            "POST",
+            of.address,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            body=msgspec.json.encode(body),
+            seconds=of.timeout_seconds,
+            most_bytes=of.max_reply_bytes,
+            key=key,
         )
         if reply.status == HTTPStatus.OK:
             return reply.content
-        message = f"status {reply.status}: {shown(reply.content.decode(errors='replace'), key)}"
+        message = f"status {reply.status}: {hide_key(reply.content.decode(errors='replace'), key)}"
         if is_transient(reply.status):
-            raise TransientError(message, requested_wait_seconds(reply.headers, datetime.now(UTC)))
+            asked = retry_after(reply.headers)
+            raise TransientError(message, None if asked is None else min(asked, _LONGEST_WAIT_SECONDS))
         if "Location" in reply.headers:
             message = f"status {reply.status}: a redirect, which is not followed; correct base_url"
         raise EndpointError(f"{self._where}: {message}")

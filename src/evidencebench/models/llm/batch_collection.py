@@ -1,7 +1,8 @@
 """Store the replies of a batch that has ended, and note the requests that failed."""
 
-import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO
@@ -18,6 +19,7 @@ from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
+_WRITERS = 32
 _WINDOW_ROWS = 256
 _MOST_FILE_BYTES = 16 << 30
 
@@ -39,18 +41,18 @@ class Collector:
     _seen: set[str] = field(default_factory=set)
     _damaged: list[ResultRow] = field(default_factory=list)
 
-    async def collect(self, api: BatchApi, calls: Calls, remote: RemoteBatch) -> None:
+    def collect(self, api: BatchApi, calls: Calls, remote: RemoteBatch) -> None:
         """Store all rows of a batch that is over. A row that is damaged in every attempt is a failure.
 
         Raises `EndpointError` if rows are missing in every attempt; the other rows are stored then too.
         """
 
-        async def attempt() -> None:
+        def attempt() -> None:
             self._seen, self._damaged, self.is_short = set(), [], False
             for path in remote.paths:
                 with TemporaryFile(dir=self.cache.path.parent) as file:
-                    await calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
-                    await self._take_all(api, calls, file)
+                    calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
+                    self._take_all(api, calls, file)
             self.is_short = True
             if self._damaged and len(self._seen) < self.batch.n_requests:
                 raise TransientError(f"{counted(len(self._damaged), 'row')} of batch {self.batch.name} cannot be read")
@@ -63,19 +65,20 @@ class Collector:
 
         try:
             with cache_errors(self.cache.path):  # a temporary file fails if the disk is full
-                await calls.retry(attempt)
+                calls.retry(attempt)
         except EndpointError:
             if not self._is_damaged_only(remote):
                 raise
             self._give_up_damaged(calls)
 
-    async def _take_all(self, api: BatchApi, calls: Calls, file: IO[bytes]) -> None:
+    def _take_all(self, api: BatchApi, calls: Calls, file: IO[bytes]) -> None:
         rows = api.rows(file)
         while window := list(islice(rows, _WINDOW_ROWS)):
             self._damaged += [row for row in window if row.is_damaged]
-            await asyncio.gather(*(self._take(calls, row) for row in window if not row.is_damaged))
+            with ThreadPoolExecutor(_WRITERS) as pool:  # so that many replies share a commit
+                list(pool.map(partial(self._take, calls), (row for row in window if not row.is_damaged)))
 
-    async def _take(self, calls: Calls, row: ResultRow) -> None:
+    def _take(self, calls: Calls, row: ResultRow) -> None:
         try:
             request = self.queue.request(self.batch, row.key)
         except DamagedRequestError as error:  # loses this reply only
@@ -96,7 +99,7 @@ class Collector:
             reply, cost_usd = self.prices.priced(request.model, calls.without_key(row.reply), batch=True)
             self.totals.count_collected(row.key, reply.usage, cost_usd, reply.priced_as_of)
             self.budget.settle(row.key, cost_usd)
-            await self.cache.put(request, reply, cost_usd)
+            self.cache.put(request, reply, cost_usd)
         elif row.failure:
             self._fail(calls, request, calls.shown(row.failure), is_charged=row.is_done)
 

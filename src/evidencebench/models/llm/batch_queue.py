@@ -91,7 +91,7 @@ class BatchQueue:
     def __init__(self, cache: ReplyCache) -> None:
         self._cache = cache
 
-    async def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> None:
+    def record(self, request: ChatRequest, *, sender: str, n_bytes: int) -> None:
         """Store a request until its batch is over; a request that is in a batch already stays there.
 
         Several senders may want its reply; the first that submits takes it. `n_bytes` is its length in a batch.
@@ -106,7 +106,7 @@ class BatchQueue:
             )
             connection.execute("INSERT OR IGNORE INTO wanted (key, sender) VALUES (?, ?)", (key, sender))
 
-        await self._cache.change(change)
+        self._cache.change(change)
 
     def groups(self, sender: str) -> list[BatchGroup]:
         """Return the groups of the waiting requests of one sender."""
@@ -117,7 +117,7 @@ class BatchQueue:
         )
         return [BatchGroup(*row) for row in rows]
 
-    async def intend(
+    def intend(
         self, group: BatchGroup, *, sender: str, intent: str, most_requests: int, most_bytes: int
     ) -> BatchJob | None:
         """Return a new batch with as many waiting requests as fit; None if none waits."""
@@ -146,14 +146,14 @@ class BatchQueue:
             )
             return _job(connection.execute(f"{_BATCH} intent = ?", (intent,)).fetchone())
 
-        return await self._cache.change(change)
+        return self._cache.change(change)
 
-    async def name(self, batch: BatchJob, name: str) -> BatchJob:
+    def name(self, batch: BatchJob, name: str) -> BatchJob:
         """Store the provider's id of a batch; return the batch with it."""
-        await self._execute("UPDATE batch SET name = ?, state = 'open' WHERE id = ?", name, batch.id)
+        self._execute("UPDATE batch SET name = ?, state = 'open' WHERE id = ?", name, batch.id)
         return replace(batch, name=name)
 
-    async def forget(self, batch: BatchJob) -> None:
+    def forget(self, batch: BatchJob) -> None:
         """Remove a batch and its requests, whose replies are stored or asked for again; its name stays."""
 
         def change(connection: sqlite3.Connection) -> None:
@@ -161,15 +161,15 @@ class BatchQueue:
             connection.execute("DELETE FROM batch WHERE id = ? AND name IS NULL", (batch.id,))
             connection.execute("UPDATE batch SET state = 'over' WHERE id = ?", (batch.id,))
 
-        await self._cache.change(change)
+        self._cache.change(change)
 
     def known_names(self) -> set[str]:
         """Return the ids of all batches that were ever submitted here."""
         return {name for (name,) in self._rows("SELECT name FROM batch WHERE name IS NOT NULL")}
 
-    async def forget_older(self, created: float) -> None:
+    def forget_older(self, created: float) -> None:
         """Remove requests that were recorded before a time, in seconds since 1970, and never submitted."""
-        await self._execute("DELETE FROM waiting WHERE batch IS NULL AND created < ?", created)
+        self._execute("DELETE FROM waiting WHERE batch IS NULL AND created < ?", created)
 
     def batches(self) -> list[BatchJob]:
         """Return all batches that are not collected, oldest first."""
@@ -220,8 +220,8 @@ class BatchQueue:
         with self._cache.reading() as connection:
             return connection.execute(statement, values).fetchall()
 
-    async def _execute(self, statement: str, *values: object) -> None:
-        await self._cache.change(lambda connection: connection.execute(statement, values))
+    def _execute(self, statement: str, *values: object) -> None:
+        self._cache.change(lambda connection: connection.execute(statement, values))
 
 
 def _job(row: tuple[Any, ...]) -> BatchJob:

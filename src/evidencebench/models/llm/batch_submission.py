@@ -1,8 +1,8 @@
 """Submit a batch exactly once, even if the connection is cut or the process is killed."""
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -17,30 +17,28 @@ from evidencebench.wording import counted
 _LOOK_AGAIN_SECONDS = 0.5
 
 
-async def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob, *, folder: Path) -> str:
+def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob, *, folder: Path) -> str:
     """Submit a batch of the queue, its body in a temporary file in `folder`; return the provider's id."""
 
-    async def attempt() -> str:
+    def attempt() -> str:
         try:
-            return await api.create(calls, prepared)
+            return api.create(calls, prepared)
         except UnsureError as error:
-            await calls.settings.sleep(calls.settings.settle_seconds)
-            if (name := await _name_after(error, api, calls, queue, batch)) is None:
+            calls.settings.sleep(calls.settings.settle_seconds)
+            if (name := _name_after(error, api, calls, queue, batch)) is None:
                 raise
             return name
 
     with cache_errors(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # fails if the disk is full
         rows = (api.row_of(key, request) for key, request in queue.requests(batch))
-        prepared = await api.prepare(calls, rows, body, batch.intent)
-        return await calls.retry(attempt)
+        prepared = api.prepare(calls, rows, body, batch.intent)
+        return calls.retry(attempt)
 
 
-async def _name_after(
-    error: UnsureError, api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob
-) -> str | None:
+def _name_after(error: UnsureError, api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
     """Return the id of a batch whose submission got no answer; None if it never arrived."""
     try:
-        return await api.find(calls, queue, batch)
+        return api.find(calls, queue, batch)
     except EvidenceBenchError as failure:
         raise UnresolvedError(
             f"{batch.group.model}: a batch of {counted(batch.n_requests, 'request')} may have been submitted, but no "
@@ -48,8 +46,8 @@ async def _name_after(
         ) from failure
 
 
-@asynccontextmanager
-async def only_submitter(file: Path, sleep: Callable[[float], Awaitable[object]] | None) -> AsyncIterator[bool]:
+@contextmanager
+def only_submitter(file: Path, sleep: Callable[[float], object] | None) -> Iterator[bool]:
     """Lock a cache's file while the block runs, so that one process at a time submits; yield whether it is locked.
 
     `sleep` waits for another process; if it is None, the block runs at once, with False if another process holds the
@@ -65,7 +63,7 @@ async def only_submitter(file: Path, sleep: Callable[[float], Awaitable[object]]
         ) from error
     try:
         while not (is_held := try_lock(descriptor)) and sleep is not None:
-            await sleep(_LOOK_AGAIN_SECONDS)
+            sleep(_LOOK_AGAIN_SECONDS)
         yield is_held
     finally:
         os.close(descriptor)

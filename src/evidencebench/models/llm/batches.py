@@ -6,8 +6,8 @@ each pass answers from stored replies and queues the other requests, which then 
 
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,7 @@ class BatchSender:
         self._providers: dict[BatchGroup, tuple[BatchApi, Server, Key]] = {}
         self._refusals: list[str] = []
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         """Put a request into the queue for the next batch; it always raises, since there is no reply yet.
 
         Raises `PendingError` when the request is on the disk, or in a batch already, and `EndpointError` if it failed
@@ -111,29 +111,29 @@ class BatchSender:
             raise PendingError(reason)
         api = self._provider_of(BatchGroup.of(request))[0]
         if self._queue.batch_of(key) is None:
-            await self._budget.reserve(request)
+            self._budget.reserve(request)
         n_bytes = len(api.row_of(key, request)) + 1
-        await self._queue.record(request, sender=self._name, n_bytes=n_bytes)
+        self._queue.record(request, sender=self._name, n_bytes=n_bytes)
         raise PendingError(f"{request.model}: waits for its batch; it is answered when that is done")
 
-    async def submit(self) -> list[BatchStatus]:
+    def submit(self) -> list[BatchStatus]:
         """Submit all requests queued here; return the status of each new batch, empty if no request waited.
 
         Only one process submits to a cache at a time; the others wait. After a `FailingServerError`, requests that were
         not submitted are asked again. A batch that may have been submitted is searched for at the next start.
         """
         made: list[BatchStatus] = []
-        async with only_submitter(self._cache.path, self._settings.sleep):
-            await self._search_lost()
-            await self._queue.forget_older(self._cache.clock() - _STALE_SECONDS)
+        with only_submitter(self._cache.path, self._settings.sleep):
+            self._search_lost()
+            self._queue.forget_older(self._cache.clock() - _STALE_SECONDS)
             for group in self._queue.groups(self._name):
-                async with self._calls_for(group) as (api, calls):
-                    while batch := await self._next_batch(group, api):
-                        made.append(await self._submit(api, calls, batch))
+                with self._calls_for(group) as (api, calls):
+                    while batch := self._next_batch(group, api):
+                        made.append(self._submit(api, calls, batch))
                         self._on_status(made[-1])
         return made
 
-    async def collect(self, *, wait: bool) -> None:
+    def collect(self, *, wait: bool) -> None:
         """Store the replies of all batches that have ended, also of other senders; `wait` for those of this sender.
 
         A request that ended without a reply is forgotten, so that it is asked again; if this sender submitted it, the
@@ -145,18 +145,18 @@ class BatchSender:
             return
         seconds = _FIRST_POLL_SECONDS
         while True:
-            async with only_submitter(self._cache.path, None) as is_alone:
+            with only_submitter(self._cache.path, None) as is_alone:
                 if is_alone:
-                    await self._search_lost()
+                    self._search_lost()
             n_awaited = 0
             for batch in self._queue.batches():
-                is_collected = batch.name is not None and await self._collect_batch(batch, is_patient=wait)
+                is_collected = batch.name is not None and self._collect_batch(batch, is_patient=wait)
                 n_awaited += not is_collected and self._is_wanted(batch)
             if self._refusals:
                 raise FailingServerError(self._refusals.pop())
             if not wait or not n_awaited:
                 return
-            await self._settings.sleep(seconds)
+            self._settings.sleep(seconds)
             seconds = min(2 * seconds, _LONGEST_POLL_SECONDS)
 
     def _provider_of(self, group: BatchGroup) -> tuple[BatchApi, Server, Key]:
@@ -169,14 +169,14 @@ class BatchSender:
             self._providers[group] = (api, server, key)
         return self._providers[group]
 
-    @asynccontextmanager
-    async def _calls_for(self, group: BatchGroup) -> AsyncIterator[tuple[BatchApi, Calls]]:
+    @contextmanager
+    def _calls_for(self, group: BatchGroup) -> Iterator[tuple[BatchApi, Calls]]:
         api, server, key = self._provider_of(group)
-        async with calls_to(server, key, self._settings, transport=self._transport) as calls:
+        with calls_to(server, key, self._settings, transport=self._transport) as calls:
             yield api, calls
 
-    async def _next_batch(self, group: BatchGroup, api: BatchApi) -> BatchJob | None:
-        return await self._queue.intend(
+    def _next_batch(self, group: BatchGroup, api: BatchApi) -> BatchJob | None:
+        return self._queue.intend(
             group,
             sender=self._name,
             intent=secrets.token_hex(16),
@@ -184,48 +184,48 @@ class BatchSender:
             most_bytes=min(self._most_bytes or api.most_bytes, api.most_bytes),
         )
 
-    async def _submit(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:
+    def _submit(self, api: BatchApi, calls: Calls, batch: BatchJob) -> BatchStatus:
         try:
-            name = await submit_one(api, calls, self._queue, batch, folder=self._cache.path.parent)
+            name = submit_one(api, calls, self._queue, batch, folder=self._cache.path.parent)
         except UnresolvedError:
             raise
         except RefusedBatchError as error:
             self._failures.update(dict.fromkeys(self._queue.keys(batch), str(error)))
-            await self._release(batch)
+            self._release(batch)
             return BatchStatus(batch, "refused", message=str(error))
         except (EndpointError, StopError) as error:
-            await self._release(batch)
+            self._release(batch)
             raise FailingServerError(str(error)) from error
-        named = await self._queue.name(batch, name)
+        named = self._queue.name(batch, name)
         self._totals.count(sent=batch.n_requests, in_batches=batch.n_requests)
         self._submitted.add(batch.id)
         return BatchStatus(named, "submitted")
 
-    async def _search_lost(self) -> None:
+    def _search_lost(self) -> None:
         """Search for batches whose submission was cut off; call it only while no other process submits."""
         for batch in self._queue.batches():
             if batch.name is None:
                 try:
-                    self._on_status(await self._status_of_lost(batch))
+                    self._on_status(self._status_of_lost(batch))
                 except EvidenceBenchError as error:
                     self._report_or_raise(batch, error)
 
-    async def _status_of_lost(self, batch: BatchJob) -> BatchStatus:
+    def _status_of_lost(self, batch: BatchJob) -> BatchStatus:
         age, settle_seconds = self._cache.clock() - batch.created, self._settings.settle_seconds
         if age < settle_seconds:
-            await self._settings.sleep(min(settle_seconds, settle_seconds - age))
+            self._settings.sleep(min(settle_seconds, settle_seconds - age))
         try:
-            async with self._calls_for(batch.group) as (api, calls):
-                name = await api.find(calls, self._queue, batch)
+            with self._calls_for(batch.group) as (api, calls):
+                name = api.find(calls, self._queue, batch)
         except UnresolvedError as error:
             return BatchStatus(batch, "unresolved", message=str(error))
         if name is not None:
-            named = await self._queue.name(batch, name)
+            named = self._queue.name(batch, name)
             return BatchStatus(named, "found", message="its submission had been cut off")
-        await self._queue.forget(batch)
+        self._queue.forget(batch)
         return BatchStatus(batch, "forgotten", message="it was never submitted, so its requests are asked again")
 
-    async def _collect_batch(self, batch: BatchJob, *, is_patient: bool) -> bool:
+    def _collect_batch(self, batch: BatchJob, *, is_patient: bool) -> bool:
         """Store the replies of a batch that has an id; return whether the batch is over and all is stored."""
         collector = Collector(
             batch=batch,
@@ -236,13 +236,13 @@ class BatchSender:
             budget=self._budget,
         )
         try:
-            async with self._calls_for(batch.group) as (api, calls):
-                remote = await api.look(calls, batch.name or "")
+            with self._calls_for(batch.group) as (api, calls):
+                remote = api.look(calls, batch.name or "")
                 self._on_status(BatchStatus(batch, remote.state, remote.n_done, remote.n_failed, remote.fault))
                 if not remote.is_over:
                     self._misses[batch.id] = 0
                     return False
-                await collector.collect(api, calls, remote)
+                collector.collect(api, calls, remote)
         except EvidenceBenchError as error:
             self._misses[batch.id] += 1
             most = self._settings.max_misses
@@ -255,7 +255,7 @@ class BatchSender:
         else:  # submitted by another start
             self._totals.count(sent=len(collector.answered))
         self._note_failures(batch, remote, collector)
-        await self._release(batch)
+        self._release(batch)
         return True
 
     def _note_failures(self, batch: BatchJob, remote: RemoteBatch, collector: Collector) -> None:
@@ -277,11 +277,11 @@ class BatchSender:
             reason = f"ended as {remote.state} before this request was answered; run again to ask again"
             self._unfinished.update((key, f"{batch.where}: {reason}") for key in keys if key not in known)
 
-    async def _release(self, batch: BatchJob) -> None:
+    def _release(self, batch: BatchJob) -> None:
         """Forget a batch, and free the money still set aside for its requests."""
         for key in self._queue.keys(batch):
             self._budget.release(key)
-        await self._queue.forget(batch)
+        self._queue.forget(batch)
 
     def _is_wanted(self, batch: BatchJob) -> bool:
         return self._queue.is_wanted(batch, self._name)

@@ -1,9 +1,9 @@
 """The cost limit: before a request is sent, its highest possible cost is set aside; its true cost replaces it later."""
 
-import asyncio
 import math
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from evidencebench.errors import CostLimitError, SystemSpecError
 from evidencebench.models.llm.chat import ChatRequest
@@ -18,7 +18,7 @@ class Budget:
     """The US dollars that were spent and those set aside, against a limit (None: no limit, nothing is counted).
 
     A request that does not fit waits while requests in flight may turn out cheaper than set aside. A request of a batch
-    does not wait, since a batch takes hours. All methods are called in one asyncio loop.
+    does not wait, since a batch takes hours. Any thread may call all methods.
     """
 
     def __init__(self, prices: PriceTable, max_cost_usd: float | None, *, in_batches: bool = False) -> None:
@@ -27,49 +27,54 @@ class Budget:
         self._prices, self._max_cost_usd, self._in_batches = prices, max_cost_usd, in_batches
         self.spent_usd = self._reserved_usd = 0.0
         self._reserved: dict[str, float] = {}
-        self._released = asyncio.Event()
+        self._changed = threading.Condition(threading.RLock())
 
-    @asynccontextmanager
-    async def reserved(self, request: ChatRequest) -> AsyncIterator[None]:
+    @contextmanager
+    def reserved(self, request: ChatRequest) -> Iterator[None]:
         """Set aside the highest possible cost of a request until it is settled, at most while the block runs."""
-        await self.reserve(request)
+        self.reserve(request)
         try:
             yield
         finally:
             self.release(request.key)
 
-    async def reserve(self, request: ChatRequest) -> None:
+    def reserve(self, request: ChatRequest) -> None:
         """Set aside the highest possible cost of a request, unless that was done before.
 
         Raises `CostLimitError` if it is more than is left, or the model's price is not known.
         """
-        if self._max_cost_usd is None or (key := request.key) in self._reserved:
+        if self._max_cost_usd is None:
             return
         most = self._most_usd(request)
-        while self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
-            if self._in_batches or not self._reserved or self.spent_usd + most > self._max_cost_usd:
-                raise self._limit_error(request, most, self._max_cost_usd)
-            self._released.clear()
-            await self._released.wait()
-        self._reserved[key] = most
-        self._reserved_usd += most
+        with self._changed:
+            if request.key in self._reserved:
+                return
+            while self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
+                if self._in_batches or not self._reserved or self.spent_usd + most > self._max_cost_usd:
+                    raise self._limit_error(request, most, self._max_cost_usd)
+                self._changed.wait()
+            self._reserved[request.key] = most
+            self._reserved_usd += most
 
     def settle(self, key: str, cost_usd: float | None) -> None:
         """Count a request's cost in place of the sum set aside, if there is one; None: count the whole sum."""
-        if key in self._reserved:
-            most = self.release(key)
-            self.spent_usd += most if cost_usd is None else cost_usd
+        with self._changed:
+            if key in self._reserved:
+                most = self.release(key)
+                self.spent_usd += most if cost_usd is None else cost_usd
 
     def release(self, key: str) -> float:
         """Free the sum set aside for a request, and return it; 0 if there is none."""
-        self._released.set()
-        most = self._reserved.pop(key, 0.0)
-        self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors
-        return most
+        with self._changed:
+            most = self._reserved.pop(key, 0.0)
+            self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors
+            self._changed.notify_all()
+            return most
 
-    def release_all(self) -> None:
-        """Free all sums set aside, when a new asyncio loop begins."""
-        self._reserved, self._reserved_usd, self._released = {}, 0.0, asyncio.Event()
+    def after_fork(self) -> None:
+        """Free all sums set aside, in a forked process."""
+        self._reserved, self._reserved_usd = {}, 0.0
+        self._changed = threading.Condition(threading.RLock())
 
     def _limit_error(self, request: ChatRequest, most: float, limit: float) -> CostLimitError:
         spent, following = f"{shown_usd(self.spent_usd)} is spent", f"the next request could cost {shown_usd(most)}"

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from evidencebench.models.endpoints import sendable
+from evidencebench.models.http import sendable
 
 Role = Literal["system", "user", "assistant"]
 
@@ -172,7 +172,7 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
 class Sender(Protocol):
     """Anything that sends a request to a model and brings its reply."""
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         """Return the reply.
 
         Raises `EndpointError` if this request failed for good, `StopError` if no more may be sent, and `PendingError`

@@ -1,12 +1,15 @@
 """The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit."""
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import contextmanager, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -22,10 +25,10 @@ from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatRequest, Received, Sender
 from evidencebench.models.llm.estimating import EstimatingSender
 from evidencebench.models.llm.http_sender import Bounds, HttpSender
-from evidencebench.models.llm.loop_thread import LoopThread
 from evidencebench.models.llm.open_batches import BatchGuardedSender
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.rate_limits import RateLimits
+from evidencebench.models.llm.replaying import ReplayingSender
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.storage.reading import PathText
@@ -38,21 +41,23 @@ T = TypeVar("T")
 
 _HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
+_CLOSING_SECONDS = 10.0
 
 
-@dataclass(slots=True)
-class _Sending:
-    """A request in flight, and the number of callers that wait for its reply."""
+class _Flight:
+    """A request on its way, and how many callers wait for its reply."""
 
-    task: asyncio.Task[Received]
-    n_waiting: int = 0
+    def __init__(self, request: ChatRequest) -> None:
+        self.request, self.n_waiting = request, 0
+        self.received: Future[Received] = Future()
 
 
 class ChatClient:
-    """Asks language models. Make one with `make_client`, or share `default_client()`.
+    """Asks language models. Make one with `make_client`, or share `default_client()`. Any thread may ask.
 
     The same request is never sent twice: it is answered from the cache, or by the reply to the same request in flight.
-    A reply is stored in the cache before it is returned.
+    A reply is stored in the cache before it is returned. Requests are sent by daemon threads of the client: who stops
+    waiting for a reply, such as by Ctrl-C, loses none that was sent for.
 
     Parameters
     ----------
@@ -62,10 +67,8 @@ class ChatClient:
         Keeps the cost limit; None: there is no limit. Pass the budget and the totals of the sender, if it has some.
     max_in_flight
         The most requests sent at a time; others wait.
-    on_drain
-        Called by `drain`.
-    on_end
-        Awaited in the event loop of the client, when that ends.
+    on_drain, on_close
+        Called by `drain` and by `close`; the second ends what is in flight.
     """
 
     def __init__(
@@ -77,47 +80,81 @@ class ChatClient:
         budget: Budget | None = None,
         max_in_flight: int = 16,
         totals: RunningTotals | None = None,
-        on_drain: Callable[[], None] = lambda: None,
-        on_end: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0),
+        on_drain: Callable[[], object] = lambda: None,
+        on_close: Callable[[], object] = lambda: None,
     ) -> None:
         self.totals = RunningTotals() if totals is None else totals
         self._sender, self._cache, self._prices = sender, cache, prices
         self._budget = Budget(prices, None) if budget is None else budget
-        self._max_in_flight, self._on_drain = max_in_flight, on_drain
-        self._is_draining = False
-        self._loop_thread = LoopThread(on_end)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._process_id = os.getpid()
-        self._slots, self._writable_lock = asyncio.Semaphore(max_in_flight), asyncio.Lock()
+        self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
+        self._is_draining = self._is_closed = False
         self._is_writable = cache is None
-        self._sending: dict[str, _Sending] = {}  # by key; it also holds the tasks, which asyncio does not keep alive
+        self._reset()
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of `work`, a coroutine that awaits `ask`; call it from any thread, which waits.
+    def __del__(self) -> None:
+        for _ in self._workers:
+            self._queue.put(None)
 
-        If the calling thread is interrupted, its work is cancelled: requests that are not sent yet stay unsent. Raises
-        `DrainingError` if the client is closed.
-        """
-        return self._loop_thread.run(work)
-
-    async def ask(self, request: ChatRequest, *, stand_in: str) -> Received:
+    def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
         """Return the reply to a request: a stored one, that of the same request in flight, or a new one.
 
         `stand_in` is an example of a well-formed reply; only cost estimates use it. Raises as `Sender.send`.
         """
-        key = request.key
-        self._enter_loop()
-        if (sending := self._sending.get(key)) is not None:
-            received = await _wait_for(sending)
-            self.totals.count(stored=1)
-            return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
-        if (stored := self._find_stored(key)) is not None:
-            return stored
-        if isinstance(self._sender, EstimatingSender):
-            return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
-        sending = self._sending[key] = _Sending(asyncio.create_task(self._receive(request)))
-        sending.task.add_done_callback(_note_failure)
-        return await _wait_for(sending)
+        if self._process_id != os.getpid():
+            self._reset()
+            self._budget.after_fork()
+            self.totals.after_fork()
+        if self._is_closed:
+            raise _closed_error()
+        flight = self._join(request.key)
+        is_first = flight is None
+        if flight is None:
+            if (stored := self._find_stored(request.key)) is not None:
+                return stored
+            if isinstance(self._sender, EstimatingSender):
+                return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
+            flight, is_first = self._begin(request)
+        try:
+            received = flight.received.result()
+        finally:
+            with self._lock:
+                flight.n_waiting -= 1
+        if is_first:
+            return received
+        self.totals.count(stored=1)
+        return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
+
+    def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | Exception]:
+        """Call functions that ask, and return what each returned or raised, in their order.
+
+        At most `most` run at once (None: as many as requests).
+        All end before this returns; after a `StopError`, no further one begins. Where nothing is sent, they are called
+        one after the other.
+        """
+        places, ended = iter(range(len(work))), dict[int, T | Exception]()
+        is_stopped = threading.Event()
+
+        def go_on() -> None:
+            for place in places:
+                if is_stopped.is_set():
+                    return
+                try:
+                    ended[place] = work[place]()
+                except Exception as error:  # noqa: BLE001 - returned
+                    ended[place] = error
+                    if most is not None and isinstance(error, StopError):
+                        is_stopped.set()
+
+        n_threads = min(len(work), most or self._max_in_flight)
+        if n_threads < 2 or isinstance(self._sender, EstimatingSender | ReplayingSender):  # noqa: PLR2004
+            go_on()
+        else:
+            threads = [threading.Thread(target=go_on, daemon=True) for _ in range(n_threads)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        return [ended[place] for place in sorted(ended)]
 
     def drain(self) -> None:
         """Send nothing more: requests in flight are finished and stored; a new request raises `DrainingError`."""
@@ -125,68 +162,100 @@ class ChatClient:
         self._on_drain()
 
     def close(self) -> None:
-        """Cancel requests in flight and free everything; the client cannot be used any more."""
+        """End requests in flight and free everything; the client cannot be used any more."""
         self.drain()
-        self._loop_thread.close()
+        self._is_closed = True
+        self._on_close()
+        with self._lock:
+            flights, workers = list(self._flights.values()), self._workers
+        for flight in flights:
+            _settle(flight.received, _closed_error())
+        for _ in workers:
+            self._queue.put(None)
+        ends_at = time.monotonic() + _CLOSING_SECONDS
+        for worker in workers:
+            if worker is not threading.current_thread():
+                worker.join(max(0.0, ends_at - time.monotonic()))
         if self._cache is not None:
             self._cache.close()
 
-    def _enter_loop(self) -> None:
-        """Reset the state that belongs to a loop: in a forked process, or after the former loop has ended."""
-        loop = asyncio.get_running_loop()
-        if loop is self._loop:
-            return
-        if self._loop is not None and self._process_id == os.getpid() and not self._loop.is_closed():
-            raise RuntimeError("a client asks in one event loop at a time; use run(), or make a client for each loop")
-        self._loop, self._process_id, self._sending = loop, os.getpid(), {}
-        self._slots, self._writable_lock = asyncio.Semaphore(self._max_in_flight), asyncio.Lock()
-        self._budget.release_all()
-        self.totals.after_fork()
+    def _reset(self) -> None:
+        """Begin without requests in flight: at first, and in a forked process, which has none of the threads."""
+        self._process_id, self._lock, self._writable_lock = os.getpid(), threading.Lock(), threading.Lock()
+        self._flights: dict[str, _Flight] = {}
+        self._queue: queue.SimpleQueue[_Flight | None] = queue.SimpleQueue()
+        self._workers: list[threading.Thread] = []
 
-    def _find_stored(self, key: str) -> Received | None:
-        if self._cache is None:
-            return None
-        with _stop_if_cache_fails():
-            found = self._cache.find(key)  # takes ten microseconds, so a thread for it would cost more
-        if found is None:
-            return None
-        self.totals.count_stored(key)
-        return Received(reply=found[0], is_stored=True, cost_usd=found[1])
+    def _join(self, key: str) -> _Flight | None:
+        with self._lock:
+            flight = self._flights.get(key)
+            if flight is not None:
+                flight.n_waiting += 1
+            return flight
 
-    async def _receive(self, request: ChatRequest) -> Received:
-        """Wait for a slot, then return a new reply, or the stored one if another process sent the request by then."""
-        key, all_sending = request.key, self._sending
+    def _begin(self, request: ChatRequest) -> tuple[_Flight, bool]:
+        """Return the flight of a request, and whether it is a new one."""
+        with self._lock:
+            flight = self._flights.get(request.key)
+            if is_new := flight is None:
+                flight = self._flights[request.key] = _Flight(request)
+                if len(self._workers) < min(len(self._flights), self._max_in_flight):
+                    worker = threading.Thread(
+                        target=_work, args=(weakref.ref(self), self._queue), name="evidencebench-llm", daemon=True
+                    )
+                    self._workers.append(worker)
+                    worker.start()
+                self._queue.put(flight)
+            flight.n_waiting += 1
+            return flight, is_new
+
+    def _serve(self, flight: _Flight) -> None:
+        """Get the reply of a request for all who wait for it, unless nobody does any more."""
+        outcome: Received | BaseException
         try:
-            async with self._slots, self._budget.reserved(request):
-                if all_sending[key].n_waiting == 0:  # all callers were interrupted while this waited for its turn
-                    raise asyncio.CancelledError
-                self._require_not_draining()
-                await self._require_writable()
-                async with self._claim(key) as received:
-                    return await self._send(request) if received is None else received
-        finally:
-            del all_sending[key]
+            with self._budget.reserved(flight.request):
+                with self._lock:
+                    if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
+                        del self._flights[flight.request.key]
+                        return
+                outcome = self._receive(flight.request)
+        except BaseException as error:  # noqa: BLE001 - for those who wait
+            outcome = error
+        with self._lock:
+            self._flights.pop(flight.request.key, None)
+        _settle(flight.received, outcome)
 
-    @asynccontextmanager
-    async def _claim(self, key: str) -> AsyncIterator[Received | None]:
+    def _receive(self, request: ChatRequest) -> Received:
+        """Return a new reply, or the stored one if another process sent the request by now."""
+        self._require_not_draining()
+        with self._writable_lock:
+            if not self._is_writable and self._cache is not None:
+                with _stop_if_cache_fails():
+                    self._cache.require_writable()  # a reply that cannot be stored would be paid for again
+                self._is_writable = True
+        with self._claim(request.key) as received:
+            return self._send(request) if received is None else received
+
+    @contextmanager
+    def _claim(self, key: str) -> Iterator[Received | None]:
         """Keep other processes from sending a request while the block runs; yield its reply if one of them sent it."""
         if self._cache is None:
             yield None
             return
         while not self._cache.claim(key):  # as long as that process lives: the system frees the claims of a dead one
-            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+            time.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
             yield self._find_stored(key)
         finally:
             self._cache.give_back(key)
 
-    async def _send(self, request: ChatRequest) -> Received:
+    def _send(self, request: ChatRequest) -> Received:
         """Send a request and return its reply, which is on the disk by then."""
         self.totals.count(in_flight=1)
         try:
             with _stop_if_cache_fails():  # a `BatchSender` writes to the cache too
-                reply = await self._sender.send(request)
+                reply = self._sender.send(request)
         except (StopError, PendingError):
             raise
         except EvidenceBenchError:
@@ -201,36 +270,43 @@ class ChatClient:
         self.totals.count_reply(reply.usage, cost_usd, reply.priced_as_of)
         if self._cache is not None:
             with _stop_if_cache_fails():
-                await self._cache.put(request, reply, cost_usd)
+                self._cache.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
+
+    def _find_stored(self, key: str) -> Received | None:
+        if self._cache is None:
+            return None
+        with _stop_if_cache_fails():
+            found = self._cache.find(key)
+        if found is None:
+            return None
+        self.totals.count_stored(key)
+        return Received(reply=found[0], is_stored=True, cost_usd=found[1])
 
     def _require_not_draining(self) -> None:
         if self._is_draining:
             raise DrainingError("no more requests are sent, as was asked; run again to go on")
 
-    async def _require_writable(self) -> None:
-        """Test that the cache can be written, before the first request: a reply that is not stored is paid again."""
-        async with self._writable_lock:
-            if not self._is_writable and self._cache is not None:
-                with _stop_if_cache_fails():
-                    await self._cache.require_writable()
-                self._is_writable = True
+
+def _work(owner: "weakref.ref[ChatClient]", flights: "queue.SimpleQueue[_Flight | None]") -> None:
+    """Serve requests until the client is closed, or nobody holds it any more."""
+    while (flight := flights.get()) is not None:
+        if (client := owner()) is None:
+            return
+        client._serve(flight)  # noqa: SLF001 - its own thread
+        del client, flight
 
 
-def _note_failure(task: asyncio.Task[Received]) -> None:
-    """Read a task's error, since asyncio reports an error that nobody read."""
-    if not task.cancelled():
-        task.exception()
+def _settle(received: "Future[Received]", outcome: Received | BaseException) -> None:
+    with suppress(InvalidStateError):  # closed in the meantime
+        if isinstance(outcome, BaseException):
+            received.set_exception(outcome)
+        else:
+            received.set_result(outcome)
 
 
-async def _wait_for(sending: _Sending) -> Received:
-    """Return the reply of a request in flight; it goes on if the caller is cancelled, since it is paid for."""
-    sending.n_waiting += 1
-    try:
-        await asyncio.wait((sending.task,))
-    finally:
-        sending.n_waiting -= 1
-    return sending.task.result()
+def _closed_error() -> DrainingError:
+    return DrainingError("the client was closed before the replies were there; make another to go on")
 
 
 @contextmanager
@@ -323,7 +399,7 @@ def make_client(
         max_in_flight=max_connections,
         totals=totals,
         on_drain=sender.stop_retrying,
-        on_end=sender.aclose,
+        on_close=sender.close,
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.errors import MissingExtraError, SystemSpecError
-from evidencebench.models.endpoints import require_key, without_key
+from evidencebench.models.http import check_key, without_key
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.providers import PROVIDERS, Server
 from evidencebench.storage.reading import read_whole
@@ -35,7 +35,7 @@ def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder:
     It is looked up in the environment (None: this process's), then in ``.env`` in a folder (None: the working folder).
     """
     value = _look_up(server.key_env, environ, folder)[0]
-    require_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
+    check_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
     return Key(value)
 
 

@@ -44,7 +44,7 @@ class EstimatingSender:
         """Return one estimate for each model, in the order of their names."""
         return tuple(replace(one, cost_usd=self._cost_of(one)) for _, one in sorted(self._sums.items()))
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         """Count a request that has no stand-in."""
         return self.estimated(request, "")
 

@@ -98,13 +98,13 @@ def damaged_keys(cache: ReplyCache) -> list[str]:
 
 def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:
     """Remove the replies that a filter chooses."""
-    cache.change_now(lambda connection: connection.execute(_REMOVE, which))
+    cache.change(lambda connection: connection.execute(_REMOVE, which))
 
 
 def remove_keys(cache: ReplyCache, keys: list[str]) -> None:
     """Remove the replies of these keys."""
     rows = [(bytes.fromhex(key),) for key in keys]
-    cache.change_now(lambda connection: connection.executemany("DELETE FROM reply WHERE key = ?", rows))
+    cache.change(lambda connection: connection.executemany("DELETE FROM reply WHERE key = ?", rows))
 
 
 def n_waiting(cache: ReplyCache) -> int:
@@ -122,4 +122,4 @@ def remove_batches(cache: ReplyCache) -> None:
         connection.execute("DELETE FROM batch WHERE name IS NULL")
         connection.execute("UPDATE batch SET state = 'over'")
 
-    cache.change_now(remove)
+    cache.change(remove)

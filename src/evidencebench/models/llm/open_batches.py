@@ -14,7 +14,7 @@ class BatchGuardedSender:
     def __init__(self, sender: Sender, cache: ReplyCache) -> None:
         self._sender, self._queue = sender, BatchQueue(cache)
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         """Return the reply, as the other sender does, unless the request is part of a batch that is not collected."""
         batch = self._queue.batch_of(request.key)
         if batch is not None:
@@ -24,4 +24,4 @@ class BatchGuardedSender:
                 f"{when:%Y-%m-%d %H:%M} UTC, and would be paid twice; run with --batch to collect it, or give it up "
                 "with 'evidencebench cache prune --batches'"
             )
-        return await self._sender.send(request)
+        return self._sender.send(request)

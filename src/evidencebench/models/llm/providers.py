@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.models.endpoints import is_loopback, require_address
+from evidencebench.models.http import check_address, is_loopback
 
 Wire = Literal["openai", "anthropic"]
 
@@ -155,7 +155,7 @@ def server_of(asked: ModelAddress) -> Server:
     base_url = provider.base_url if asked.base_url is None else asked.base_url
     if base_url is None:
         raise SystemSpecError(f"{where}: base_url: expected an address, got none; give base_url=http://host:port/v1")
-    require_address(where, base_url, queries=provider.queries)
+    check_address(where, base_url, queries=provider.queries)
     parts = urlsplit(base_url)
     if parts.path.rstrip("/").endswith(("/chat/completions", "/messages")):
         raise SystemSpecError(

@@ -1,19 +1,15 @@
 """Rate limits of a server: requests and tokens in a minute, and pauses that the server asks for."""
 
-import asyncio
 import random
+import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from evidencebench.models.http import spread
+
 _MINUTE_SECONDS = 60.0
-_SPREAD = 0.25  # waits are longer by up to this share, so that requests do not start all at once
-_LONGEST_NAP_SECONDS = 1.0  # then look again: a correction may have made room earlier
-
-
-def spread(seconds: float, jitter: float) -> float:
-    """Return the seconds * (1 + jitter / 4), so that waiting requests do not start all at once; `jitter` is in 0..1."""
-    return seconds * (1 + _SPREAD * jitter)
+_NAP_SECONDS = 1.0  # then look again: a correction may have made room earlier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +30,7 @@ class _Entry:
     is_counted: bool = True
 
 
-class _RateWindow:
+class _Window:
     """The amounts let through in the last `seconds`, and the most that may be."""
 
     def __init__(self, most: float, seconds: float) -> None:
@@ -64,45 +60,41 @@ class _RateWindow:
 
 
 class RateLimiter:
-    """Lets attempts to one server through, in the order in which they called `turn`.
-
-    `clock` returns the time in seconds, which never goes back; `sleep` waits a number of seconds. `jitter` returns a
-    random number in 0..1, which makes the waits after a pause differ.
-    """
+    """Lets attempts to one server through, one after the other. `clock`, `sleep` and `jitter` are as in `Retry`."""
 
     def __init__(
         self,
         limits: RateLimits,
         *,
         clock: Callable[[], float],
-        sleep: Callable[[float], Awaitable[object]],
+        sleep: Callable[[float], object],
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._clock, self._sleep, self._jitter = clock, sleep, jitter
-        self._turn = asyncio.Lock()
+        self._turn = threading.Lock()
         self._requests = self._tokens = None
         if (rate := limits.requests_per_minute) is not None:
             n_most = max(1, int(rate))
-            self._requests = _RateWindow(n_most, _MINUTE_SECONDS * n_most / rate)
+            self._requests = _Window(n_most, _MINUTE_SECONDS * n_most / rate)
         if limits.tokens_per_minute is not None:
-            self._tokens = _RateWindow(limits.tokens_per_minute, _MINUTE_SECONDS)
+            self._tokens = _Window(limits.tokens_per_minute, _MINUTE_SECONDS)
         self._paused_until = float("-inf")
 
-    async def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
+    def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
         """Wait until an attempt may be made; return a function to call afterwards with the tokens really used.
 
         `n_tokens` returns an estimate of its tokens; it is called only if tokens are limited.
         """
+        if self._requests is None and self._tokens is None:
+            self._wait_for_pause()
+            return lambda _: None
         n = 0.0 if self._tokens is None else n_tokens()
         limited = [(window, amount) for window, amount in ((self._requests, 1.0), (self._tokens, n)) if window]
-        if not limited:
-            await self._wait_for_pause()
-            return lambda _: None
-        async with self._turn:
-            await self._wait_for_pause()
+        with self._turn:
+            self._wait_for_pause()
             while (wait := max(window.wait_seconds(self._clock(), amount) for window, amount in limited)) > 0:
-                await self._sleep(min(wait, _LONGEST_NAP_SECONDS))
-                await self._wait_for_pause()
+                self._sleep(min(wait, _NAP_SECONDS))
+                self._wait_for_pause()
             entries = [window.add(self._clock(), amount) for window, amount in limited]
         if (tokens := self._tokens) is None:
             return lambda _: None
@@ -112,6 +104,6 @@ class RateLimiter:
         """Let no attempt through for a number of seconds from now."""
         self._paused_until = max(self._paused_until, self._clock() + seconds)
 
-    async def _wait_for_pause(self) -> None:
+    def _wait_for_pause(self) -> None:
         while (left := self._paused_until - self._clock()) > 0:
-            await self._sleep(spread(left, self._jitter()))
+            self._sleep(spread(left, self._jitter()))

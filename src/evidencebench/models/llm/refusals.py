@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
-from evidencebench.models.endpoints import BusyError, is_transient, requested_wait_seconds, shown
+from evidencebench.models.http import BusyError, hide_key, is_transient, retry_after
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
 from evidencebench.web.served_json import optional_part
 from evidencebench.web.transient import TransientError
@@ -85,7 +85,7 @@ def failure_of(
 ) -> TransientError | EvidenceBenchError:
     """Return the error for an answer of a status other than 200; its message leaves the key out."""
     said = refusal_text(content)
-    message = f"status {status}: {shown(said, key)}"
+    message = f"status {status}: {hide_key(said, key)}"
     if status in _REDIRECTS:
         return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
     if _holds(said, _NO_MONEY):
@@ -94,7 +94,7 @@ def failure_of(
         return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
     if is_transient(status):
         kind = BusyError if status == _TOO_MANY_REQUESTS else TransientError
-        return kind(message, requested_wait_seconds(headers, now))
+        return kind(message, retry_after(headers, now))
     if _holds(said, _TOO_LONG):
         return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
     return EndpointError(f"{where}: {message}")

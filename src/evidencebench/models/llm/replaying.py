@@ -23,7 +23,7 @@ class ReplayingSender:
     cache: ReplyCache | None = None
     noted: list[Replayed] = field(default_factory=list)  # all requests, in order
 
-    async def send(self, request: ChatRequest) -> ChatReply:
+    def send(self, request: ChatRequest) -> ChatReply:
         """Return the stored reply; raise `PendingError` if there is none, so that further requests are noted too."""
         try:
             found = None if self.cache is None else self.cache.find(request.key)

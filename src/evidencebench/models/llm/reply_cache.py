@@ -1,29 +1,32 @@
 """Replies on disk: one SQLite file for all models and processes, every reply durable before it is used.
 
-A killed process loses no reply whose `ReplyCache.put` has returned. Any number of processes may use the file at once.
+A killed process loses no reply whose `ReplyCache.put` has returned. Any number of processes and threads may use the
+file at once.
 """
 
-import asyncio
+import fcntl
 import hashlib
 import os
 import sqlite3
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
-from evidencebench.errors import CacheError
+from evidencebench.errors import CacheError, EvidenceBenchError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.group_commit import Change, GroupCommit, Reopening
-from evidencebench.models.llm.request_locks import RequestLocks
 from evidencebench.storage.database import DatabaseFormat, connect, release_space, reserve_space
 
 T = TypeVar("T")
+
+Change = Callable[[sqlite3.Connection], T]
+"""A function that is called inside a transaction; its result goes to its caller."""
 
 FILE_NAME = "replies.sqlite"
 
@@ -54,16 +57,19 @@ _INSERT = """
 INSERT INTO reply (key, model, base_url, created, prompt_tokens, completion_tokens, cost_usd, reply, digest, request)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
 """
+_MOST_CHANGES = 1024  # in a transaction
+_LOCK_MILLISECONDS = 600_000  # for another process that locks the file, such as one that compacts it
+_CLOSING_SECONDS = 5.0
+_OFFSET_DIGITS = 15  # hexadecimal digits of a key: offsets below 2**60 can be locked on every system
 
 
 class ReplyCache:
-    """The replies in a folder's file, which all processes share; made at its first use. `clock`: seconds since 1970."""
+    """The replies in a folder's file, made at its first use. `clock`: seconds since 1970."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE_NAME
         self.clock = clock
-        self._forked: Reopening | None = None
-        self._begin()
+        self._open()
 
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
         """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known.
@@ -84,77 +90,97 @@ class ReplyCache:
         except (zlib.error, ValueError) as error:
             raise self._damaged_error(key) from error
 
-    async def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
-        """Store one reply; it returns when the reply is on the disk. A reply that is stored already stays."""
-        await self.change(lambda connection: self._insert(connection, request, reply, cost_usd))
+    def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
+        """Store one reply; it is on the disk when this returns. A reply that is stored already stays."""
+        self.change(lambda connection: self._insert(connection, request, reply, cost_usd))
 
     def claim(self, key: str) -> bool:
-        """Return whether no other process sends this request; if so, none does until `give_back`, or this one ends."""
+        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends."""
         self._notice_fork()
-        return self._locks.take(key)
+        return self._claims.take(key)
 
     def give_back(self, key: str) -> None:
         """Let other processes send a request that this process claimed."""
         self._notice_fork()
-        self._locks.give_back(key)
+        self._claims.give_back(key)
 
-    async def require_writable(self) -> None:
-        """Test that the file can be written, so that no reply is paid that cannot be stored.
+    def require_writable(self) -> None:
+        """Raise `CacheError` if the file cannot be written, before a reply is paid that could not be stored."""
+        self.change(reserve_space)
+        self.change(release_space)
 
-        Raises `CacheError` if it cannot: it belongs to another user, or the disk is full.
+    def change(self, change: Change[T]) -> T:
+        """Change the file; return the result of `change` when it is on the disk.
+
+        Many threads may wait here: the one that gets the lock first commits the changes of all of them together.
         """
-        await self.change(reserve_space)
-        await self.change(release_space)
-
-    async def change(self, change: Change[T]) -> T:
-        """Make a change of the file, in one commit with other waiting changes; return its result when it is on disk."""
         self._notice_fork()
-        with cache_errors(self.path):
-            return await asyncio.wrap_future(self._writer.submit(change))
-
-    def change_now(self, change: Change[T]) -> T:
-        """Make a change as `change` does, from a thread without an event loop."""
-        self._notice_fork()
-        with cache_errors(self.path):
-            return self._writer.submit(change).result()
+        mine = _Waiting(change)
+        self._waiting.append(mine)
+        with self._writing:
+            if not mine.is_done:
+                self._commit()
+        if mine.error is not None:
+            with cache_errors(self.path):
+                raise mine.error
+        return cast("T", mine.result)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield this process's connection for reading, which waits for no writer; errors become `CacheError`."""
         self._notice_fork()
         with self._lock, cache_errors(self.path):
-            yield self._reading.connection()
+            yield self._reader.connection()
 
-    def close(self) -> None:
-        """Finish all writing and close the file; the next use opens it again.
+    def close(self, seconds: float = _CLOSING_SECONDS) -> None:
+        """Close the file; the next use opens it again.
 
-        Raises `CacheError` if another process holds the file for more than a few seconds.
+        Raises `CacheError` if another process holds the file for longer, so that a change still waits.
         """
         self._notice_fork()
+        is_free = self._writing.acquire(timeout=seconds)
         try:
-            self._writer.close()
+            if is_free:
+                self._writer.close()
+            else:
+                raise CacheError(
+                    f"{self.path}: another process holds it, so what came last is not written yet, and is lost if "
+                    "this process ends first; end the other one, such as 'evidencebench cache prune', and run again"
+                )
         finally:
-            self._free()
+            if is_free:
+                self._writing.release()
+            self._claims.close()
+            with self._lock:
+                self._reader.close()
 
-    def __del__(self) -> None:
-        self._notice_fork()
-        self._free()
-
-    def _free(self) -> None:
-        self._locks.close()
-        with self._lock:
-            self._reading.close()
-
-    def _begin(self) -> None:
-        self._lock, self._process_id = threading.Lock(), os.getpid()
-        self._writer, self._reading = GroupCommit(self.path, connect_durably), Reopening(self.path, connect_durably)
-        self._locks = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
+    def _open(self) -> None:
+        self._process_id = os.getpid()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._waiting: deque[_Waiting] = deque()
+        self._reader, self._writer = _Connection(self.path), _Connection(self.path)
+        self._claims = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
-        """Open the file again in a forked process, as SQLite requires, with a new lock, since the old may be held."""
+        """Open the file again in a forked process, as SQLite requires, with new locks, since the old may be held."""
         if self._process_id != os.getpid():
-            self._forked = self._reading  # not closed: that would drop the other process's locks
-            self._begin()
+            self._parents = (self._reader, self._writer)  # not closed: that would drop the other process's locks
+            self._open()
+
+    def _commit(self) -> None:
+        """Make the waiting changes in one transaction. A change that fails is undone, the others are kept."""
+        group = [self._waiting.popleft() for _ in range(min(_MOST_CHANGES, len(self._waiting)))]
+        try:
+            with _transaction(self._writer.connection()) as connection:
+                for one in group:
+                    one.make(connection)
+        except BaseException as error:  # noqa: BLE001 - all who wait must get it
+            if not isinstance(error, EvidenceBenchError):
+                self._writer.close()
+            for one in group:
+                one.error = error
+        for one in group:
+            one.is_done = True
 
     def _insert(
         self, connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, cost_usd: float | None
@@ -180,6 +206,116 @@ class ReplyCache:
             f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
             "'evidencebench cache prune --damaged', and they are asked for again"
         )
+
+
+class _Waiting:
+    """A change that waits for its commit, then its result or its error."""
+
+    __slots__ = ("change", "error", "is_done", "result")
+
+    def __init__(self, change: Change[Any]) -> None:
+        self.change, self.is_done = change, False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def make(self, connection: sqlite3.Connection) -> None:
+        connection.execute("SAVEPOINT change")
+        try:
+            self.result = self.change(connection)
+        except Exception as error:
+            if not connection.in_transaction:  # SQLite has undone the whole transaction, such as on a full disk
+                raise
+            connection.execute("ROLLBACK TO change")
+            self.error = error
+        connection.execute("RELEASE change")
+
+
+class _Connection:
+    """A connection that is opened at its first use, and again if its file was moved away or replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
+
+    def connection(self) -> sqlite3.Connection:
+        if self._opened is not None and self._opened[1] != _identity(self._path):
+            self.close()
+        if self._opened is None:
+            connection = connect_durably(self._path)
+            identity = _identity(self._path)
+            if identity is None:
+                connection.close()
+                raise CacheError(f"{self._path}: vanished while it was being opened")
+            self._opened = (connection, identity)
+        return self._opened[0]
+
+    def close(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[0].close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    connection.execute(f"PRAGMA busy_timeout = {_LOCK_MILLISECONDS}")  # waiting replies may be paid
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+class RequestLocks:
+    """A lock for each request, on one byte of an empty file that all processes share, so that two runs pay once.
+
+    A request may still be paid twice: by two caches in one process, on a disk without locks, or after its process was
+    killed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+
+    def take(self, key: str) -> bool:
+        """Whether this process may send a request; if so, no other process may until `give_back`."""
+        try:
+            if self._descriptor is None:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:_OFFSET_DIGITS], 16))
+        except (BlockingIOError, PermissionError):  # which of them depends on the system
+            return self._descriptor is None
+        except OSError:  # a disk without locks
+            return True
+        return True
+
+    def give_back(self, key: str) -> None:
+        """Let other processes send a request."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
+
+    def close(self) -> None:
+        """Release all locks; the next use opens the file again."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 @contextmanager

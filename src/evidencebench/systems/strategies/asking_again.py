@@ -20,7 +20,7 @@ class ReadReply(NamedTuple, Generic[Answer]):
     request_key: str
 
 
-async def ask_until_read(
+def ask_until_read(
     asker: Asker,
     question: str,
     *,
@@ -44,7 +44,7 @@ async def ask_until_read(
     for _ in range(1 + asker.repairs):
         request = asker.chat.request(messages, schema)
         try:
-            received = await asker.client.ask(request, stand_in=stand_in)
+            received = asker.client.ask(request, stand_in=stand_in)
         except EndpointError as error:
             raise ReplyError(str(error)) from error
         answer, why = read(received.reply)

@@ -1,9 +1,9 @@
 """Ask a model, read the reply, and ask again where that helps: the turns that every strategy shares."""
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError
@@ -64,7 +64,7 @@ class Conversation:
     why: str = ""
 
 
-async def converse(asker: Asker, question: Question) -> Conversation:
+def converse(asker: Asker, question: Question) -> Conversation:
     """Ask a model, in several turns where that is needed and allowed, and return the outcome.
 
     A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
@@ -89,7 +89,7 @@ async def converse(asker: Asker, question: Question) -> Conversation:
     part: Reading | None = None
     n_repairs = 0
     while True:
-        reply = await _ask_once(asker, messages, question, notes)
+        reply = _ask_once(asker, messages, question, notes)
         reading = question.read(reply)
         notes[f"reply_{reading.reply_class}"] += 1
         if reading.read_by:
@@ -127,10 +127,10 @@ def is_answer(reading: Reading, question: Question) -> bool:
     return bool(reading.indices) or (question.selects and reading.reply_class is ReplyClass.EMPTY)
 
 
-async def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
+def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
     request = asker.chat.request(messages, question.schema)
     try:
-        received = await asker.client.ask(request, stand_in=question.stand_in)
+        received = asker.client.ask(request, stand_in=question.stand_in)
     except EndpointError as error:
         n_lost = asker.client.totals.maybe_charged.pop(request.key, 0)
         notes.update({"reply_failed": 1, "requests": 1, **({"maybe_charged": n_lost} if n_lost else {})})
@@ -182,13 +182,13 @@ def _end_of(text: str, max_tokens: int) -> str:
     return text.strip()
 
 
-async def run_together(work: Iterable[Coroutine[Any, Any, Conversation]]) -> list[Conversation]:
+def converse_all(asker: Asker, questions: Sequence[Question]) -> list[Conversation]:
     """Run conversations at once, and return their outcomes. All of them end before an error is raised.
 
     So where one waits for a batch, the requests of the others are recorded, and where one fails, their replies are
     stored. The notes of a `ReplyError` are those of all conversations; a `StopError` is raised rather than that.
     """
-    ended = await asyncio.gather(*work, return_exceptions=True)
+    ended = asker.client.together([partial(converse, asker, question) for question in questions])
     errors = [one for one in ended if isinstance(one, BaseException)]
     outcomes = [one for one in ended if not isinstance(one, BaseException)]
     for error in sorted(errors, key=error_priority):

@@ -44,12 +44,12 @@ def directions_by_model(asker: Asker) -> DirectionReader:
 
     def read(hypothesis: str, sentences: Sequence[str], indices: Sequence[int]) -> Mapping[int, ReportedDirection]:
         shown = {index: " ".join(sentences[index].split()) for index in indices}
-        return asker.client.run(_ask(asker, " ".join(hypothesis.split()), shown)) if shown else {}
+        return _ask(asker, " ".join(hypothesis.split()), shown) if shown else {}
 
     return read
 
 
-async def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mapping[int, ReportedDirection]:
+def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mapping[int, ReportedDirection]:
     """Return what a model says of each sentence that is shown; raises as `ask_until_read` does."""
     form = prompt_named("directions_json").render(first=str(max(shown) + 7), second=str(max(shown) + 19))
     listed = "\n".join(f"{index}: {sentence}" for index, sentence in shown.items())
@@ -57,7 +57,7 @@ async def _ask(asker: Asker, hypothesis: str, shown: Mapping[int, str]) -> Mappi
     stand_in = msgspec.json.encode(
         _SaidOfSentences([_SaidOfSentence(index, ReportedDirection.NOT_SAID) for index in shown])
     ).decode()
-    read = await ask_until_read(
+    read = ask_until_read(
         asker,
         question,
         schema=_SCHEMA,

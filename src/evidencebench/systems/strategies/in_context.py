@@ -109,7 +109,7 @@ class LlmInContext:
         notes = {"examples_left_out": n_left_out} if n_left_out else {}
         fields = {"points": _POINTS[brief.scope], "examples": texts}
         indices = range(len(query.sentences))
-        return asker.client.run(select_from(asker, "in_context", query, brief, indices, notes=notes, fields=fields))
+        return select_from(asker, "in_context", query, brief, indices, notes=notes, fields=fields)
 
     def _versions(self) -> Mapping[str, str]:
         sha256 = file_sha256(self.examples)

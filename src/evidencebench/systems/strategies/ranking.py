@@ -9,7 +9,7 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, merged_notes, rank_by_score
-from evidencebench.systems.strategies.conversation import Asker, asker_of, converse, run_together
+from evidencebench.systems.strategies.conversation import Asker, asker_of, converse, converse_all
 from evidencebench.systems.strategies.excerpt import notes_of_excerpts
 from evidencebench.systems.strategies.forms import form_name, form_text
 from evidencebench.systems.strategies.options import require_chat, require_section_options
@@ -77,15 +77,15 @@ class LlmRank:
             return Ranking(sentences=())
         asker = asker_of(self.client, self.chat, self.repairs)
         work = self._rank_pointwise if self.method == "pointwise" else _rank_listwise
-        return asker.client.run(work(asker, query, brief))
+        return work(asker, query, brief)
 
-    async def _rank_pointwise(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
+    def _rank_pointwise(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
         form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
         asked = PaperQuestion(prompt="score", query=query, scope=brief.scope, fields={"form": form})
         parts = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await run_together(converse(asker, asked.question("scores", part, self.chat)) for part in parts)
+        outcomes = converse_all(asker, [asked.question("scores", part, self.chat) for part in parts])
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
         notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(parts))
         if len(readings) < len(outcomes):
@@ -112,14 +112,14 @@ def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> l
     return [sum(scores) / len(scores) if scores else UNSCORED for scores in found]
 
 
-async def _rank_listwise(asker: Asker, query: Query, brief: Brief) -> Ranking:
+def _rank_listwise(asker: Asker, query: Query, brief: Brief) -> Ranking:
     n_sentences = len(query.sentences)
     form = form_text("order", structured=asker.chat.structured, n_sentences=n_sentences)
     fields = {"form": form, "n_sentences": str(n_sentences)}
     asked = PaperQuestion(prompt="order", query=query, scope=brief.scope, fields=fields)
     excerpt = asked.fitted(range(n_sentences), asker.chat)
     asked = replace(asked, fields={**fields, "n_sentences": str(len(excerpt.shown))})
-    outcome = await converse(asker, asked.question("order", excerpt, asker.chat))
+    outcome = converse(asker, asked.question("order", excerpt, asker.chat))
     notes = merged_notes(outcome.notes, excerpt.notes)
     if outcome.reading is None:
         raise ReplyError(outcome.why, notes=notes)

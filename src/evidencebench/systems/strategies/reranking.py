@@ -67,7 +67,7 @@ class LlmRerank:
         order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
         indices = _add_neighbours(order, self.neighbours, query)
         asker = asker_of(self.client, self.chat, self.repairs)
-        return asker.client.run(select_from(asker, "extract", query, brief, indices, notes=first.notes))
+        return select_from(asker, "extract", query, brief, indices, notes=first.notes)
 
 
 def _add_neighbours(indices: Iterable[int], neighbours: int, query: Query) -> list[int]:

@@ -30,7 +30,7 @@ class _Rewritten(msgspec.Struct):
     hypothesis: str
 
 
-async def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
+def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
     """Return a hypothesis as a model rewrites it; ``how`` is ``negated`` or ``paraphrased``.
 
     Raises as `ask_until_read` does.
@@ -38,7 +38,7 @@ async def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
     own = " ".join(hypothesis.split())
     form = prompt_named("hypothesis_json" if asker.chat.structured else "hypothesis_line").text
     other = f"In other words: {own}"
-    read = await ask_until_read(
+    read = ask_until_read(
         asker,
         prompt_named(f"rewrite_{how}").render(hypothesis=own, form=form),
         schema=_SCHEMA,

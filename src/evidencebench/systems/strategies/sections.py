@@ -8,7 +8,7 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, merged_notes
-from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, converse, run_together
+from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, converse_all
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.options import require_chat, require_section_options
 from evidencebench.systems.strategies.selecting import (
@@ -84,15 +84,15 @@ class LlmSections:
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         asker = asker_of(self.client, self.chat, self.repairs)
-        return asker.client.run(self._rank(asker, query, brief))
+        return self._rank(asker, query, brief)
 
-    async def _rank(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
+    def _rank(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
         asked = selection_question("section", query, brief, self.chat)
         sections = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
         )
-        outcomes = await run_together(
-            converse(asker, asked.question("answer", section, self.chat, brief.budget)) for section in sections
+        outcomes = converse_all(
+            asker, [asked.question("answer", section, self.chat, brief.budget) for section in sections]
         )
         notes = _notes_of(outcomes, sections)
         readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
@@ -101,7 +101,7 @@ class LlmSections:
         union = sorted({index for reading in readings for index in reading.indices})
         if brief.budget is None or len(union) <= brief.budget:
             return selected(union, notes)
-        return await select_from(asker, "union", query, brief, union, notes=notes)
+        return select_from(asker, "union", query, brief, union, notes=notes)
 
 
 def _notes_of(outcomes: Sequence[Conversation], sections: Sequence[Excerpt]) -> dict[str, int]:

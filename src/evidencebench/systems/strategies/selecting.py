@@ -29,7 +29,7 @@ def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel,
     return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
 
 
-async def select_from(
+def select_from(
     asker: Asker,
     prompt: str,
     query: Query,
@@ -49,7 +49,7 @@ async def select_from(
     asked = selection_question(prompt, query, brief, asker.chat, **fields)
     try:
         excerpt = asked.fitted(indices, asker.chat)
-        outcome = await converse(asker, asked.question("answer", excerpt, asker.chat, brief.budget))
+        outcome = converse(asker, asked.question("answer", excerpt, asker.chat, brief.budget))
     except ReplyError as error:
         raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
     noted = merged_notes(notes, outcome.notes, excerpt.notes)

@@ -50,4 +50,4 @@ class LlmBase:
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
         asker = asker_of(self.client, self.chat, self.repairs)
-        return asker.client.run(select_from(asker, "base", query, brief, range(len(query.sentences))))
+        return select_from(asker, "base", query, brief, range(len(query.sentences)))

@@ -1,6 +1,5 @@
 """Anthropic's batches: all requests in one body, all results in one list. They cannot carry a name of ours."""
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -72,7 +71,7 @@ class AnthropicBatchApi:
         """Return a request as an entry of the list in the body."""
         return msgspec.json.encode({"custom_id": key, "params": body_of(request)})
 
-    async def prepare(
+    def prepare(
         self,
         calls: Calls,  # noqa: ARG002 - as the other
         rows: Iterable[bytes],
@@ -80,32 +79,32 @@ class AnthropicBatchApi:
         intent: str,  # noqa: ARG002
     ) -> IO[bytes]:
         """Write the body that `create` sends into a file; return the file."""
-        await asyncio.to_thread(body.writelines, _body_parts(rows))
+        body.writelines(_body_parts(rows))
         return body
 
-    async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
+    def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        return submitted_id(await calls.once("POST", _PATH, prepared))
+        return submitted_id(calls.once("POST", _PATH, prepared))
 
-    async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
+    def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
         """Return the id of a batch of the same age and size whose results are for our requests; it must have ended."""
         perhaps: list[str] = []
         since, known = batch.created - _CLOCK_SKEW_SECONDS, queue.known_names()
-        async for one in list_batches(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
+        for one in list_batches(calls, _PATH, Page[_AnthropicBatch], since=since, after="after_id"):
             is_other = one.created < since or one.id in known
             if is_other or one.request_counts.total != batch.n_requests:
                 continue
             if one.processing_status != "ended":
                 perhaps.append(safe_id(one.id))
-            elif await self._holds(calls, safe_id(one.id), queue, batch):
+            elif self._holds(calls, safe_id(one.id), queue, batch):
                 return one.id
         if perhaps:
             raise UnresolvedError(f"its id may be {' or '.join(perhaps)}")
         return None
 
-    async def look(self, calls: Calls, name: str) -> RemoteBatch:
+    def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return a batch's status and counts."""
-        batch = await fetch_as(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
+        batch = fetch_as(calls, f"{_PATH}/{safe_id(name)}", _AnthropicBatch, "a batch")
         counts = batch.request_counts
         is_over = batch.processing_status == "ended"
         return RemoteBatch(
@@ -120,12 +119,12 @@ class AnthropicBatchApi:
         """Yield the results of the requests."""
         return read_rows(file, _AnthropicLine, _row)
 
-    async def _holds(self, calls: Calls, name: str, queue: BatchQueue, batch: BatchJob) -> bool:
+    def _holds(self, calls: Calls, name: str, queue: BatchQueue, batch: BatchJob) -> bool:
         """Return whether all results of a batch are for our requests; retry while only a part of them comes."""
 
-        async def attempt() -> bool:
+        def attempt() -> bool:
             with TemporaryFile() as file:
-                await calls.fetch(_results(name), file, most_bytes=_MOST_RESULT_BYTES)
+                calls.fetch(_results(name), file, most_bytes=_MOST_RESULT_BYTES)
                 rows = list(self.rows(file))
             keys = {row.key for row in rows if row.key}
             n_rows = len(keys) + sum(not row.key for row in rows)
@@ -133,7 +132,7 @@ class AnthropicBatchApi:
                 raise TransientError(f"expected {batch.n_requests} results of batch {name}, got {n_rows}")
             return bool(keys) and all(queue.request(batch, key) is not None for key in keys)
 
-        return await calls.retry(attempt)
+        return calls.retry(attempt)
 
 
 def _body_parts(rows: Iterable[bytes]) -> Iterator[bytes]:

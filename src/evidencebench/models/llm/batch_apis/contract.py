@@ -1,7 +1,7 @@
 """The protocol of batch interfaces, and the reading of servers' answers, which are checked before use."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import IO, Any, Generic, Protocol, TypeVar
@@ -71,22 +71,22 @@ class BatchApi(Protocol):
         """Return a request as a row of a batch."""
         ...
 
-    async def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes | IO[bytes]:
+    def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes | IO[bytes]:
         """Write the rows into a file and take all steps that cost nothing; return the body that `create` sends."""
         ...
 
-    async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
+    def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit a batch in one attempt; return the provider's id. Raises as `Calls.once`."""
         ...
 
-    async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
+    def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
         """Return the id of a batch that may have been submitted; None if it was not.
 
         Raises `UnresolvedError`, which names the possible ids, if these batches must end before one can tell.
         """
         ...
 
-    async def look(self, calls: Calls, name: str) -> RemoteBatch:
+    def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return a batch's status, counts and faults."""
         ...
 
@@ -127,27 +127,24 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     has_more: bool = False
 
 
-async def fetch_as(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
+def fetch_as(calls: Calls, path: str, form: type[T], what: str, **queries: str) -> T:
     """Return the JSON at a path as a `form`; raise `EndpointError` if no attempt gets such JSON."""
 
-    async def attempt() -> T:
-        return decode_as(await calls.once("GET", path, params=queries or None), form, what)
+    def attempt() -> T:
+        return decode_as(calls.once("GET", path, params=queries or None), form, what)
 
-    return await calls.retry(attempt)
+    return calls.retry(attempt)
 
 
-async def list_batches(
-    calls: Calls, path: str, form: type[Page[BatchT]], *, since: float, after: str
-) -> AsyncIterator[BatchT]:
+def list_batches(calls: Calls, path: str, form: type[Page[BatchT]], *, since: float, after: str) -> Iterator[BatchT]:
     """Yield the batches in a provider's list, newest first, up to the page that reaches back to the time `since`.
 
     `after` is the name of the query parameter that says after which id a page begins.
     """
     behind: dict[str, str] = {}
     for _ in range(_MOST_PAGES):
-        page = await fetch_as(calls, path, form, "a list of batches", limit=_PAGE, **behind)
-        for batch in page.data:
-            yield batch
+        page = fetch_as(calls, path, form, "a list of batches", limit=_PAGE, **behind)
+        yield from page.data
         if not page.data or not page.has_more or page.data[-1].created < since:
             return
         behind = {after: safe_id(page.data[-1].id)}

@@ -1,6 +1,5 @@
 """OpenAI's batches: a file of requests is uploaded; a file of replies and a file of errors are downloaded."""
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
@@ -91,35 +90,35 @@ class OpenaiBatchApi:
         body = body_of(request)
         return msgspec.json.encode({"custom_id": key, "method": "POST", "url": _ENDPOINT, "body": body}) + b"\n"
 
-    async def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes:
+    def prepare(self, calls: Calls, rows: Iterable[bytes], body: IO[bytes], intent: str) -> bytes:
         """Write the file of requests and upload it; return the body that `create` sends."""
-        await asyncio.to_thread(body.writelines, rows)
+        body.writelines(rows)
         body.flush()  # httpx reads its length from the disk
         form = {"purpose": (None, "batch"), "file": ("evidencebench.jsonl", body, "application/jsonl")}
 
-        async def upload() -> str:
-            content = await calls.once("POST", "/files", files=form)
+        def upload() -> str:
+            content = calls.once("POST", "/files", files=form)
             return safe_id(decode_as(content, HasId, "an uploaded file").id)
 
-        file_id = await calls.retry(upload)
+        file_id = calls.retry(upload)
         window = {"input_file_id": file_id, "endpoint": _ENDPOINT, "completion_window": "24h"}
         return msgspec.json.encode({**window, "metadata": {_INTENT: intent}})
 
-    async def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
+    def create(self, calls: Calls, prepared: bytes | IO[bytes]) -> str:
         """Submit in one attempt; see `BatchApi.create`."""
-        return submitted_id(await calls.once("POST", "/batches", prepared))
+        return submitted_id(calls.once("POST", "/batches", prepared))
 
-    async def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
+    def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:  # noqa: ARG002 - as the other
         """Return the id of the batch that has our intent in its metadata."""
         since = batch.created - _CLOCK_SKEW_SECONDS
-        async for one in list_batches(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
+        for one in list_batches(calls, "/batches", Page[_OpenaiBatch], since=since, after="after"):
             if isinstance(one.metadata, dict) and one.metadata.get(_INTENT) == batch.intent:
                 return safe_id(one.id)
         return None
 
-    async def look(self, calls: Calls, name: str) -> RemoteBatch:
+    def look(self, calls: Calls, name: str) -> RemoteBatch:
         """Return a batch's status, counts and faults."""
-        batch = await fetch_as(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
+        batch = fetch_as(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
         counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
         faults = _faults(batch) if batch.status == "failed" else []

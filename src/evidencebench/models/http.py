@@ -1,0 +1,495 @@
+"""HTTP to servers of models: addresses and keys are checked, time and size are limited, failures are tried again.
+
+Callers are plain threads. httpx runs on one background event loop, which stays in this file: only there can the whole
+time of a request be limited, and a request in flight be cancelled.
+"""
+
+import asyncio
+import base64
+import concurrent.futures
+import html
+import ipaddress
+import json
+import os
+import random
+import re
+import ssl
+import threading
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
+
+from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
+from evidencebench.tables import printable
+from evidencebench.version import __version__
+from evidencebench.web.transient import TransientError
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+
+OK = range(200, 300)
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_SERVER_ERROR = 500
+_CONNECT_SECONDS = 30.0
+_IDLE_SECONDS = 4.0  # many servers close a connection after 5 idle seconds
+_FIRST_WAIT_SECONDS = 0.5
+_FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # the wait if a busy server names none
+_VISIBLE = re.compile("[!-~]*")
+_SECONDS = re.compile(r"\s*(\d{1,12}(?:\.\d{0,9})?)\s*", re.ASCII)
+_SHOWN_CHARACTERS = 200
+_CHUNK_BYTES = 1 << 20
+_DECODERS = {  # window bits to try: servers send deflate with or without a header
+    "gzip": (zlib.MAX_WBITS | 16,),
+    "x-gzip": (zlib.MAX_WBITS | 16,),
+    "deflate": (zlib.MAX_WBITS, -zlib.MAX_WBITS),
+}
+
+
+class NotSentError(TransientError):
+    """The request did not reach the server, so nothing was charged."""
+
+
+class BusyError(TransientError):
+    """The server refuses a request for now, since it got too many."""
+
+
+# Requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpAnswer:
+    """A server's answer of any status; `headers` ignore case."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class Http:
+    """Connections to one server: no redirects, no cookies, no proxy for this machine. Any thread may use it.
+
+    Each connection has an httpx client of its own: httpx's pool looks at every connection for each request, which takes
+    12 ms for 200 connections.
+    """
+
+    def __init__(self, *, is_loopback: bool, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
+        import httpx  # noqa: PLC0415 - an extra
+
+        self._is_loopback, self._transport = is_loopback, transport
+        with _environment_errors():
+            self._certificates = httpx.create_ssl_context(trust_env=not is_loopback)  # slow: once a server
+        self._reset()
+
+    def request(  # noqa: C901 - one clause a kind of failure
+        self,
+        method: str,
+        address: str,
+        *,
+        headers: Mapping[str, str],
+        seconds: float,
+        most_bytes: int,
+        key: str,
+        body: bytes | IO[bytes] | None = None,
+        into: IO[bytes] | None = None,
+        idle_seconds: float | None = None,
+        unanswered: type[TransientError] = TransientError,
+        **more: Any,
+    ) -> HttpAnswer:
+        """Send a request and return the answer. `seconds` limits all, `idle_seconds` the time without a byte.
+
+        The content of a successful answer is written to `into`, if given. `more` are httpx's own arguments.
+
+        Raises
+        ------
+        NotSentError
+            The request did not reach the server.
+        TransientError
+            It may have; raised as `unanswered`.
+        EndpointError
+            The answer is longer than `most_bytes`.
+        DrainingError
+            `close` was called.
+        """
+        import httpx  # noqa: PLC0415 - an extra
+
+        if self._process_id != os.getpid():
+            self._reset()
+        sent: dict[str, Any] = {
+            "headers": dict(headers),
+            "timeout": httpx.Timeout(idle_seconds, connect=_CONNECT_SECONDS),
+        }
+        if body is not None:
+            sent["headers"].setdefault("Content-Type", "application/json")
+            sent["content"] = body
+            if not isinstance(body, bytes):
+                sent["headers"]["Content-Length"] = str(body.seek(0, 2))  # httpx cannot know the length
+                sent["content"] = _blocks(body)
+
+        async def exchange() -> HttpAnswer:
+            client = self._idle.pop() if self._idle else self._new_client()
+            try:
+                async with asyncio.timeout(seconds), client.stream(method, address, **sent | more) as reply:
+                    answer = await _read(reply, most_bytes, into, address)
+            except BaseException:
+                await client.aclose()
+                raise
+            self._idle.append(client)
+            return answer
+
+        failure: Exception
+        try:
+            return self._run(exchange())
+        except TimeoutError:
+            failure = unanswered(f"no whole reply within {seconds:g} s")
+        except (httpx.ConnectTimeout, httpx.PoolTimeout):
+            failure = NotSentError(f"no connection within {min(_CONNECT_SECONDS, seconds):g} s")
+        except (
+            httpx.ConnectError,
+            httpx.ProxyError,
+            httpx.UnsupportedProtocol,
+            httpx.InvalidURL,
+            UnicodeError,
+        ) as error:
+            failure = NotSentError(hide_key(str(error) or type(error).__name__, key))
+        except (httpx.HTTPError, ssl.SSLError) as error:
+            failure = unanswered(hide_key(str(error) or type(error).__name__, key))
+        except concurrent.futures.CancelledError:
+            failure = DrainingError("the client was closed before the replies were there; make another to go on")
+        raise failure  # here, so that it does not hold httpx's error, whose request holds the key
+
+    def close(self) -> None:
+        """Cancel requests in flight and close all connections. The next request opens new ones."""
+        if self._process_id != os.getpid():
+            return
+        for future in list(self._running):
+            future.cancel()
+
+        async def close_idle() -> None:
+            while self._idle:
+                await self._idle.pop().aclose()
+
+        if self._idle:
+            self._run(close_idle())
+
+    def _reset(self) -> None:
+        """Begin without connections; after a fork, those of the parent must not be used."""
+        self._process_id = os.getpid()
+        self._idle: list[httpx.AsyncClient] = []
+        self._running: set[concurrent.futures.Future[Any]] = set()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        future = asyncio.run_coroutine_threadsafe(work, _loop())
+        self._running.add(future)
+        try:
+            return future.result()
+        finally:
+            future.cancel()  # does nothing if the work is done
+            self._running.discard(future)
+
+    def _new_client(self) -> "httpx.AsyncClient":
+        from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415 - slow to import
+
+        import httpx  # noqa: PLC0415 - an extra
+
+        with _environment_errors():
+            return httpx.AsyncClient(
+                transport=self._transport,
+                verify=self._certificates,
+                limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
+                follow_redirects=False,
+                trust_env=not self._is_loopback,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+                headers={
+                    "Accept": "application/json",
+                    "Accept-Encoding": "identity",
+                    "User-Agent": f"evidencebench/{__version__}",
+                },
+            )
+
+
+@dataclass(slots=True)
+class _Loop:
+    process_id: int = 0
+    loop: asyncio.AbstractEventLoop | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_SHARED = _Loop()
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """Return the background loop of this process; a forked process gets its own."""
+    if _SHARED.process_id != os.getpid():
+        _SHARED.lock, _SHARED.loop, _SHARED.process_id = threading.Lock(), None, os.getpid()
+    with _SHARED.lock:
+        if _SHARED.loop is None:
+            _SHARED.loop = asyncio.new_event_loop()
+            threading.Thread(target=_SHARED.loop.run_forever, name="evidencebench-http", daemon=True).start()
+        return _SHARED.loop
+
+
+async def _read(reply: "httpx.Response", most_bytes: int, into: IO[bytes] | None, address: str) -> HttpAnswer:
+    """Read an answer, decoded unless it is written to a file; httpx could decode a small body into a huge one."""
+    content, n_bytes = bytearray(), 0
+    is_file = into is not None and reply.status_code in OK
+    async for block in reply.aiter_raw():
+        n_bytes += len(block)
+        if n_bytes > most_bytes:
+            break
+        if is_file and into is not None:
+            into.write(block)
+        else:
+            content += block
+    decoded = _decode(bytes(content), reply.headers.get("Content-Encoding", ""), most_bytes)
+    if max(n_bytes, len(decoded)) > most_bytes:
+        raise EndpointError(f"{address.partition('?')[0]}: expected a reply of at most {most_bytes} bytes")
+    return HttpAnswer(status=reply.status_code, headers=reply.headers, content=decoded)
+
+
+def _decode(content: bytes, coding: str, most_bytes: int) -> bytes:
+    """Undo gzip or deflate, which some proxies add unasked. If that fails, keep the content: a paid reply counts."""
+    for window_bits in _DECODERS.get(coding.strip().lower(), ()):
+        decoder = zlib.decompressobj(window_bits)
+        try:
+            decoded = decoder.decompress(content, most_bytes + 1)
+        except zlib.error:
+            continue
+        if decoder.eof or len(decoded) > most_bytes:
+            return decoded
+    return content
+
+
+async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
+    file.seek(0)
+    while block := file.read(_CHUNK_BYTES):
+        yield block
+
+
+@contextmanager
+def _environment_errors() -> Iterator[None]:
+    """Name the environment variable to correct; no value of it is shown, since it may be a password."""
+    import httpx  # noqa: PLC0415 - an extra
+
+    try:
+        yield
+    except ImportError:
+        failure = "a SOCKS proxy is set, which needs socksio; pip install 'httpx[socks]', or unset ALL_PROXY"
+    except (ValueError, httpx.InvalidURL):
+        failure = "the proxy's address cannot be used; correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
+    except OSError:  # includes ssl.SSLError
+        failure = "the certificates cannot be loaded; correct SSL_CERT_FILE and SSL_CERT_DIR"
+    else:
+        return
+    raise FailingServerError(f"servers of models: the environment: {failure}")  # here, so that it holds no other error
+
+
+# Retries
+
+
+@dataclass(slots=True, kw_only=True)
+class Tries:
+    """The attempts at one request so far."""
+
+    deadline: float
+    n_faults: int = 0
+    n_busy: int = 0  # not counted as attempts: only the deadline ends waiting for a busy server
+
+    @property
+    def n(self) -> int:
+        """All attempts that failed."""
+        return self.n_faults + self.n_busy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often and how long requests are tried; the one retry loop of all clients of models.
+
+    Waits double, and are as long as the server asks.
+    """
+
+    max_attempts: int = 6  # the first included
+    total_seconds: float = 3600.0
+    longest_wait_seconds: float = 120.0  # unless the server asks for more
+    counts_busy: bool = False  # whether attempts that a server refuses as too many count
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], object] = time.sleep
+    jitter: Callable[[], float] = random.random  # a number in 0..1, which makes waits differ
+
+    def call(
+        self,
+        attempt: Callable[[Tries], T],
+        where: str,
+        *,
+        on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
+        on_pause: Callable[[float], object] = lambda _: None,
+    ) -> T:
+        """Return what `attempt` returns, called again after each `TransientError`; at the end raise `EndpointError`.
+
+        `on_pause` gets the seconds that the server asks to wait. If it asks for more than `total_seconds`,
+        `FailingServerError` is raised.
+        """
+        tries = Tries(deadline=self.clock() + self.total_seconds)
+        while True:
+            try:
+                return attempt(tries)
+            except TransientError as error:
+                last = error
+            is_busy = isinstance(last, BusyError) and not self.counts_busy
+            tries.n_busy, tries.n_faults = tries.n_busy + is_busy, tries.n_faults + (not is_busy)
+            on_failure(last, tries)
+            wait = self._wait(last, tries.n_busy if is_busy else tries.n_faults, is_busy, where, on_pause)
+            if tries.n_faults == self.max_attempts or self.clock() + wait >= tries.deadline:
+                break
+            self.sleep(wait)
+            if self.clock() >= tries.deadline:
+                break
+        raise EndpointError(
+            f"{where}: no usable reply in {tries.n} attempts, the last one: {last}; try again later, or raise "
+            "max_attempts or timeout_seconds"
+        )
+
+    def _wait(
+        self,
+        last: TransientError,
+        n: int,
+        is_busy: bool,  # noqa: FBT001
+        where: str,
+        on_pause: Callable[[float], object],
+    ) -> float:
+        asked = last.wait_seconds
+        if asked is not None and asked > self.total_seconds:
+            raise FailingServerError(
+                f"{where}: {last}; the server asks to wait for {asked:.0f} s, which is longer than a request may "
+                "take; run again then: what is stored is kept"
+            )
+        if is_busy and asked is None:
+            asked = min(_LONGEST_BUSY_SECONDS, _FIRST_BUSY_SECONDS * 2.0 ** min(n - 1, 10))
+        if asked:
+            on_pause(asked)
+        grown = _FIRST_WAIT_SECONDS * 2.0 ** min(n - 1, 60) * (0.5 + self.jitter())
+        return max(min(self.longest_wait_seconds, grown), spread(asked or 0.0, self.jitter()))
+
+
+def spread(seconds: float, jitter: float) -> float:
+    """Make a wait longer by up to a quarter, so that waiting requests do not start all at once; `jitter` is in 0..1."""
+    return seconds * (1 + 0.25 * jitter)
+
+
+def is_transient(status: int) -> bool:
+    """Whether a status says that the next attempt may succeed."""
+    return status in _TRANSIENT or status >= _SERVER_ERROR
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Return the seconds that a server asks to wait, 0 for at once; None if it does not say.
+
+    Source: RFC 9110, section 10.2.3: seconds, or a date. Some servers also send ``retry-after-ms``, which is finer.
+    """
+    if (finer := _SECONDS.fullmatch(headers.get("Retry-After-Ms", ""))) is not None:
+        return float(finer[1]) / 1000
+    value = headers.get("Retry-After", "")
+    if (seconds := _SECONDS.fullmatch(value)) is not None:
+        return float(seconds[1])
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+# Addresses and keys
+
+
+def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozenset()) -> None:
+    """Raise `SystemSpecError` unless an address can be asked and can stand in a run's header."""
+    try:
+        parts = urlsplit(base_url)
+        is_web = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:  # for example a port that is no number
+        is_web = False
+    if not is_web or not _VISIBLE.fullmatch(base_url):
+        got = "" if base_url else ", got none behind 'base_url='; set the shell variable there, or leave base_url out"
+        raise SystemSpecError(f"{where}: base_url: expected an http or https address such as https://host/v1{got}")
+    asked = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    has_query = bool(parts.query) and (not asked or not asked <= queries)
+    if parts.username is not None or parts.password is not None or has_query or parts.fragment:
+        raise SystemSpecError(
+            f"{where}: base_url: expected an address without user, password, query or fragment, since it stands "
+            "in the run; name the variable that holds a key with key_env"
+        )
+
+
+def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
+    """Raise `SystemSpecError` unless a key can be sent to an address without harm."""
+    if key_env and not _VISIBLE.fullmatch(key):
+        raise SystemSpecError(
+            f"{where}: key_env: the key in {key_env} holds something else than visible ASCII characters, such as a "
+            "line end; set it without"
+        )
+    if not key_env or is_loopback(base_url):
+        return
+    if not key:
+        raise SystemSpecError(
+            f"{where}: key_env: expected a key in the environment variable {key_env}, which is not set; set it, or "
+            "give key_env= if the server needs none"
+        )
+    if urlsplit(base_url).scheme == "http":
+        raise SystemSpecError(
+            f"{where}: base_url: expected https, since http to another machine shows the key to all between; give "
+            "key_env= if the server needs none"
+        )
+
+
+def is_loopback(address: str) -> bool:
+    """Whether a server is on this machine."""
+    return is_loopback_host(urlsplit(address).hostname or "")
+
+
+def is_loopback_host(host: str) -> bool:
+    """Whether only this machine reaches a host."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def sendable(text: str) -> str:
+    """Replace halves of surrogate pairs, which some PDFs give and JSON cannot carry, by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def without_key(text: str, key: str) -> str:
+    """Replace every form of the key in a text by stars.
+
+    >>> without_key("no such key: sk-1%2F2, or sk-1/2", "sk-1/2")
+    'no such key: ***, or ***'
+    """
+    for form in _forms(key) if key else ():
+        text = text.replace(form, "***")
+    return text
+
+
+def hide_key(text: str, key: str) -> str:
+    """Return the start of what a server said, on one line and without the key."""
+    return printable(without_key(text, key)[:_SHOWN_CHARACTERS])
+
+
+def _forms(key: str) -> list[str]:
+    """Return the spellings in which a server may repeat the key, longest first."""
+    escaped = json.dumps(key)[1:-1]
+    coded = {quote(key, safe=""), quote(key), quote_plus(key)}
+    bases = {base64.b64encode(key.encode()).decode(), base64.urlsafe_b64encode(key.encode()).decode()}
+    lower = {re.sub("%..", lambda found: found[0].lower(), form) for form in coded}
+    forms = {key, repr(key)[1:-1], escaped, escaped.replace("/", "\\/"), html.escape(key), *coded, *lower, *bases}
+    return sorted(forms, key=len, reverse=True)
