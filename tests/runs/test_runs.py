@@ -30,7 +30,7 @@ from evidencebench.runs.run_file import RUN_BEGINS, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.storage.journal import open_journal
+from evidencebench.storage.records import open_journal
 from evidencebench.system import Brief, Ranking
 from evidencebench.traits import Traits
 from examples import IS_THOROUGH

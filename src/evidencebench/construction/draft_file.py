@@ -19,9 +19,9 @@ import msgspec
 from evidencebench.construction.draft import Draft
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
 from evidencebench.provenance import differences
-from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_in
 from evidencebench.storage.reading import BROKEN_JSON, open_file
+from evidencebench.storage.records import open_journal
 from evidencebench.storage.whole_file import put_in_place
 from evidencebench.wording import counted
 

@@ -17,8 +17,8 @@ from evidencebench.engine.protocol import Engine
 from evidencebench.engine.results import require_few_errors, results
 from evidencebench.errors import ChangedDataError, EvidenceBenchError, RunFormatError, RunMismatchError
 from evidencebench.query import AspectScope
-from evidencebench.storage.journal import open_journal
 from evidencebench.storage.reading import BROKEN_JSON, PathText
+from evidencebench.storage.records import open_journal
 from evidencebench.version import __version__
 
 _BEGINS = b'{"evidencebench_solve":'

@@ -40,8 +40,8 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.answer_line import Answer, Failure, encode_answer
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, check_same_run
 from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_run
-from evidencebench.storage.journal import Journal, open_journal
 from evidencebench.storage.reading import PathText
+from evidencebench.storage.records import Journal, open_journal
 from evidencebench.system import NamedSystem, System, merged_notes
 from evidencebench.version import __version__
 

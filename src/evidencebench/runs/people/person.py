@@ -16,7 +16,7 @@ from evidencebench.runs.answer_line import Answer, encode_answer
 from evidencebench.runs.header import RunHeader, check_same_run
 from evidencebench.runs.people.drafts import PickDraft, Picks, read_drafts, require_no_link, write_drafts
 from evidencebench.runs.run_file import RUN_BEGINS, read_run
-from evidencebench.storage.journal import Journal, open_journal
+from evidencebench.storage.records import Journal, open_journal
 from evidencebench.system import Ranking
 
 Clock = Callable[[], datetime]

@@ -14,9 +14,9 @@ from evidencebench.errors import RunFormatError, RunMismatchError, WorkerError
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.storage.journal import open_journal
 from evidencebench.storage.json_lines import lines_of
 from evidencebench.storage.reading import BROKEN_JSON, PathText
+from evidencebench.storage.records import open_journal
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
 from evidencebench.training.crossval.out_of_fold import begins_with, require_replaceable, write_out_of_fold_run
 from evidencebench.training.crossval.plan import CrossValidation, Plan, Split, make_plan, splits_of
