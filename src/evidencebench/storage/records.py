@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -34,6 +34,7 @@ _BLOCK_BYTES = 1 << 16
 
 H = TypeVar("H", bound=msgspec.Struct)
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class RecordLine(NamedTuple, Generic[R]):
@@ -92,11 +93,15 @@ class RecordFormat(Generic[H, R]):
     version: int = 1
     version_field: str = "version"
     id_of: Callable[[R], str] = lambda record: str(getattr(record, "id"))  # noqa: B009
-    check_header: Callable[[H], object] = lambda _: None
+    check_header: Callable[[H, memoryview], object] = lambda *_: None
     check: Callable[[R, memoryview], object] = lambda *_: None
     grows: bool = True
     most_bytes: int = 1 << 30
     remedy: str = ""
+
+    def is_at(self, path: Path) -> bool:
+        """Say whether a file begins as one of this kind; raises `UnreadableError` if it cannot be read."""
+        return next(read_blocks(path), b"").startswith(self.begins)
 
     def read(self, path: Path) -> Records[H, R]:
         """Return what a file holds.
@@ -125,24 +130,21 @@ class RecordFormat(Generic[H, R]):
         first = next(lines, None)
         if first is None or (self.grows and _is_torn(first)):
             raise RunFormatError(f"{path}: line 1: expected {expected}, got nothing")
-        header = self._decoded(path, first, self._header_decoder, expected)
+        header = self._decoded(path, first, self._header_decoder, expected, self.check_header)
         version = getattr(header, self.version_field)
         if version != self.version:
             raise RunFormatError(
                 f"{path}: {self.what} of version {version}, but this version reads {self.version}; "
                 "upgrade with 'pip install -U evidencebench'"
             )
-        self._checked(path, first.number, self.check_header, header)
         return header, self.records(path, lines)
 
     def records(self, path: Path, lines: Iterable[TextLine]) -> Iterator[RecordLine[R]]:
         """Yield the records of lines without a header; raises as `read`."""
-        decoder, check = self._record_decoder, self.check
         for line in lines:
             if self.grows and _is_torn(line):
                 return
-            record = self._decoded(path, line, decoder, self.a_record)
-            self._checked(path, line.number, check, record, line.content)
+            record = self._decoded(path, line, self._record_decoder, self.a_record, self.check)
             yield RecordLine(line.number, line.start, line.content, record)
 
     def write(self, path: Path, header: H, records: Iterable[R]) -> None:
@@ -175,17 +177,22 @@ class RecordFormat(Generic[H, R]):
     def _record_decoder(self) -> msgspec.json.Decoder[R]:
         return msgspec.json.Decoder(self.record)
 
-    def _decoded(self, path: Path, line: TextLine, decoder: msgspec.json.Decoder[Any], expected: str) -> Any:
+    def _decoded(
+        self,
+        path: Path,
+        line: TextLine,
+        decoder: msgspec.json.Decoder[T],
+        expected: str,
+        check: Callable[[T, memoryview], object],
+    ) -> T:
         try:
-            return decoder.decode(line.content)
+            decoded = decoder.decode(line.content)
+            check(decoded, line.content)
         except BROKEN_JSON as error:
             raise RunFormatError(f"{path}: line {line.number}: expected {expected}: {error}{self.remedy}") from error
-
-    def _checked(self, path: Path, number: int, check: Callable[..., object], *record: object) -> None:
-        try:
-            check(*record)
         except EvidenceBenchError as error:
-            raise RunFormatError(f"{path}: line {number}: {error}{self.remedy}") from error
+            raise RunFormatError(f"{path}: line {line.number}: {error}{self.remedy}") from error
+        return decoded
 
 
 def _is_torn(line: TextLine) -> bool:

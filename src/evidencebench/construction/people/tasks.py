@@ -87,7 +87,7 @@ def read_tasks(path: PathText) -> TasksFile:
     return _FORMAT.read(Path(path))
 
 
-def _check_header(header: TasksHeader) -> None:
+def _check_header(header: TasksHeader, _line: memoryview) -> None:
     if (header.sort == "sentences") is bool(header.criteria):
         raise RunFormatError(f"expected criteria for '{header.sort}' only if things are rated")
 
