@@ -90,8 +90,7 @@ class RecordFormat(Generic[H, R]):
     what: str
     a_record: str
     made_by: str
-    version: int = 1
-    version_field: str = "version"
+    version_field: str | None = "version"
     id_of: Callable[[R], str] = lambda record: str(getattr(record, "id"))  # noqa: B009
     check_header: Callable[[H, memoryview], object] = lambda *_: None
     check: Callable[[R, memoryview], object] = lambda *_: None
@@ -131,10 +130,10 @@ class RecordFormat(Generic[H, R]):
         if first is None or (self.grows and _is_torn(first)):
             raise RunFormatError(f"{path}: line 1: expected {expected}, got nothing")
         header = self._decoded(path, first, self._header_decoder, expected, self.check_header)
-        version = getattr(header, self.version_field)
-        if version != self.version:
+        version = 1 if self.version_field is None else getattr(header, self.version_field)
+        if version != 1:
             raise RunFormatError(
-                f"{path}: {self.what} of version {version}, but this version reads {self.version}; "
+                f"{path}: {self.what} of version {version}, but this version reads 1; "
                 "upgrade with 'pip install -U evidencebench'"
             )
         return header, self.records(path, lines)
@@ -166,7 +165,8 @@ class RecordFormat(Generic[H, R]):
         """
         with open_journal(path, self.begins, truncate=overwrite) as journal:
             journal.begin(msgspec.json.encode(header))
-            require_same(path, differing(self.scan(path)[0], header))
+            differences = differing(self.scan(path)[0], header)
+            require_same(path, differences, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
             yield journal
 
     @cached_property
@@ -185,13 +185,14 @@ class RecordFormat(Generic[H, R]):
         expected: str,
         check: Callable[[T, memoryview], object],
     ) -> T:
+        remedy = f"; {self.remedy}" if self.remedy else ""
         try:
             decoded = decoder.decode(line.content)
             check(decoded, line.content)
         except BROKEN_JSON as error:
-            raise RunFormatError(f"{path}: line {line.number}: expected {expected}: {error}{self.remedy}") from error
+            raise RunFormatError(f"{path}: line {line.number}: expected {expected}: {error}{remedy}") from error
         except EvidenceBenchError as error:
-            raise RunFormatError(f"{path}: line {line.number}: {error}{self.remedy}") from error
+            raise RunFormatError(f"{path}: line {line.number}: {error}{remedy}") from error
         return decoded
 
 

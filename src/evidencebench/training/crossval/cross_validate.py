@@ -36,7 +36,7 @@ _JOURNALS = RecordFormat(
     a_record="a finished split",
     made_by="evidencebench crossval",
     version_field="evidencebench_crossval",
-    remedy="; start over with --overwrite",
+    remedy="start over with --overwrite",
 )
 
 
