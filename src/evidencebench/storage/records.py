@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from evidencebench.errors import EvidenceBenchError, RunError, RunFormatError, RunMismatchError
 from evidencebench.provenance import differences
@@ -28,6 +29,7 @@ from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.storage.text_file import read_blocks, read_bytes
 from evidencebench.storage.whole_file import new_part, open_part, put_in_place, write_whole
 
+_MOST_BYTES = 1 << 30
 _SYNC_SECONDS = 1.0
 _MAX_OPENINGS = 100
 _BLOCK_BYTES = 1 << 16
@@ -61,11 +63,6 @@ class Records(Generic[H, R]):
         return tuple(self.by_id.values())
 
 
-def header_differences(before: msgspec.Struct, now: msgspec.Struct) -> str:
-    """Return in words how two headers differ."""
-    return differences(msgspec.structs.asdict(before), msgspec.structs.asdict(now))
-
-
 def require_same(
     path: Path, differing: str, advice: str = "choose another file, or start over with --overwrite"
 ) -> None:
@@ -79,9 +76,8 @@ class RecordFormat(Generic[H, R]):
     """A kind of file: a header, then a record a line.
 
     ``what`` names a file in messages, ``a_record`` a record, ``made_by`` the command that makes it. ``begins`` are the
-    first bytes of every such file. Where ``grows`` is off, a file is written whole, and a torn line, an id that repeats
-    and a lack of records are damage; else the last record of an id counts. The checks raise an `EvidenceBenchError`
-    that need not name the file. ``remedy`` ends the message on a damaged line.
+    first bytes of every such file. Where ``grows`` is off, a file is written whole, and a torn line is damage. The
+    checks raise an `EvidenceBenchError` that need not name the file. ``remedy`` ends the message on a damaged line.
     """
 
     header: type[H]
@@ -91,11 +87,9 @@ class RecordFormat(Generic[H, R]):
     a_record: str
     made_by: str
     version_field: str | None = "version"
-    id_of: Callable[[R], str] = lambda record: str(getattr(record, "id"))  # noqa: B009
     check_header: Callable[[H, memoryview], object] = lambda *_: None
     check: Callable[[R, memoryview], object] = lambda *_: None
     grows: bool = True
-    most_bytes: int = 1 << 30
     remedy: str = ""
 
     def is_at(self, path: Path) -> bool:
@@ -103,19 +97,19 @@ class RecordFormat(Generic[H, R]):
         return next(read_blocks(path), b"").startswith(self.begins)
 
     def read(self, path: Path) -> Records[H, R]:
-        """Return what a file holds.
+        """Return all of a file whose records have ids of their own.
 
         Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is of another format.
         """
-        content = read_bytes(path, at_most=self.most_bytes)
+        content = read_bytes(path, at_most=_MOST_BYTES)
         header, lines = self.scan(path, [content])
         by_id: dict[str, R] = {}
         for line in lines:
-            name = self.id_of(line.record)
-            if name in by_id and not self.grows:
+            name: str = line.record.id  # type: ignore[attr-defined]
+            if name in by_id:
                 raise RunFormatError(f"{path}: line {line.number}: '{name}' stands more than once")
             by_id[name] = line.record
-        if not (by_id or self.grows):
+        if not by_id:
             raise RunFormatError(f"{path}: expected {self.a_record} a line behind the header, got none")
         return Records(path=path, header=header, by_id=by_id, sha256=hashlib.sha256(content).hexdigest())
 
@@ -152,12 +146,7 @@ class RecordFormat(Generic[H, R]):
 
     @contextmanager
     def append(
-        self,
-        path: Path,
-        header: H,
-        *,
-        overwrite: bool = False,
-        differing: Callable[[H, H], str] = header_differences,
+        self, path: Path, header: H, *, overwrite: bool = False, differing: Callable[[H, H], str] | None = None
     ) -> Iterator["Journal"]:
         """Open a file to go on in; a header without a record is replaced, another one needs ``overwrite``.
 
@@ -165,8 +154,9 @@ class RecordFormat(Generic[H, R]):
         """
         with open_journal(path, self.begins, truncate=overwrite) as journal:
             journal.begin(msgspec.json.encode(header))
-            differences = differing(self.scan(path)[0], header)
-            require_same(path, differences, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
+            before = self.scan(path)[0]
+            changes = differing(before, header) if differing else differences(asdict(before), asdict(header))
+            require_same(path, changes, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
             yield journal
 
     @cached_property
