@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 
-from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.agreement.marks import Marks, collect_marks
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
+    FileDigest,
     TasksFile,
     TasksHeader,
     TaskSort,
@@ -50,7 +50,7 @@ class Study:
             by_annotator={
                 name: {
                     task.id: TaskAnnotation(task=task.id, sentences=tuple(sorted(marked)), is_done=True)
-                    for task, marked in zip(self.tasks.tasks, given, strict=True)
+                    for task, marked in zip(self.tasks.records, given, strict=True)
                     if marked is not None
                 }
                 for name, given in answers.items()

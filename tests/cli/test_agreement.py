@@ -91,10 +91,10 @@ def test_a_folder_with_decisions_is_compared_with_the_labels(command: Command) -
     tasks = read_tasks("tasks.jsonl")
     folder = AnnotationFolder(Path("people"), tasks)
     for name in ("Ada", "Bo"):
-        for number, task in enumerate(tasks.tasks):
+        for number, task in enumerate(tasks.records):
             marks = (1,) if number == 0 and name == "Bo" else SAMPLE[task.instance_id].labels.sources[task.aspect_id]
             folder.append(name, TaskAnnotation(task=task.id, sentences=tuple(sorted(marks)), is_done=number < 8))
-    first = tasks.tasks[0]
+    first = tasks.records[0]
     sources = tuple(sorted(SAMPLE[first.instance_id].labels.sources[first.aspect_id]))
     folder.decide("Cleo", TaskAnnotation(task=first.id, sentences=sources, is_done=True))
     found = command("agreement report people --tasks tasks.jsonl --data sample --draws 200 --model-name gpt --json")
@@ -121,7 +121,7 @@ def test_ratings_have_exact_intervals(command: Command, sort: str) -> None:
     folder = AnnotationFolder(Path("people"), tasks)
     names = [criterion.name for criterion in tasks.header.criteria]
     for name, n_yes in (("Ada", 9), ("Bo", 8)):
-        for number, task in enumerate(tasks.tasks):
+        for number, task in enumerate(tasks.records):
             ratings = dict.fromkeys(names, number < n_yes)
             folder.append(name, TaskAnnotation(task=task.id, ratings=ratings, is_done=True))
     found = command("agreement report people --tasks tasks.jsonl")

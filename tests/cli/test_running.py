@@ -17,7 +17,7 @@ def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
     assert (again.code, "4 instances, 4 of them already there; 0 answers failed" in again.out) == (0, True)
     refused = command("run bm25 --data sample -o run.jsonl")
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err.startswith("error: run.jsonl: begun as another run: limit was 4, now None;")
+    assert refused.err.startswith("error: run.jsonl: was made otherwise: limit was 4, now None;")
     assert command("run bm25 --data sample -o run.jsonl --overwrite --json").json["n_resumed"] == 0
     assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["n"] == 10
 
@@ -199,7 +199,7 @@ def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(
     monkeypatch.delitem(sys.modules, "own")
     found = command("run own:Slow --data sample -o run.jsonl --limit 4")
     assert found.code == 2
-    assert "begun as another run: code of own:Slow was 'sha256:" in found.err
+    assert "was made otherwise: code of own:Slow was 'sha256:" in found.err
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_own_code_that_is_named_by_its_file_does_not_go_on_after_an_edit(command
     for module in [one for one in sys.modules if one.startswith("named")]:
         del sys.modules[module]
     found = command(arguments)
-    assert (found.code, "begun as another run: code of named.py:Slow was 'sha256:" in found.err) == (2, True)
+    assert (found.code, "was made otherwise: code of named.py:Slow was 'sha256:" in found.err) == (2, True)
 
 
 @pytest.mark.parametrize(

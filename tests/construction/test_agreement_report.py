@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.agreement.comparison import compare_raters
 from evidencebench.construction.people.agreement.disagreements import disagreement_table, disagreements_in
 from evidencebench.construction.people.agreement.mark_report import report_marks
@@ -21,7 +20,7 @@ from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASU
 from evidencebench.construction.people.agreement.pair_statistic import sums_of
 from evidencebench.construction.people.agreement.ratings import report_ratings
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
-from evidencebench.construction.people.tasks import Criterion, TasksFile, TasksHeader
+from evidencebench.construction.people.tasks import Criterion, FileDigest, TasksFile, TasksHeader
 from evidencebench.errors import PeopleError, RunMismatchError, UndefinedScoreError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Resampling
@@ -251,7 +250,7 @@ def test_ratings_are_counted_by_rater_and_by_majority(drawn: list[tuple[bool | N
     header = TasksHeader(sort="hypotheses", seed=0, data=FileDigest(name="d", sha256=""), criteria=criteria)
     with tempfile.TemporaryDirectory() as folder:
         study = study_at(Path(folder), marked_papers(len(drawn)))
-    tasks = TasksFile(path=Path("t"), header=header, tasks=study.tasks.tasks, sha256="")
+    tasks = TasksFile(path=Path("t"), header=header, by_id=study.tasks.by_id, sha256="")
     by_annotator = {
         f"rater {n}": {
             f"task_{task}": TaskAnnotation(task=f"task_{task}", ratings={"valuable": said}, is_done=True)

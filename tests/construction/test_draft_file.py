@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftHeader, is_draft_file, open_drafts, set_aside, writing_drafts
+from evidencebench.construction.draft_file import DRAFTS, DraftHeader, open_drafts, set_aside, writing_drafts
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
 from examples import examples
 
@@ -36,7 +36,7 @@ def test_what_was_written_is_read_and_what_was_dropped_is_counted(tmp_path: Path
     found = open_drafts(path)
     assert [found[one] for one in found.offsets] == drafts(7)
     assert [one.id for one in found.drafts()] == ["d0", "d1", "d3", "d4", "d6"]
-    assert (found.dropped, found.is_finished, is_draft_file(path)) == ({"no words": 2}, True, True)
+    assert (found.dropped, found.is_finished, DRAFTS.is_at(path)) == ({"no words": 2}, True, True)
 
 
 @given(cut=st.integers(0, 10_000))
@@ -95,7 +95,7 @@ def test_an_input_that_was_edited_by_hand_is_not_passed_over(tmp_path: Path, *, 
     write(source, drafts(5))  # goes on behind the edit, which stays known
     n_behind = open_drafts(target, must_be_finished=False).n_behind(open_drafts(source))
     assert (open_drafts(source).n_edited, n_behind) == (1, 2 if finished else 1)  # a draft was added
-    with pytest.raises(RunMismatchError, match="before that file was changed; give --overwrite to make it and what is"):
+    with pytest.raises(RunMismatchError, match=r"a\.jsonl was changed since; give --overwrite to make it and what is"):
         made_of(source, target)
     made_of(source, target, overwrite=True)
     assert [open_drafts(target)[one].summary for one in ("d0", "d1")] == ["of q", "of p"]
@@ -180,11 +180,11 @@ def test_while_a_file_grows_the_steps_behind_it_may_go_on(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "expected a file of drafts, got an empty one"),
+        (b"", "line 1: expected the header of a file of drafts, .*, got nothing"),
         (b'{"id":"a"}\n', "line 1: expected the header of a file of drafts"),
         (msgspec.json.encode(HEADER) + b"\n{}\n", "line 2: expected a draft, got an object without an id"),
-        (msgspec.json.encode(HEADER) + b"\nno\n", "line 2: Input data was truncated"),
-        (msgspec.json.encode(HEADER) + b'\n{"id":"a"}\n{"id":"a"}\n', "line 3: draft 'a' stands more than once"),
+        (msgspec.json.encode(HEADER) + b"\nno\n", "line 2: expected a draft: Input data was truncated"),
+        (msgspec.json.encode(HEADER) + b'\n{"id":"a"}\n{"id":"a"}\n', "line 3: 'a' stands more than once"),
     ],
 )
 def test_another_file_is_refused_with_its_line(tmp_path: Path, content: bytes, why: str) -> None:

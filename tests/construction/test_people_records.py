@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.annotations import (
     AnnotationFolder,
     TaskAnnotation,
@@ -19,6 +18,7 @@ from evidencebench.construction.people.answer_journals import ADJUDICATED
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
+    FileDigest,
     TasksFile,
     TasksHeader,
     read_tasks,
@@ -83,7 +83,7 @@ def test_tasks_come_back_as_they_were_written(drawn: list[AnnotationTask]) -> No
         found = read_tasks(path)
         write_tasks(path, MARKING, tasks)
 
-        assert (found.header, list(found.tasks)) == (MARKING, tasks)
+        assert (found.header, list(found.records)) == (MARKING, tasks)
         assert read_tasks(path).sha256 == found.sha256
 
 
@@ -94,7 +94,7 @@ def test_the_last_action_of_a_task_counts(actions: list[tuple[str, AnnotationTas
         folder = folder_at(Path(temporary))
         expected: dict[str, dict[str, tuple[int, ...]]] = {}
         for name, task, sentences in actions:
-            revision = getattr(folder.annotations_of(name).get(task.id), "revision", 0) + 1
+            revision = getattr(folder.answers_of(name).get(task.id), "revision", 0) + 1
             folder.append(name, marked(*sorted(sentences), task=task.id, revision=revision))
             expected.setdefault(name, {})[task.id] = tuple(sorted(sentences))
 
@@ -124,7 +124,7 @@ def test_a_torn_last_line_is_left_out_and_mended(tmp_path: Path) -> None:
 
     for n_bytes in range(len(added) - 1):
         path.write_bytes(whole + added[:n_bytes])
-        assert set(folder.annotations_of("Ada")) == {"task_1"}
+        assert set(folder.answers_of("Ada")) == {"task_1"}
     folder.append("Ada", marked(0, task="task_2"))
     assert path.read_bytes() == whole + added
 
@@ -177,7 +177,7 @@ def test_an_annotation_that_names_what_is_not_there_is_refused(
     [
         (b"", "got nothing"),
         (b"[]", "line 1: expected the header"),
-        (msgspec.json.encode(MARKING), "got no task"),
+        (msgspec.json.encode(MARKING), "expected a task a line behind the header, got none"),
         (msgspec.json.encode(MARKING) + b"\n" + 2 * (msgspec.json.encode(TEA) + b"\n"), "stands more than once"),
         (msgspec.json.encode(MARKING) + b'\n{"id": 1}', "line 2: expected a task"),
         (msgspec.json.encode(msgspec.structs.replace(MARKING, version=2)), "upgrade"),

@@ -26,11 +26,11 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run_file import RUN_BEGINS, read_run
+from evidencebench.runs.run_file import RUNS, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.storage.journal import open_journal
+from evidencebench.storage.records import open_journal
 from evidencebench.system import Brief, Ranking
 from evidencebench.traits import Traits
 from examples import IS_THOROUGH
@@ -323,7 +323,7 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     execute("lead", SAMPLE, path, limit=1)
     before = path.read_bytes()
-    with open_journal(path, RUN_BEGINS), pytest.raises(RunError, match="another process is writing this file"):
+    with open_journal(path, RUNS.begins), pytest.raises(RunError, match="another process is writing this file"):
         execute("lead", SAMPLE, path, limit=1, overwrite=True)
     assert path.read_bytes() == before
 
@@ -331,8 +331,8 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"system": "bm25:b=0.5"}, ["run: b was 0.4, now 0.5; choose"]),
-        ({"system": "tfidf"}, ["run: system was bm25, now tfidf; choose"]),
+        ({"system": "bm25:b=0.5"}, ["was made otherwise: b was 0.4, now 0.5; choose"]),
+        ({"system": "tfidf"}, ["was made otherwise: system was bm25, now tfidf; choose"]),
         ({"seed": 1}, ["seed was 0, now 1"]),
         ({"limit": 2}, ["limit was None, now 2"]),
         ({"tasks": [AT_10]}, ["tasks was"]),
@@ -346,7 +346,7 @@ def test_another_run_is_not_continued_and_every_difference_is_named(
     path = tmp_path / "run.jsonl"
     execute("bm25", SAMPLE, path)
     before = path.read_bytes()
-    with pytest.raises(RunMismatchError, match="begun as another run") as caught:
+    with pytest.raises(RunMismatchError, match="was made otherwise") as caught:
         execute(change.pop("system", "bm25"), SAMPLE, path, **change)
     assert [part for part in named if part not in str(caught.value)] == []
     assert path.read_bytes() == before
@@ -558,18 +558,21 @@ def header(**changes: Any) -> bytes:
         (b"a Q0 1 1 nan x\n", "line 1: expected a score that is a finite number, got 'nan'"),
         (b"a Q0 1 1 0.5 \xff\n", "not UTF-8: byte 0xff at offset 13"),
         (b'{"evidencebench_run": 1}\n', "line 1: expected the header of a run"),
-        (b'{"evidencebench_run": 1', "line 1: expected the header of a run, got nothing whole"),
-        (header(evidencebench_run=2) + b"\n", "run format 2, but this version reads 1; upgrade"),
+        (
+            b'{"evidencebench_run": 1',
+            "line 1: expected the header of a run, which 'evidencebench run' makes, got nothing",
+        ),
+        (header(evidencebench_run=2) + b"\n", "a run of version 2, but this version reads 1; upgrade"),
         (header(tasks="er_at_10") + b"\n", "line 1: expected the header of a run"),
         (header(tasks=[]) + b"\n", "line 1: expected the names of one task or more, each once, got none"),
         (
             header(tasks=["er_at_10"] * 2) + b"\n",
             "line 1: expected the names of one task or more, each once, got er",
         ),
-        (header(limit=-1) + b"\n", r"line 1: expected the header of a run: Expected `int` >= 1 - at `\$\.limit`"),
-        (header(limit=0) + b"\n", "line 1: expected the header of a run: Expected `int` >= 1"),
-        (header(seed=-1) + b"\n", r"line 1: expected the header of a run: Expected `int` >= 0 - at `\$\.seed`"),
-        (header(hypothesis="mine") + b"\n", "line 1: expected the header of a run: Invalid enum value 'mine'"),
+        (header(limit=-1) + b"\n", r"line 1: expected the header of a run, .*: Expected `int` >= 1 - at `\$\.limit`"),
+        (header(limit=0) + b"\n", "line 1: expected the header of a run, .*: Expected `int` >= 1"),
+        (header(seed=-1) + b"\n", r"line 1: expected the header of a run, .*: Expected `int` >= 0 - at `\$\.seed`"),
+        (header(hypothesis="mine") + b"\n", "line 1: expected the header of a run, .*: Invalid enum value 'mine'"),
         (header(data={"name": "d", "path": "d", "sha256": "0", "n": -1}) + b"\n", r"at `\$\.data\.n`"),
         (header() + b'\n{"id": "a"}\n', "line 2: expected either 'sentences' or 'error'"),
         (header() + b'\n{"id": "a", "sentences": [], "error": "x"}\n', "line 2: expected either"),

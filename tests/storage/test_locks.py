@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evidencebench.errors import RunError
-from evidencebench.storage.journal import open_journal
 from evidencebench.storage.locks import locked_file, locked_folder
+from evidencebench.storage.records import open_journal
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.storage.whole_folder import whole_folder
 

@@ -25,7 +25,7 @@ from evidencebench.errors import DataError, RunError
 from evidencebench.models.model_card import CARD
 from evidencebench.runs.people.drafts import write_drafts
 from evidencebench.storage import whole_file as whole_file_module
-from evidencebench.storage.journal import open_journal
+from evidencebench.storage.records import open_journal
 from evidencebench.storage.whole_file import is_stream, put_in_place, whole_file, write_whole
 from evidencebench.systems.selectors.features import FEATURES
 from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel, Trees, read_card

@@ -15,13 +15,12 @@ from evidencebench.data.tasks import TASKS, Task
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.engine.results import require_few_errors, results
-from evidencebench.errors import ChangedDataError, EvidenceBenchError, RunFormatError, RunMismatchError
+from evidencebench.errors import ChangedDataError, EvidenceBenchError
 from evidencebench.query import AspectScope
-from evidencebench.storage.journal import open_journal
-from evidencebench.storage.reading import BROKEN_JSON, PathText
+from evidencebench.storage.reading import PathText
+from evidencebench.storage.records import RecordFormat
 from evidencebench.version import __version__
 
-_BEGINS = b'{"evidencebench_solve":'
 _MIN_INSTANCES_A_JOB = 500
 
 
@@ -32,6 +31,23 @@ class Optima:
     id: str  # of the instance
     evaluations: Mapping[str, Evaluation]
     unproven: tuple[str, ...] = ()
+
+
+class _PartialHeader(msgspec.Struct, frozen=True):
+    evidencebench_solve: str  # the version of this package
+    sha256: str  # of the data
+
+
+_PARTIALS = RecordFormat(
+    header=_PartialHeader,
+    record=Optima,
+    begins=b'{"evidencebench_solve":',
+    what="a partial file",
+    a_record="what was solved of an instance",
+    made_by="evidencebench data solve",
+    version_field=None,
+    remedy="remove the file to start over",
+)
 
 
 def derive_optima(instance: Instance) -> Optima:
@@ -122,10 +138,8 @@ def solve_file(
     dataset, path = dataset_from(dataset), Path(path)
     format_to_write(path)  # before anything is solved
     partial = path.with_name(f"{path.name}.partial")
-    header = msgspec.json.encode({"evidencebench_solve": __version__, "sha256": dataset.sha256})
-    with open_journal(partial, _BEGINS) as journal:
-        journal.begin(header)
-        solved = _read_partial(partial, header)
+    with _PARTIALS.append(partial, _PartialHeader(__version__, dataset.sha256)) as journal:
+        solved = {line.record.id: bytes(line.content) for line in _PARTIALS.scan(partial)[1]}
         todo = [instance_id for instance_id in dataset.ids if instance_id not in solved]
         n_resumed = len(dataset) - len(todo)
         engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
@@ -154,19 +168,6 @@ def solve_file(
 def _solver(data: DataFile) -> Callable[[str], Optima]:
     dataset = reopen_dataset(data)
     return lambda instance_id: derive_optima(dataset[instance_id])
-
-
-def _read_partial(path: Path, header: bytes) -> dict[str, bytes]:
-    lines = path.read_bytes().splitlines()
-    if lines[0] != header:
-        raise RunMismatchError(f"{path}: belongs to other data or another version; remove it to start over")
-    solved: dict[str, bytes] = {}
-    for number, line in enumerate(lines[1:], 2):
-        try:
-            solved[msgspec.json.decode(line, type=Optima).id] = line
-        except BROKEN_JSON as error:
-            raise RunFormatError(f"{path}: line {number}: {error}; remove the file to start over") from error
-    return solved
 
 
 def _with_solutions(

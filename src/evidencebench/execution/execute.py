@@ -9,7 +9,6 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
@@ -38,10 +37,10 @@ from evidencebench.execution.making import make_system, system_from
 from evidencebench.execution.query_controls import QueryControl, changes_of, query_control
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.answer_line import Answer, Failure, encode_answer
-from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, check_same_run
-from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_run
-from evidencebench.storage.journal import Journal, open_journal
+from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.run_file import RUNS, RunFile, read_run
 from evidencebench.storage.reading import PathText
+from evidencebench.storage.records import Journal
 from evidencebench.system import NamedSystem, System, merged_notes
 from evidencebench.version import __version__
 
@@ -160,8 +159,9 @@ def execute(
     header = _header(named, dataset, tasks, limit=limit, seed=seed, control=how)
     inquiries = [Inquiry(system=named, changes=changes)]
     ids = dataset.ids[:limit]
-    with open_journal(path, RUN_BEGINS, truncate=overwrite) as journal:
-        run = _begin_run(journal, path, header, ids)
+    with RUNS.append(path, header, overwrite=overwrite, differing=differing_runs) as journal:
+        run = read_run(path)
+        _require_asked(run, header, ids)
         done = run.done - run.failed if retry_failed else run.done
         todo = list(todo_of(ids, tasks, named, done=done))
         writer = _RunWriter(journal, run, done, n_done=len(ids) - len(todo))
@@ -294,19 +294,15 @@ def _require_tasks(
 _MIN_INSTANCES_A_JOB = 16
 
 
-def _begin_run(journal: Journal, path: Path, header: RunHeader, ids: Sequence[str]) -> RunFile:
-    """Return the run in a file; write the header first if the file has no answer, even over another run's header."""
-    journal.begin(msgspec.json.encode(header))
-    run = read_run(path)
-    check_same_run(path, run.header or header, header)
-    known = {(instance_id, task) for instance_id in ids for task in (header.tasks if header.per_task else (None,))}
-    for instance_id, task in sorted(run.done - known, key=str):
+def _require_asked(run: RunFile, header: RunHeader, ids: Sequence[str]) -> None:
+    """Raise where a file has an answer that its header does not ask for."""
+    asked = {(instance_id, task) for instance_id in ids for task in (header.tasks if header.per_task else (None,))}
+    for instance_id, task in sorted(run.done - asked, key=str):
         what = f"'{instance_id}'" if task is None else f"'{instance_id}' for task '{task}'"
         raise RunMismatchError(
-            f"{path}: answers {what}, which its header does not ask for; take the line out, or start over with "
+            f"{run.path}: answers {what}, which its header does not ask for; take the line out, or start over with "
             "--overwrite"
         )
-    return run
 
 
 def _worker_asker(

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 
@@ -65,27 +64,22 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
 
 
 def decode_answer(line: memoryview) -> Answer:
-    """Return the answer in a line of a run that `checked_line` has accepted."""
+    """Return the answer in a line of a run that `check_answer` has accepted."""
     found = _decoder.decode(line)
     if found.sentences is None:
         return Failure(error=found.error or "unknown", notes=found.notes)
     return Ranking(sentences=found.sentences, scores=found.scores, ordered=found.ordered, notes=found.notes)
 
 
-def checked_line(path: Path, number: int, line: memoryview) -> AnswerLine:
-    """Return a decoded line of a run; raise `RunFormatError` or a decoder's error where it holds no valid answer."""
-    found = _decoder.decode(line)
-    if found.crc is not None and not has_checksum(line, found.crc):
-        _require_same_answer(path, number, found, found.crc)
-    if (found.sentences is None) == (found.error is None):
-        raise RunFormatError(f"{path}: line {number}: expected either 'sentences' or 'error'")
-    return found
-
-
-def _require_same_answer(path: Path, number: int, line: AnswerLine, crc: str) -> None:
-    """Raise unless the checksum fits the line as we would write it; another program may have written it otherwise."""
-    if not has_checksum(with_checksum(msgspec.json.encode(msgspec.structs.replace(line, crc=None))), crc):
-        raise RunFormatError(
-            f"{path}: line {number}: the answer to '{line.id}' is not the one that was written: its crc {crc} does not "
-            "fit; restore the line, or take the crc out of it to have it read as it stands"
-        )
+def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
+    """Raise `RunFormatError` where a decoded line holds no valid answer, or was changed since it was written."""
+    if answer.crc is not None and not has_checksum(line, answer.crc):
+        # Another program may have spelled the line otherwise.
+        spelled = with_checksum(msgspec.json.encode(msgspec.structs.replace(answer, crc=None)))
+        if not has_checksum(spelled, answer.crc):
+            raise RunFormatError(
+                f"the answer to '{answer.id}' is not the one that was written: its crc {answer.crc} does not fit; "
+                "restore the line, or take the crc out of it to have it read as it stands"
+            )
+    if (answer.sentences is None) == (answer.error is None):
+        raise RunFormatError("expected either 'sentences' or 'error'")

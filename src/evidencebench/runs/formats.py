@@ -13,7 +13,7 @@ from evidencebench.errors import RunFormatError
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import INDEX_DIGITS, ranking_of
 from evidencebench.runs.parquet_run import PARQUET_BEGINS, lines_from_parquet
-from evidencebench.runs.run_file import RUN_BEGINS, RunFile, read_content, read_run
+from evidencebench.runs.run_file import RUNS, RunFile, read_content, read_run
 from evidencebench.storage.json_lines import lines_of, repeated_keys
 from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.system import Ranking
@@ -55,7 +55,7 @@ def open_run(path: PathText) -> RunFile:
     content = read_content(path)
     if content.startswith(PARQUET_BEGINS):
         lines = lines_from_parquet(path, content)
-        return read_run(path, needs_header=lines.startswith(RUN_BEGINS), content=lines)
+        return read_run(path, needs_header=lines.startswith(RUNS.begins), content=lines)
     first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
@@ -64,7 +64,7 @@ def open_run(path: PathText) -> RunFile:
     for begins, what in _NO_RUNS.items():
         if first_line.startswith(begins):
             raise RunFormatError(f"{path}: is {what}")
-    if first_line.startswith(RUN_BEGINS):
+    if first_line.startswith(RUNS.begins):
         return read_run(path, content=content)
     if _is_answer_line(first_line):
         return read_run(path, needs_header=False, content=content)

@@ -1,12 +1,10 @@
 """The header of a run: everything that decides the result."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from evidencebench.errors import RunMismatchError
 from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.wording import counted, one_line
@@ -158,29 +156,19 @@ class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.system.signature}[{self.control.words}, {drawn_by}]"
 
 
-def check_same_run(
-    path: Path,
-    old: RunHeader,
-    new: RunHeader,
-    *,
-    what_to_do: str = "choose another file, or start over with --overwrite",
-) -> None:
-    """Raise `RunMismatchError` unless a run that was begun with one header may be continued with another.
+def differing_runs(old: RunHeader, new: RunHeader) -> str:
+    """Return how two runs differ; empty where the run of one header may be gone on with under the other.
 
-    All fields must agree, except where the data lies, when the run was begun, and what follows from other fields. The
-    message names every field that differs, and ends in ``what_to_do``.
+    All fields must agree, except where the data lies, when the run was begun, and what follows from other fields.
     """
     if old.system.name != new.system.name:  # its options and prompts differ too, and listing them would not help
-        found = f"system was {old.system.name}, now {new.system.name}"
-    else:
-        differing = (
-            differences(old.system.options, new.system.options),
-            differences(_deciding_fields(old), _deciding_fields(new)),
-            differences(old.versions, new.versions),
-        )
-        found = "; ".join(filter(None, differing))
-    if found:
-        raise RunMismatchError(f"{path}: begun as another run: {found}; {what_to_do}")
+        return f"system was {old.system.name}, now {new.system.name}"
+    differing = (
+        differences(old.system.options, new.system.options),
+        differences(_deciding_fields(old), _deciding_fields(new)),
+        differences(old.versions, new.versions),
+    )
+    return "; ".join(filter(None, differing))
 
 
 def _deciding_fields(header: RunHeader) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import msgspec
 
 from evidencebench.errors import RunFormatError
 from evidencebench.extras import require_extra
-from evidencebench.runs.answer_line import AnswerLine, checked_line
-from evidencebench.runs.run_file import RUN_BEGINS, read_run
+from evidencebench.runs.answer_line import AnswerLine
+from evidencebench.runs.run_file import RUNS, read_run
 from evidencebench.storage.json_lines import is_whole_object, lines_of, with_checksum
 from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.storage.whole_file import whole_file
@@ -44,7 +44,7 @@ def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
     settings = {"compression": "zstd", "write_statistics": False, "write_page_checksum": True}
     with whole_file(path) as file, pq.ParquetWriter(file, schema, **settings) as writer:
         for start in range(0, len(lines), _ROWS_IN_A_GROUP):
-            rows = [_row(name, line) for line in lines[start : start + _ROWS_IN_A_GROUP]]
+            rows = [_row(line) for line in lines[start : start + _ROWS_IN_A_GROUP]]
             try:
                 writer.write_table(pa.Table.from_pylist(rows, schema=schema))
             except (pa.ArrowInvalid, OverflowError) as error:
@@ -60,9 +60,9 @@ def n_answers_in(content: bytes, name: Path) -> int:
 def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]:
     """Return the line of the header, empty where there is none, and those of the answers; all are checked."""
     lines = [bytes(line.content) for line in lines_of(content) if line.is_ended or is_whole_object(line.content)]
-    if not lines or not (lines[0].startswith(RUN_BEGINS) or _is_answer(lines[0])):
+    if not lines or not (lines[0].startswith(RUNS.begins) or _is_answer(lines[0])):
         raise RunFormatError(f"{name}: expected a run of evidencebench, as 'evidencebench run' writes it")
-    has_header = lines[0].startswith(RUN_BEGINS)
+    has_header = lines[0].startswith(RUNS.begins)
     read_run(name, needs_header=has_header, content=content)
     return (lines[0], lines[1:]) if has_header else (b"", lines)
 
@@ -124,8 +124,8 @@ def _schema() -> Any:
     )
 
 
-def _row(name: Path, line: bytes) -> dict[str, Any]:
-    found = checked_line(name, 0, memoryview(line))
+def _row(line: bytes) -> dict[str, Any]:
+    found = msgspec.json.decode(line, type=AnswerLine)
     row = {
         "id": found.id,
         "task": found.task,

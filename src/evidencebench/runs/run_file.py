@@ -5,23 +5,17 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
-import msgspec
-
 from evidencebench.errors import RunFormatError
-from evidencebench.runs.answer_line import Answer, Failure, checked_line, decode_answer
-from evidencebench.runs.header import FORMAT_VERSION, SHOWN_DIGITS, RunHeader, code_text
-from evidencebench.storage.json_lines import is_whole_object, lines_of
-from evidencebench.storage.reading import BROKEN_JSON, PathText, read_whole
+from evidencebench.runs.answer_line import Answer, AnswerLine, Failure, check_answer, decode_answer
+from evidencebench.runs.header import SHOWN_DIGITS, RunHeader, code_text
+from evidencebench.storage.json_lines import lines_in
+from evidencebench.storage.reading import PathText, read_whole
+from evidencebench.storage.records import RecordFormat
 from evidencebench.system import Ranking
 from evidencebench.wording import counted, one_line
 
-MOST_RUN_BYTES = 8 << 30
-"""The most bytes of a run: one with scores of all sentences of the largest data, for six tasks, has 3 GB."""
-
-RUN_BEGINS = b'{"evidencebench_run":'
-"""The first bytes of every run file."""
-
-_header_decoder = msgspec.json.Decoder(RunHeader)
+# A run with scores of all sentences of the largest data, for six tasks, has 3 GB.
+_MOST_BYTES = 8 << 30
 
 
 class RunFile:
@@ -113,37 +107,36 @@ def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None
     path = Path(path)
     content = read_content(path) if content is None else content
     header: RunHeader | None = None
+    if needs_header:
+        header, answers = RUNS.scan(path, [content])
+    else:
+        answers = RUNS.records(path, lines_in([content]))
     lines: dict[tuple[str, str | None], memoryview | Answer] = {}
-    for number, _, line, is_ended in lines_of(content):
-        if not is_ended and not is_whole_object(line):
-            break
-        try:
-            if header is None and needs_header:
-                header = _header_decoder.decode(line)
-                _check_header(path, header)
-            else:
-                found = checked_line(path, number, line)
-                key = (found.id, found.task)
-                if key in lines and not isinstance(lines[key], Failure):
-                    raise RunFormatError(f"{path}: line {number}: a second answer for '{found.id}'")
-                lines[key] = line if found.error is None else Failure(error=found.error, notes=found.notes)
-        except BROKEN_JSON as error:
-            what = "the header of a run" if header is None and needs_header else "an answer"
-            raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
-    if header is None and needs_header:
-        raise RunFormatError(f"{path}: line 1: expected the header of a run, got nothing whole")
+    for number, _, line, answer in answers:
+        key = (answer.id, answer.task)
+        if key in lines and not isinstance(lines[key], Failure):
+            raise RunFormatError(f"{path}: line {number}: a second answer for '{answer.id}'")
+        lines[key] = line if answer.error is None else Failure(error=answer.error, notes=answer.notes)
     return RunFile(path, header, lines, content)
 
 
-def _check_header(path: Path, header: RunHeader) -> None:
-    if header.evidencebench_run != FORMAT_VERSION:
-        raise RunFormatError(
-            f"{path}: run format {header.evidencebench_run}, but this version reads {FORMAT_VERSION}; "
-            "upgrade with 'pip install -U evidencebench'"
-        )
+def _check_header(header: RunHeader, _line: memoryview) -> None:
     if not header.tasks or len(set(header.tasks)) < len(header.tasks):
         got = ", ".join(header.tasks) or "none"
-        raise RunFormatError(f"{path}: line 1: expected the names of one task or more, each once, got {got}")
+        raise RunFormatError(f"expected the names of one task or more, each once, got {got}")
+
+
+RUNS = RecordFormat(
+    header=RunHeader,
+    record=AnswerLine,
+    begins=b'{"evidencebench_run":',
+    what="a run",
+    a_record="an answer",
+    made_by="evidencebench run",
+    version_field="evidencebench_run",
+    check_header=_check_header,
+    check=check_answer,
+)
 
 
 def read_content(path: Path) -> bytes:
@@ -151,6 +144,6 @@ def read_content(path: Path) -> bytes:
     if path.is_dir():
         raise RunFormatError(f"{path}: is a folder; expected a run file")
     try:
-        return read_whole(path, at_most=MOST_RUN_BYTES)
+        return read_whole(path, at_most=_MOST_BYTES)
     except OSError as error:
         raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error

@@ -5,10 +5,13 @@ r"""Files of text: UTF-8, or what the mark at their beginning says.
 """
 
 import codecs
+from collections.abc import Iterator
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
-from evidencebench.storage.reading import MOST_BYTES, read_whole
+from evidencebench.storage.reading import MOST_BYTES, open_file, read_whole
+
+_BLOCK_BYTES = 1 << 20
 
 # UTF-32 first: its mark begins with that of UTF-16.
 _MARKS = (
@@ -51,5 +54,15 @@ def read_bytes(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
     """Return the bytes of a regular file; raises `UnreadableError` where it cannot be read."""
     try:
         return read_whole(path, at_most=at_most)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a regular file, a piece at a time; raises `UnreadableError` where it cannot be read."""
+    try:
+        with open_file(path) as file:
+            while block := file.read(_BLOCK_BYTES):
+                yield block
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error

@@ -13,7 +13,7 @@ from evidencebench.cli.main import main
 from evidencebench.construction.audit.misses import MissesFile, read_misses, write_misses
 from evidencebench.construction.audit.report import AuditReport, audit_report
 from evidencebench.construction.audit.sampling import sample_misses
-from evidencebench.construction.audit.verdicts import Verdict, verdict_journals
+from evidencebench.construction.audit.verdicts import Verdict, verdict_folder
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import PeopleError, RunMismatchError, StaleError, UnreadableError
 from evidencebench.scoring.resampling import Resampling
@@ -55,13 +55,13 @@ def misses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MissesFile:
 @pytest.fixture
 def judge(misses: MissesFile) -> Callable[[str, dict[str, str]], None]:
     """Give a function by which an auditor says the causes of misses, named by their aspects."""
-    journals = verdict_journals(Path("audit"), misses)
+    verdicts = verdict_folder(Path("audit"), misses)
 
     def said(auditor: str, causes: dict[str, str]) -> None:
-        for miss in misses.misses:
+        for miss in misses.records:
             if miss.aspect_id in causes:
                 verdict = Verdict(task=miss.id, cause=causes[miss.aspect_id], note="Why.")
-                journals.append(journals.path_of(auditor), auditor, verdict)
+                verdicts.append(auditor, verdict)
 
     return said
 
@@ -93,7 +93,7 @@ def test_most_auditors_decide_and_a_tie_is_the_systems_fault(
     judge("Cy", {"two_1": "not_about_hypothesis"})
     found = report(misses)
 
-    by_aspect = {miss.aspect_id: miss.id for miss in misses.misses}
+    by_aspect = {miss.aspect_id: miss.id for miss in misses.records}
     assert (tied.tied, tied.excused.k) == ((by_aspect["two_1"],), 0)
     assert (found.tied, found.excused.k) == ((), 1)
     assert [one.cause.name for one in found.causes if one.share.k] == ["missed", "no_single_sentence"]
@@ -129,8 +129,8 @@ def test_another_run_or_other_data_are_refused_and_so_is_an_empty_folder(
 
 
 def test_verdicts_that_do_not_fit_are_refused(misses: MissesFile) -> None:
-    journals = verdict_journals(Path("audit"), misses)
-    path, first = journals.path_of("Ada"), misses.misses[0].id
+    verdicts = verdict_folder(Path("audit"), misses)
+    first = misses.records[0].id
     wrong = {
         Verdict(task="miss_99", cause="missed"): "no miss 'miss_99'; the ids look like",
         Verdict(task=first, cause="mised"): r"no cause 'mised' \(did you mean 'missed'\?\)",
@@ -139,12 +139,12 @@ def test_verdicts_that_do_not_fit_are_refused(misses: MissesFile) -> None:
     }
     for verdict, message in wrong.items():
         with pytest.raises(PeopleError, match=message):
-            journals.append(path, "Ada", verdict)
-    journals.append(path, "Ada", Verdict(task=first, cause="missed"))
+            verdicts.append("Ada", verdict)
+    verdicts.append("Ada", Verdict(task=first, cause="missed"))
     with pytest.raises(StaleError, match="changed elsewhere"):
-        journals.append(path, "Ada", Verdict(task=first, cause="reading_error"))
-    journals.append(path, "Ada", Verdict(task=first, revision=2))
-    assert journals.read(path)[1][first].cause == ""  # taken back
+        verdicts.append("Ada", Verdict(task=first, cause="reading_error"))
+    verdicts.append("Ada", Verdict(task=first, revision=2))
+    assert verdicts.answers_of("Ada")[first].cause == ""  # taken back
 
 
 def test_the_commands_say_what_is_audited_and_what_is_not(
@@ -165,7 +165,7 @@ def test_the_commands_say_what_is_audited_and_what_is_not(
     assert "aspect recall, covered" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "2 of 4 drawn misses have a verdict; the others are taken to be like them" in err
-    assert f"auditors are even about 1 miss ('{next(m.id for m in misses.misses if m.aspect_id == 'two_1')}',)" in err
+    assert f"auditors are even about 1 miss ('{next(m.id for m in misses.records if m.aspect_id == 'two_1')}',)" in err
 
     monkeypatch.setattr("sys.argv", ["evidencebench", *words, "--draws", "200", "--json"])
     with pytest.raises(SystemExit):
@@ -196,7 +196,10 @@ def test_sample_says_what_there_is_to_audit_and_refuses_what_is_there(
     assert re.search(r"^all +4 +62\.5 +2$", out, re.MULTILINE)
     assert "misses.jsonl: 2 misses of 4" in out
     assert "warning: the data has no texts of aspects" in err
-    assert [len(read_misses("misses.jsonl").misses), {miss.aspect for miss in read_misses("misses.jsonl").misses}] == [
+    assert [
+        len(read_misses("misses.jsonl").records),
+        {miss.aspect for miss in read_misses("misses.jsonl").records},
+    ] == [
         2,
         {""},
     ]

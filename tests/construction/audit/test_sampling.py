@@ -74,7 +74,7 @@ def test_the_same_seed_draws_the_same_misses_and_the_file_keeps_them(bm25: Path,
     write_misses(tmp_path / "misses.jsonl", header, misses)
     read = read_misses(tmp_path / "misses.jsonl")
 
-    assert sample_misses(bm25, SAMPLE, TASK, n=20, seed=1) == (header, misses) == (read.header, read.misses)
+    assert sample_misses(bm25, SAMPLE, TASK, n=20, seed=1) == (header, misses) == (read.header, read.records)
     assert sample_misses(bm25, SAMPLE, TASK, n=20, seed=2) != (header, misses)
     assert sum(miss.stands_for for miss in misses) == pytest.approx(header.loss)
     assert header.score + header.loss == pytest.approx(1)
@@ -120,14 +120,14 @@ def test_a_damaged_file_of_misses_is_refused_with_its_line(bm25: Path, tmp_path:
     write_misses(path, header, misses)
     lines = path.read_text().splitlines()
     broken = {
-        "": "expected a header and a miss a line, got nothing",
-        lines[0]: "expected a header and a miss a line, got no miss",
+        "": "line 1: expected the header of a file of misses, which 'evidencebench audit sample' makes, got nothing",
+        lines[0]: "expected a miss a line behind the header, got none",
         lines[1]: "line 1: expected the header of a file of misses, which 'evidencebench audit sample' makes",
-        "\n".join([*lines, lines[1]]): "line 5: miss 'miss_01' stands more than once",
+        "\n".join([*lines, lines[1]]): "line 5: 'miss_01' stands more than once",
         "\n".join([lines[0], re.sub(r'"sources":\[\d+', '"sources":[9999', lines[1])]): "line 2: names sentence 9999",
         "\n".join([lines[0], re.sub(r'"kinds":\["\w+",', '"kinds":[', lines[1])]): "line 2: expected a kind for each",
         "\n".join([lines[0], lines[1][:200]]): "line 2: expected a miss",
-        lines[0].replace('"version":1', '"version":2'): "misses of version 2, but this version reads 1",
+        lines[0].replace('"version":1', '"version":2'): "a file of misses of version 2, but this version reads 1",
     }
     for content, message in broken.items():
         path.write_text(content)

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from evidencebench.construction.entry_files import FileDigest
-from evidencebench.construction.people.tasks import AnnotationTask, TasksHeader, read_tasks, write_tasks
+from evidencebench.construction.people.tasks import AnnotationTask, FileDigest, TasksHeader, read_tasks, write_tasks
 from evidencebench.pages.annotating.annotation_pages import annotation_pages
 from evidencebench.pages.annotating.app import make_task_app
 from evidencebench.pages.app.serving import Address
@@ -135,6 +134,6 @@ def test_a_damaged_file_is_told_without_the_path_of_its_folder(folder: Path) -> 
     found = ada.get("queue", list="tasks")
 
     assert found.status_code == 503
-    assert f"people/{path.name}: line 2: expected an annotation" in found.json()["error"]
+    assert f"people/{path.name}: line 2: no task 'task_7'" in found.json()["error"]
     assert str(folder) not in found.json()["error"]
     assert ada.get("queue", list="nothing").status_code == 404

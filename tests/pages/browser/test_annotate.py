@@ -11,11 +11,11 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from browsing import NewPage, assert_accessible, assert_asks_before_leaving, assert_fits, screens
-from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.annotations import read_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
+    FileDigest,
     TasksHeader,
     TaskSort,
     read_tasks,

@@ -47,7 +47,7 @@ def command(*, tasks_file: Path, folder: Path, serving: PageServing) -> None:
         from evidencebench.pages.annotating.app import make_task_app  # noqa: PLC0415 - as above
 
         pages = annotation_pages(found, folder)
-        what = f"people annotate {counted(len(found.tasks), 'task')} of {printable(tasks_file.name)}"
+        what = f"people annotate {counted(len(found.records), 'task')} of {printable(tasks_file.name)}"
         yield make_task_app(pages, address=address), what
 
     serving.serve("agreement annotate", app)

@@ -45,7 +45,7 @@ def command(*, misses: Path, folder: Path, serving: PageServing) -> None:
         from evidencebench.pages.annotating.app import make_task_app  # noqa: PLC0415 - an extra
         from evidencebench.pages.auditing.audit_pages import audit_pages  # noqa: PLC0415 - as above
 
-        what = f"people audit {counted(len(found.misses), 'miss', 'misses')} of {printable(misses.name)}"
+        what = f"people audit {counted(len(found.records), 'miss', 'misses')} of {printable(misses.name)}"
         yield make_task_app(audit_pages(found, folder), address=address), what
 
     serving.serve("audit review", app)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftFile, is_draft_file, open_drafts
+from evidencebench.construction.draft_file import DRAFTS, DraftFile, open_drafts
 from evidencebench.errors import DataError, RunError
 from evidencebench.tables import Cell, Table, printable, safe_cell
 
@@ -51,7 +51,7 @@ def steps_before(last: DraftFile) -> list[DraftFile]:
 def _opened(path: Path) -> Iterator[DraftFile]:
     """Yield the file if it is one of drafts that can be read; one of another construction may be damaged."""
     with suppress(RunError, DataError):
-        if is_draft_file(path):
+        if DRAFTS.is_at(path):
             yield open_drafts(path, must_be_finished=False)
 
 

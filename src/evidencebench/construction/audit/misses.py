@@ -1,24 +1,15 @@
 """The sampled misses of a run: what an auditor is shown. A file of them is JSON Lines: a header, then a line a miss."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from evidencebench.construction.entry_files import (
-    EntriesFormat,
-    FileDigest,
-    read_entries,
-    require_places,
-    write_entries,
-)
+from evidencebench.construction.people.tasks import FileDigest, require_places
 from evidencebench.query import Kind
 from evidencebench.storage.reading import PathText
-
-_VERSION = 1
+from evidencebench.storage.records import RecordFormat, Records
 
 
 class Stratum(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +29,7 @@ class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     format: Literal["evidencebench misses"] = "evidencebench misses"
-    version: int = _VERSION
+    version: int = 1
     system: str  # the run's signature
     run: FileDigest
     data: FileDigest
@@ -93,24 +84,13 @@ class Miss(msgspec.Struct, frozen=True, kw_only=True):
     stands_for: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class MissesFile:
-    """The misses of a file, in its order, and the file's checksum."""
-
-    path: Path
-    header: MissesHeader
-    misses: tuple[Miss, ...]
-    sha256: str
-
-    @cached_property
-    def by_id(self) -> Mapping[str, Miss]:
-        """Id -> miss."""
-        return {miss.id: miss for miss in self.misses}
+MissesFile = Records[MissesHeader, Miss]
+"""The misses of a file, in its order, and the file's checksum."""
 
 
 def write_misses(path: Path, header: MissesHeader, misses: Iterable[Miss]) -> None:
     """Write a file of misses; it appears whole or not at all. Raises `DataError` if it cannot be written."""
-    write_entries(path, header, misses)
+    _FORMAT.write(path, header, misses)
 
 
 def read_misses(path: PathText) -> MissesFile:
@@ -118,16 +98,16 @@ def read_misses(path: PathText) -> MissesFile:
 
     Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is no file of misses.
     """
-    found = read_entries(Path(path), _FORMAT)
-    return MissesFile(path=Path(path), header=found.header, misses=found.entries, sha256=found.sha256)
+    return _FORMAT.read(Path(path))
 
 
-_FORMAT = EntriesFormat(
+_FORMAT = RecordFormat(
     header=MissesHeader,
-    entry=Miss,
-    version=_VERSION,
-    one="miss",
-    many="misses",
+    record=Miss,
+    begins=b'{"format":"evidencebench misses"',
+    what="a file of misses",
+    a_record="a miss",
     made_by="evidencebench audit sample",
-    check_entry=lambda where, miss: require_places(where, miss.sentences, miss.kinds, (*miss.sources, *miss.selected)),
+    check=lambda miss, _: require_places(miss.sentences, miss.kinds, (*miss.sources, *miss.selected)),
+    grows=False,
 )

@@ -17,7 +17,7 @@ from evidencebench.construction.audit.corrected_scores import (
 )
 from evidencebench.construction.audit.misses import Miss, MissesFile, MissesHeader
 from evidencebench.construction.audit.sampling import misses_of, scores_to_audit
-from evidencebench.construction.audit.verdicts import Verdict, verdict_journals
+from evidencebench.construction.audit.verdicts import Verdict, verdict_folder
 from evidencebench.construction.people.agreement.pair_measures import cohen_kappa
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import task_named
@@ -90,7 +90,9 @@ def audit_report(
     """
     audited_run, places = _audited_run(misses, run, dataset)
     verdicts = _verdicts(folder, misses)
-    said = {miss: [CAUSES[one[miss.id].cause] for one in verdicts.values() if miss.id in one] for miss in misses.misses}
+    said = {
+        miss: [CAUSES[one[miss.id].cause] for one in verdicts.values() if miss.id in one] for miss in misses.records
+    }
     causes = {miss: _decided(of_miss) for miss, of_miss in said.items() if of_miss}
 
     def share_of(some: Iterable[Miss], are_counted: Callable[[Miss], bool]) -> Proportion:
@@ -137,7 +139,7 @@ def _verdicts(folder: Path, misses: MissesFile) -> dict[str, dict[str, Verdict]]
     """Return auditor -> id of a miss -> verdict, those that were taken back left out."""
     found = {
         name: {miss: verdict for miss, verdict in verdicts.items() if verdict.cause}
-        for name, verdicts in verdict_journals(folder, misses).read_all().items()
+        for name, verdicts in verdict_folder(folder, misses).read_all().items()
     }
     found = {name: verdicts for name, verdicts in found.items() if verdicts}
     if not found:

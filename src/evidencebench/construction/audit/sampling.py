@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from evidencebench.construction.audit.misses import Miss, MissesHeader, Stratum
-from evidencebench.construction.entry_files import FileDigest
+from evidencebench.construction.people.tasks import FileDigest
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task

@@ -6,7 +6,7 @@ import msgspec
 
 from evidencebench.construction.audit.causes import CAUSES
 from evidencebench.construction.audit.misses import MissesFile
-from evidencebench.construction.people.answer_journals import AnswerJournals
+from evidencebench.construction.people.answer_journals import AnswerFolder
 from evidencebench.errors import PeopleError
 from evidencebench.runs.people.people_folder import utc_now
 from evidencebench.runs.people.person import Clock
@@ -29,15 +29,18 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     at: str = ""
 
 
-def verdict_journals(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerJournals[Verdict]:
-    """Return the journals of the auditors of a file of misses."""
-    return AnswerJournals(folder, misses, Verdict, lambda verdict: check_verdict(misses, verdict), clock=clock)
+def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerFolder[Verdict]:
+    """Return the folder of what auditors say of a file of misses."""
+    made_by = "evidencebench audit review"
+    return AnswerFolder(
+        folder, misses, Verdict, lambda verdict: check_verdict(misses, verdict), made_by=made_by, clock=clock
+    )
 
 
 def check_verdict(misses: MissesFile, verdict: Verdict) -> None:
     """Raise `PeopleError` where a verdict is of no miss, or names no cause, or lacks the note that it needs."""
     if verdict.task not in misses.by_id:
-        raise PeopleError(f"no miss '{verdict.task}'; the ids look like '{misses.misses[0].id}'")
+        raise PeopleError(f"no miss '{verdict.task}'; the ids look like '{misses.records[0].id}'")
     if len(verdict.note) > MOST_NOTE:
         raise PeopleError(f"the note has {len(verdict.note)} characters; at most {MOST_NOTE}, please")
     if not verdict.cause:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.people.answer_journals import ADJUDICATED, AnswerJournals
+from evidencebench.construction.people.answer_journals import ADJUDICATED, AnswerFolder
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.errors import PeopleError, UnreadableError
 from evidencebench.runs.people.people_folder import utc_now
@@ -53,39 +53,33 @@ class Annotations:
     adjudicated: Mapping[str, TaskAnnotation] = field(default_factory=dict)
 
 
-class AnnotationFolder:
-    """A folder of annotations of one file of tasks; see `AnswerJournals`, which raises what its methods raise."""
+class AnnotationFolder(AnswerFolder[TaskAnnotation]):
+    """The annotations of a file of tasks, and the decisions of adjudication."""
+
+    tasks: TasksFile
 
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
-        self.folder, self.tasks = folder, tasks
-        self._journals = AnswerJournals(
-            folder, tasks, TaskAnnotation, lambda annotation: check_annotation(tasks, annotation), clock=clock
+        super().__init__(
+            folder,
+            tasks,
+            TaskAnnotation,
+            lambda annotation: check_annotation(tasks, annotation),
+            made_by="evidencebench agreement annotate",
+            clock=clock,
         )
 
-    def append(self, annotator: str, annotation: TaskAnnotation) -> TaskAnnotation:
-        """Append what an annotator says of a task, and return it with its time; it is on the disk then."""
-        return self._journals.append(self.path_of(annotator), checked_name(annotator), annotation)
-
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
-        """Append the decision of a task on which annotators differ."""
+        """Append the decision of a task on which annotators differ; raises as `append`."""
         decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))
-        return self._journals.append(self.folder / ADJUDICATED, "", decided)
-
-    def path_of(self, annotator: str) -> Path:
-        """Return the path of an annotator's file; raises `PeopleError` for a name that is not allowed."""
-        return self._journals.path_of(annotator)
-
-    def annotations_of(self, annotator: str) -> Mapping[str, TaskAnnotation]:
-        """Return task id -> the annotation that counts; empty for a new annotator."""
-        return self._journals.read(self.path_of(annotator))[1]
+        return self._append(self.folder / ADJUDICATED, "", decided)
 
     def decisions(self) -> Mapping[str, TaskAnnotation]:
         """Return task id -> the decision that counts."""
-        return self._journals.read(self.folder / ADJUDICATED)[1]
+        return self._read(self.folder / ADJUDICATED)[1]
 
     def read(self) -> Annotations:
         """Return all annotations; raises as `read_annotations`, but an empty or missing folder has none."""
-        return Annotations(by_annotator=self._journals.read_all(), adjudicated=self.decisions())
+        return Annotations(by_annotator=self.read_all(), adjudicated=self.decisions())
 
 
 def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
@@ -106,7 +100,7 @@ def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
     """Raise `PeopleError` where an annotation is of no task, of another sort, or names what is not there."""
     task = tasks.by_id.get(annotation.task)
     if task is None:
-        raise PeopleError(f"no task '{annotation.task}'; the ids look like '{tasks.tasks[0].id}'")
+        raise PeopleError(f"no task '{annotation.task}'; the ids look like '{tasks.records[0].id}'")
     if len(annotation.note) > _MOST_NOTE:
         raise PeopleError(f"the note has {len(annotation.note)} characters; at most {_MOST_NOTE}, please")
     if tasks.header.sort == "sentences":

@@ -11,64 +11,45 @@ from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 
 import msgspec
 
-from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError, StaleError, UnreadableError
+from evidencebench.errors import RunError, RunFormatError, RunMismatchError, StaleError
 from evidencebench.runs.people.drafts import require_no_link
 from evidencebench.runs.people.people_folder import utc_now
 from evidencebench.runs.people.person import Clock
 from evidencebench.runs.people.person_names import checked_name, file_stem
-from evidencebench.storage.journal import open_journal
-from evidencebench.storage.json_lines import is_whole_object, lines_of
-from evidencebench.storage.reading import BROKEN_JSON, read_whole
+from evidencebench.storage.records import RecordFormat, Records, open_journal
+from evidencebench.storage.text_file import read_bytes
 
 ADJUDICATED = "adjudicated.jsonl"
 """The name of the journal of decisions; no annotator's file is named so."""
-
-_BEGINS = b'{"format":"evidencebench annotations"'
-_VERSION = 1
 
 
 class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line: whose answers to which tasks. ``annotator`` is empty in the file of decisions."""
 
     format: Literal["evidencebench annotations"] = "evidencebench annotations"
-    version: int = _VERSION
+    version: int = 1
     annotator: str
     tasks_sha256: str
 
 
-class AnswerRecord(Protocol):
+class _Answer(Protocol):
     """What a person says of a task, as a struct; ``revision`` counts the person's actions on the task, from 1."""
 
     @property
-    def task(self) -> str:
-        """The task's id."""
+    def task(self) -> str: ...
 
     @property
-    def revision(self) -> int:
-        """Which action it is."""
+    def revision(self) -> int: ...
 
     @property
-    def at(self) -> str:
-        """When, ISO 8601, UTC; set where it is written."""
+    def at(self) -> str: ...
 
 
-class AskedFile(Protocol):
-    """A file of tasks."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def sha256(self) -> str:
-        """Its checksum."""
+AnswerT = TypeVar("AnswerT", bound=_Answer)
 
 
-Record = TypeVar("Record", bound=AnswerRecord)
-
-
-class AnswerJournals(Generic[Record]):
-    """The journals of a folder, made when the first answer is appended. Threads may share it.
+class AnswerFolder(Generic[AnswerT]):
+    """What people answered, in a folder that is made when the first answer is appended. Threads may share it.
 
     ``check`` raises `PeopleError` for an answer that does not fit its task. Files are open only while a line is
     written, so that several servers may use one folder.
@@ -77,26 +58,54 @@ class AnswerJournals(Generic[Record]):
     def __init__(
         self,
         folder: Path,
-        asked: AskedFile,
-        shape: type[Record],
-        check: Callable[[Record], None],
+        tasks: Records[Any, Any],
+        answer: type[AnswerT],
+        check: Callable[[AnswerT], object],
         *,
+        made_by: str,
         clock: Clock = utc_now,
     ) -> None:
-        self.folder, self._asked, self._shape, self._check, self._clock = folder, asked, shape, check, clock
+        self.folder, self.tasks, self._check, self._clock = folder, tasks, check, clock
         self._lock = threading.Lock()
+        self._format = RecordFormat(
+            header=AnnotationsHeader,
+            record=answer,
+            begins=b'{"format":"evidencebench annotations"',
+            what="annotations",
+            a_record="an annotation",
+            made_by=made_by,
+            check=lambda answer, _: check(answer),
+        )
 
     def path_of(self, person: str) -> Path:
         """Return the path of a person's journal; raises `PeopleError` for a name that is not allowed."""
         return self.folder / f"{file_stem(checked_name(person))}.jsonl"
 
-    def append(self, path: Path, person: str, answer: Record) -> Record:
-        """Append an answer to a journal, and return it with its time; it is on the disk then.
+    def answers_of(self, person: str) -> Mapping[str, AnswerT]:
+        """Return task id -> the answer that counts; empty for a new person."""
+        return self._read(self.path_of(person))[1]
+
+    def append(self, person: str, answer: AnswerT) -> AnswerT:
+        """Append what a person says of a task, and return it with its time; it is on the disk then.
 
         Its ``revision`` must be one more than that of the last one. Raises `StaleError` where it is not, as when
         another tab was faster; `PeopleError` for an answer that is not allowed; `RunMismatchError` where the file is of
         other tasks; `RunError` where it cannot be written.
         """
+        return self._append(self.path_of(person), checked_name(person), answer)
+
+    def read_all(self) -> dict[str, Mapping[str, AnswerT]]:
+        """Return person -> task id -> the answer that counts, decisions left out; empty without such a folder."""
+        answers_by_person: dict[str, Mapping[str, AnswerT]] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            person, answers = ("", {}) if path.name == ADJUDICATED else self._read(path)
+            if person in answers_by_person:
+                raise RunFormatError(f"{path}: a second file of annotator '{person}'; remove one of them")
+            if person:
+                answers_by_person[person] = answers
+        return answers_by_person
+
+    def _append(self, path: Path, person: str, answer: AnswerT) -> AnswerT:
         self._check(answer)
         with self._lock:
             require_no_link(path)
@@ -104,11 +113,10 @@ class AnswerJournals(Generic[Record]):
                 self.folder.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise RunError(f"{self.folder}: no folder can be made here: {error.strerror}") from error
-            with open_journal(path, _BEGINS) as journal:
-                if journal.is_empty:
-                    header = AnnotationsHeader(annotator=person, tasks_sha256=self._asked.sha256)
-                    journal.append(msgspec.json.encode(header))
-                last = self.read(path)[1].get(answer.task)
+            with open_journal(path, self._format.begins) as journal:
+                header = AnnotationsHeader(annotator=person, tasks_sha256=self.tasks.sha256)
+                journal.begin(msgspec.json.encode(header))
+                last = self._read(path)[1].get(answer.task)
                 if last is not None and _at(last, answer.at) == answer:
                     return last  # sent again, since the reply to it was lost
                 if answer.revision != (last.revision if last else 0) + 1:
@@ -121,56 +129,19 @@ class AnswerJournals(Generic[Record]):
                 journal.append(msgspec.json.encode(timed))
         return timed
 
-    def read_all(self) -> dict[str, Mapping[str, Record]]:
-        """Return person -> task id -> the answer that counts, decisions left out; empty without such a folder."""
-        found: dict[str, Mapping[str, Record]] = {}
-        for path in sorted(self.folder.glob("*.jsonl")):
-            if path.name != ADJUDICATED:
-                name, answers = self.read(path)
-                if name in found:
-                    raise RunFormatError(f"{path}: a second file of annotator '{name}'; remove one of them")
-                found[name] = answers
-        return found
-
-    def read(self, path: Path) -> tuple[str, Mapping[str, Record]]:
-        """Return a person's name, and task id -> the answer that counts; nothing where there is no file."""
+    def _read(self, path: Path) -> tuple[str, Mapping[str, AnswerT]]:
+        """Return a person's name, and task id -> the answer that counts; nothing where there is no whole header."""
         require_no_link(path)
-        try:
-            content = read_whole(path)
-        except FileNotFoundError:
+        if not path.exists() or b"\n" not in (content := read_bytes(path)):
             return "", {}
-        except OSError as error:
-            raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
-        header: AnnotationsHeader | None = None
-        found: dict[str, Record] = {}
-        for number, _, line, is_ended in lines_of(content):
-            if not is_ended and not is_whole_object(line):
-                break  # torn
-            try:
-                if header is None:
-                    header = msgspec.json.decode(line, type=AnnotationsHeader)
-                    self._require_same_tasks(path, header)
-                    continue
-                answer = msgspec.json.decode(line, type=self._shape)
-                self._check(answer)
-            except (*BROKEN_JSON, PeopleError) as error:
-                what = "an annotation" if header else "the header of annotations"
-                raise RunFormatError(f"{path}: line {number}: expected {what}: {error}") from error
-            found[answer.task] = answer
-        return (header.annotator if header else ""), found
-
-    def _require_same_tasks(self, path: Path, header: AnnotationsHeader) -> None:
-        if header.version != _VERSION:
-            raise RunFormatError(
-                f"{path}: annotations of version {header.version}, but this version reads {_VERSION}; "
-                "upgrade with 'pip install -U evidencebench'"
-            )
-        if header.tasks_sha256 != self._asked.sha256:
+        header, lines = self._format.scan(path, [content])
+        if header.tasks_sha256 != self.tasks.sha256:
             raise RunMismatchError(
-                f"{path}: annotates tasks with the checksum {header.tasks_sha256[:12]}, but {self._asked.path} has "
-                f"{self._asked.sha256[:12]}; give the tasks that it was begun with, or choose another folder"
+                f"{path}: annotates tasks with the checksum {header.tasks_sha256[:12]}, but {self.tasks.path} has "
+                f"{self.tasks.sha256[:12]}; give the tasks that it was begun with, or choose another folder"
             )
+        return header.annotator, {line.record.task: line.record for line in lines}
 
 
-def _at(answer: Record, at: str) -> Record:
-    return cast("Record", msgspec.structs.replace(cast("Any", answer), at=at))
+def _at(answer: AnswerT, at: str) -> AnswerT:
+    return cast("AnswerT", msgspec.structs.replace(cast("Any", answer), at=at))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.entry_files import FileDigest
-from evidencebench.construction.people.tasks import AnnotationTask, Criterion, TasksHeader, TaskSort
+from evidencebench.construction.people.tasks import AnnotationTask, Criterion, FileDigest, TasksHeader, TaskSort
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError

@@ -3,29 +3,27 @@
 A file of tasks is JSON Lines: a header, then a line a task.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from evidencebench.construction.entry_files import (
-    EntriesFormat,
-    FileDigest,
-    read_entries,
-    require_places,
-    write_entries,
-)
 from evidencebench.errors import RunFormatError
 from evidencebench.query import Kind
 from evidencebench.storage.reading import PathText
+from evidencebench.storage.records import RecordFormat, Records
+from evidencebench.wording import counted
 
 TaskSort = Literal["sentences", "hypotheses", "aspects"]
 """What is asked: which sentences hold an aspect, or whether a hypothesis or an aspect meets criteria."""
 
-VERSION = 1
+
+class FileDigest(msgspec.Struct, frozen=True, kw_only=True):
+    """A file by its name and checksum."""
+
+    name: str
+    sha256: str
 
 
 class Criterion(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +37,7 @@ class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line. ``criteria`` is empty where sentences are to be marked."""
 
     format: Literal["evidencebench tasks"] = "evidencebench tasks"
-    version: int = VERSION
+    version: int = 1
     sort: TaskSort
     seed: int
     data: FileDigest  # that they were drawn from
@@ -72,24 +70,13 @@ class AnnotationTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     kinds: tuple[Kind, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class TasksFile:
-    """The tasks of a file, in its order, and the file's checksum."""
-
-    path: Path
-    header: TasksHeader
-    tasks: tuple[AnnotationTask, ...]
-    sha256: str
-
-    @cached_property
-    def by_id(self) -> Mapping[str, AnnotationTask]:
-        """Task id -> task."""
-        return {task.id: task for task in self.tasks}
+TasksFile = Records[TasksHeader, AnnotationTask]
+"""The tasks of a file, in its order, and the file's checksum."""
 
 
 def write_tasks(path: PathText, header: TasksHeader, tasks: Iterable[AnnotationTask]) -> None:
     """Write a file of tasks; it appears whole or not at all. Raises `DataError` if it cannot be written."""
-    write_entries(Path(path), header, tasks)
+    _FORMAT.write(Path(path), header, tasks)
 
 
 def read_tasks(path: PathText) -> TasksFile:
@@ -97,22 +84,33 @@ def read_tasks(path: PathText) -> TasksFile:
 
     Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is no file of tasks.
     """
-    found = read_entries(Path(path), _FORMAT)
-    return TasksFile(path=Path(path), header=found.header, tasks=found.entries, sha256=found.sha256)
+    return _FORMAT.read(Path(path))
 
 
-def _check_header(path: Path, header: TasksHeader) -> None:
+def _check_header(header: TasksHeader, _line: memoryview) -> None:
     if (header.sort == "sentences") is bool(header.criteria):
-        raise RunFormatError(f"{path}: line 1: expected criteria for '{header.sort}' only if things are rated")
+        raise RunFormatError(f"expected criteria for '{header.sort}' only if things are rated")
 
 
-_FORMAT = EntriesFormat(
+def require_places(sentences: Sequence[str], kinds: Sequence[object], indices: Iterable[int] = ()) -> None:
+    """Raise `RunFormatError` unless each sentence of a task has a kind, and each index is of a sentence."""
+    n_sentences = len(sentences)
+    if len(kinds) != n_sentences:
+        expected = f"a kind for each of {counted(n_sentences, 'sentence')}"
+        raise RunFormatError(f"expected {expected}, got {len(kinds)}")
+    for index in indices:
+        if not 0 <= index < n_sentences:
+            raise RunFormatError(f"names sentence {index}, but the paper has 0..{n_sentences - 1}")
+
+
+_FORMAT = RecordFormat(
     header=TasksHeader,
-    entry=AnnotationTask,
-    version=VERSION,
-    one="task",
-    many="tasks",
+    record=AnnotationTask,
+    begins=b'{"format":"evidencebench tasks"',
+    what="a file of tasks",
+    a_record="a task",
     made_by="evidencebench agreement sample",
-    check_entry=lambda where, task: require_places(where, task.sentences, task.kinds),
     check_header=_check_header,
+    check=lambda task, _: require_places(task.sentences, task.kinds),
+    grows=False,
 )

@@ -19,7 +19,7 @@ from evidencebench.data.formats.json_index import (
 from evidencebench.data.formats.json_instance import decode_instance, encode_instance, has_key_id
 from evidencebench.data.instance import Instance, Origin
 from evidencebench.errors import FormatError, UnreadableError
-from evidencebench.runs.run_file import RUN_BEGINS
+from evidencebench.runs.run_file import RUNS
 from evidencebench.storage.snapshot import Snapshot
 from evidencebench.storage.whole_file import Output
 
@@ -118,7 +118,7 @@ def _open_indexed(
     path = snapshot.path
     if not snapshot.size:
         raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
-    if snapshot.read(0, min(snapshot.size, len(RUN_BEGINS))) == RUN_BEGINS:
+    if snapshot.read(0, min(snapshot.size, len(RUNS.begins))) == RUNS.begins:
         raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
     try:
         places, repeated = index(snapshot)

@@ -11,7 +11,7 @@ ByAnnotator = Mapping[str, Mapping[str, TaskAnnotation]]
 
 def disputed_tasks(tasks: TasksFile, found: ByAnnotator) -> Iterator[str]:
     """Yield the ids of the tasks that several annotators have done and do not agree on, in the order of the file."""
-    for task in tasks.tasks:
+    for task in tasks.records:
         said = [(one.sentences, one.ratings) for one in said_by(found, task.id).values()]
         if any(one != said[0] for one in said):
             yield task.id

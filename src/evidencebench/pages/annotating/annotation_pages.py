@@ -22,7 +22,7 @@ def annotation_pages(tasks: TasksFile, folder: Path) -> TaskPages:
         lists={"tasks": _own_tasks(kept), "adjudication": _disputes(kept)},
         about={
             "sort": tasks.header.sort,
-            "n_tasks": len(tasks.tasks),
+            "n_tasks": len(tasks.records),
             "title": f"Annotate {tasks.path.name}",
             "criteria": tasks.header.criteria,
             "report": shlex.join(["evidencebench", "agreement", "report", str(folder), "--tasks", str(tasks.path)]),
@@ -32,12 +32,12 @@ def annotation_pages(tasks: TasksFile, folder: Path) -> TaskPages:
 
 
 def _own_tasks(kept: AnnotationFolder) -> TaskList:
-    rows = [_row(task) for task in kept.tasks.tasks]
+    rows = [_row(task) for task in kept.tasks.records]
     return TaskList(
         rows=lambda _: rows,
         task=lambda task_id: _shown(kept.tasks.by_id[task_id]),
         shape=TaskAnnotation,
-        read=kept.annotations_of,
+        read=kept.answers_of,
         append=lambda person, answer: kept.append(person, _from_page(answer)),
         is_done=_is_done,
     )

@@ -7,7 +7,7 @@ import msgspec
 
 from evidencebench.construction.audit.causes import CAUSES
 from evidencebench.construction.audit.misses import Miss, MissesFile
-from evidencebench.construction.audit.verdicts import Verdict, verdict_journals
+from evidencebench.construction.audit.verdicts import Verdict, verdict_folder
 from evidencebench.pages.annotating.task_pages import TaskList, TaskPages, TaskRow
 from evidencebench.pages.paper import kind_letters
 from evidencebench.wording import counted
@@ -15,10 +15,10 @@ from evidencebench.wording import counted
 
 def audit_pages(misses: MissesFile, folder: Path) -> TaskPages:
     """Return the pages for a file of misses; what auditors say lies in ``folder``, made at the first verdict."""
-    journals = verdict_journals(folder, misses)
-    journals.read_all()  # raises at once where a file there is damaged, or of other misses
+    verdicts = verdict_folder(folder, misses)
+    verdicts.read_all()  # raises at once where a file there is damaged, or of other misses
     header = misses.header
-    rows = [TaskRow(id=miss.id, text=miss.aspect or miss.hypothesis, facts=_facts(miss)) for miss in misses.misses]
+    rows = [TaskRow(id=miss.id, text=miss.aspect or miss.hypothesis, facts=_facts(miss)) for miss in misses.records]
     report = ["evidencebench", "audit", "report", str(misses.path), "--folder", str(folder)]
     return TaskPages(
         lists={
@@ -26,10 +26,8 @@ def audit_pages(misses: MissesFile, folder: Path) -> TaskPages:
                 rows=lambda _: rows,
                 task=lambda miss: _shown(misses.by_id[miss]),
                 shape=Verdict,
-                read=lambda person: journals.read(journals.path_of(person))[1],
-                append=lambda person, verdict: journals.append(
-                    journals.path_of(person), person, msgspec.structs.replace(verdict, at="")
-                ),
+                read=verdicts.answers_of,
+                append=lambda person, verdict: verdicts.append(person, msgspec.structs.replace(verdict, at="")),
                 is_done=lambda verdict: bool(verdict.cause),
             )
         },

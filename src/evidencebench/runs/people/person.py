@@ -13,10 +13,10 @@ import msgspec
 
 from evidencebench.errors import FinalError, RunError, StaleError, UnopenedError
 from evidencebench.runs.answer_line import Answer, encode_answer
-from evidencebench.runs.header import RunHeader, check_same_run
+from evidencebench.runs.header import RunHeader, differing_runs
 from evidencebench.runs.people.drafts import PickDraft, Picks, read_drafts, require_no_link, write_drafts
-from evidencebench.runs.run_file import RUN_BEGINS, read_run
-from evidencebench.storage.journal import Journal, open_journal
+from evidencebench.runs.run_file import RUNS, read_run
+from evidencebench.storage.records import Journal, open_journal, require_same
 from evidencebench.system import Ranking
 
 Clock = Callable[[], datetime]
@@ -200,7 +200,7 @@ class Person:
         if self._journal is None:
             require_no_link(self.run_path)
             require_no_link(self._drafts_path)
-            self._journal = self._open.enter_context(open_journal(self.run_path, RUN_BEGINS))
+            self._journal = self._open.enter_context(open_journal(self.run_path, RUNS.begins))
             try:
                 self._read(self._journal)
             except BaseException:
@@ -219,7 +219,7 @@ class Person:
         begun = run.header or self._header
         # A person's picks do not depend on the versions of libraries.
         now = msgspec.structs.replace(self._header, versions=begun.versions)
-        check_same_run(self.run_path, begun, now, what_to_do="view it as it was begun, or choose another folder")
+        require_same(self.run_path, differing_runs(begun, now), "view it as it was begun, or choose another folder")
         self._submitted = {
             instance_id: _submission_of(run.answer(instance_id, task))
             for instance_id, task in run.done

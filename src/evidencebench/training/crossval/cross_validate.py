@@ -1,33 +1,43 @@
 """Cross-validate systems by paper; a journal holds the finished splits, from which an interrupted call goes on."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import asdict
 
 from evidencebench.data.dataset import Dataset, dataset_from
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.engine.results import results
-from evidencebench.errors import RunFormatError, RunMismatchError, WorkerError
+from evidencebench.errors import WorkerError
 from evidencebench.execution.asking import Waiting
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.provenance import differences
-from evidencebench.storage.journal import open_journal
-from evidencebench.storage.json_lines import lines_of
-from evidencebench.storage.reading import BROKEN_JSON, PathText
+from evidencebench.storage.reading import PathText
+from evidencebench.storage.records import RecordFormat
 from evidencebench.training.crossval.figures import SystemFigures, figures_of
-from evidencebench.training.crossval.out_of_fold import begins_with, require_replaceable, write_out_of_fold_run
+from evidencebench.training.crossval.out_of_fold import require_replaceable, write_out_of_fold_run
 from evidencebench.training.crossval.plan import CrossValidation, Plan, Split, make_plan, splits_of
 from evidencebench.training.crossval.splits import AnsweredSplit, gather_splits, split_worker
-
-_BEGINS = b'{"evidencebench_crossval":'
 
 
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
     evidencebench_crossval: int = 1
     plan: Plan
+
+
+_JOURNALS = RecordFormat(
+    header=_Header,
+    record=AnsweredSplit,
+    begins=b'{"evidencebench_crossval":',
+    what="a cross-validation's journal",
+    a_record="a finished split",
+    made_by="evidencebench crossval",
+    version_field="evidencebench_crossval",
+    remedy="start over with --overwrite",
+)
 
 
 def cross_validate(
@@ -62,9 +72,8 @@ def cross_validate(
         require_replaceable(Path(run), plan, dataset, is_known=is_known)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(journal or Path(scratch) / "splits.jsonl")
-        with open_journal(path, _BEGINS, truncate=overwrite) as file:
-            file.begin(msgspec.json.encode(_Header(plan=plan)))
-            finished = {one.split: one for one in _read(path, plan)}
+        with _JOURNALS.append(path, _Header(plan=plan), overwrite=overwrite, differing=_differing) as file:
+            finished = {line.record.split: line.record for line in _JOURNALS.scan(path)[1]}
 
             def keep(one: AnsweredSplit) -> None:
                 file.append(msgspec.json.encode(one))
@@ -106,27 +115,10 @@ def journal_beside(run: Path) -> Path:
 
 def is_journal(path: Path) -> bool:
     """Say whether a file is a journal of a cross-validation, as earlier versions wrote it in place of a run."""
-    return path.is_file() and begins_with(path, _BEGINS)
+    return path.is_file() and _JOURNALS.is_at(path)
 
 
-def _read(path: Path, plan: Plan) -> Iterator[AnsweredSplit]:
-    """Yield the finished splits of a journal; raise if it is damaged or of another plan."""
-    for number, _, line, _ in lines_of(path.read_bytes()):
-        try:
-            if number > 1:
-                yield msgspec.json.decode(line, type=AnsweredSplit)
-            else:
-                _require_same(path, msgspec.json.decode(line, type=_Header).plan, plan)
-        except BROKEN_JSON as error:
-            raise RunFormatError(f"{path}: line {number}: {error}; start over with --overwrite") from error
-
-
-def _require_same(path: Path, begun: Plan, plan: Plan) -> None:
-    fields = [name for name in plan.__struct_fields__ if name != "versions"]
-    before, after = ({name: getattr(one, name) for name in fields} for one in (begun, plan))
-    differing = (differences(before, after), differences(begun.versions, plan.versions))
-    if any(differing):
-        raise RunMismatchError(
-            f"{path}: begun as another cross-validation: {'; '.join(filter(None, differing))}; choose another file, or "
-            "start over with --overwrite"
-        )
+def _differing(before: _Header, now: _Header) -> str:
+    begun, plan = asdict(before.plan), asdict(now.plan)
+    versions = differences(begun.pop("versions"), plan.pop("versions"))
+    return "; ".join(filter(None, (differences(begun, plan), versions)))

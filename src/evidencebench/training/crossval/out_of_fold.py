@@ -11,9 +11,9 @@ from evidencebench.errors import RunError, RunFormatError
 from evidencebench.execution.making import make_system
 from evidencebench.execution.options import all_options
 from evidencebench.runs.answer_line import encode_answer
-from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader, check_same_run
-from evidencebench.runs.run_file import RUN_BEGINS, read_run
-from evidencebench.storage.reading import open_file
+from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.run_file import RUNS, read_run
+from evidencebench.storage.records import require_same
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.training.crossval.plan import Plan, versions_before_training
 from evidencebench.training.crossval.splits import AnsweredSplit
@@ -42,19 +42,13 @@ def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: b
     if not path.exists():
         return
     try:
-        header = read_run(path).header if begins_with(path, RUN_BEGINS) else None
+        header = read_run(path).header if RUNS.is_at(path) else None
     except RunFormatError:
         header = None
     if header is None or header.crossval is None:
         raise RunError(f"{path}: holds something else, which would be lost; choose another name")
     if not is_known:
-        check_same_run(path, header, _header(plan, dataset, ()))
-
-
-def begins_with(path: Path, begins: bytes) -> bool:
-    """Say whether a regular file begins with these bytes."""
-    with open_file(path) as file:
-        return file.read(len(begins)) == begins
+        require_same(path, differing_runs(header, _header(plan, dataset, ())))
 
 
 def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]) -> Iterator[bytes]:

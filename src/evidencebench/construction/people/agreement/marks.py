@@ -109,28 +109,28 @@ def collect_marks(
         name: {one.task: one for one in found.values() if one.is_done}
         for name, found in annotations.by_annotator.items()
     }
-    rows = {name: _row(tasks.tasks, found) for name, found in done.items() if found}
+    rows = {name: _row(tasks.records, found) for name, found in done.items() if found}
     people = _with_teams(rows, teams or {})
     raters = dict(people)
     decided = {task: one for task, one in annotations.adjudicated.items() if one.is_done}
     if decided:
-        raters[ADJUDICATED_NAME] = _decided_row(tasks.tasks, rows, decided)
+        raters[ADJUDICATED_NAME] = _decided_row(tasks.records, rows, decided)
     if dataset is not None:
         if model_name in raters:
             raise PeopleError(f"the model is named '{model_name}', as an annotator is; choose another --model-name")
-        raters[model_name] = _model_row(tasks.tasks, dataset)
-    lengths = [len(task.sentences) for task in tasks.tasks]
+        raters[model_name] = _model_row(tasks.records, dataset)
+    lengths = [len(task.sentences) for task in tasks.records]
     papers: dict[str, int] = {}
-    numbers = [papers.setdefault(task.paper_id, len(papers)) for task in tasks.tasks]
+    numbers = [papers.setdefault(task.paper_id, len(papers)) for task in tasks.records]
     return Marks(
-        tasks=tasks.tasks,
+        tasks=tasks.records,
         people=tuple(people),
         model=None if dataset is None else model_name,
         raters=tuple(raters),
         values=np.stack([*raters.values()]) if raters else np.empty((0, sum(lengths)), dtype=np.int8),
         task_of=np.repeat(np.arange(len(lengths)), lengths),
         paper_of=np.repeat(numbers, lengths),
-        kinds=tuple(kind for task in tasks.tasks for kind in task.kinds),
+        kinds=tuple(kind for task in tasks.records for kind in task.kinds),
     )
 
 

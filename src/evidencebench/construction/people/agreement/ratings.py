@@ -52,13 +52,13 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
     for criterion in (one.name for one in tasks.header.criteria):
         by_rater = votes[criterion]
         shares += [_share(criterion, rater, list(given.values()), level) for rater, given in by_rater.items()]
-        by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.tasks]
+        by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
         if len(by_rater) > 1:
             majority = [2 * sum(given) > len(given) for given in by_task if given]
             shares.append(_share(criterion, MAJORITY, majority, level))
         shared = [given for given in by_task if len(given) > 1]
         n_shared, n_unanimous[criterion] = len(shared), sum(len(set(given)) == 1 for given in shared)
-    return RatingsReport(n_tasks=len(tasks.tasks), shares=tuple(shares), n_shared=n_shared, n_unanimous=n_unanimous)
+    return RatingsReport(n_tasks=len(tasks.records), shares=tuple(shares), n_shared=n_shared, n_unanimous=n_unanimous)
 
 
 def _share(criterion: str, rater: str, given: Sequence[bool], level: float) -> RatedShare:

@@ -35,7 +35,7 @@ _SHORTEST_ASTRAL = 0x10000
 def doccano_items(tasks: TasksFile) -> bytes:
     """Return the items that doccano imports as "JSONL"."""
     return json_lines(
-        {"text": _text(task)[0], "label": [], _TASK: task.id, _TASKS: tasks_mark(tasks)} for task in tasks.tasks
+        {"text": _text(task)[0], "label": [], _TASK: task.id, _TASKS: tasks_mark(tasks)} for task in tasks.records
     )
 
 

@@ -73,14 +73,14 @@ def label_studio_tasks(tasks: TasksFile) -> bytes:
                 ),
             }
         }
-        for task in tasks.tasks
+        for task in tasks.records
     ]
     return msgspec.json.format(msgspec.json.encode(items), indent=1)
 
 
 def label_studio_interface(tasks: TasksFile) -> str:
     """Return the labelling configuration, to be pasted into the project's settings."""
-    names = dict.fromkeys(name for task in tasks.tasks for name, _ in shown_texts(task))
+    names = dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task))
     lines = ["<View>"]
     for name in names:
         lines += [f'  <Header value="{name.capitalize()}"/>', f'  <Text name="{name}" value="${name}"/>']
@@ -100,7 +100,7 @@ def label_studio_interface(tasks: TasksFile) -> str:
             f'    <Choice value="{NO}"/>',
             "  </Choices>",
         ]
-    if any(task.sentences for task in tasks.tasks):
+    if any(task.sentences for task in tasks.records):
         lines.append(
             '  <Paragraphs name="paper" value="$paper" valueType="json" layout="dialogue" nameKey="number" '
             'textKey="text"/>'

@@ -26,15 +26,15 @@ def sheet_text(tasks: TasksFile) -> bytes:
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
     criteria = [criterion.name for criterion in tasks.header.criteria]
-    names = list(dict.fromkeys(name for task in tasks.tasks for name, _ in shown_texts(task)))
+    names = list(dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task)))
     if tasks.header.sort == "sentences":
         head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, _NUMBER, "kind", "sentence", IS_SOURCE, _NOTE]
-        rows = (row for task in tasks.tasks for row in _sentence_rows(task, names, tasks_mark(tasks)))
+        rows = (row for task in tasks.records for row in _sentence_rows(task, names, tasks_mark(tasks)))
     else:
         head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *criteria, _NOTE]
         rows = (
             [tasks_mark(tasks), "", task.id, *(getattr(task, name) for name in names), *("" for _ in criteria), ""]
-            for task in tasks.tasks
+            for task in tasks.records
         )
     writer.writerow(head)
     writer.writerows([safe_cell(cell) for cell in row] for row in rows)

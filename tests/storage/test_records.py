@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from evidencebench.errors import RunError
-from evidencebench.storage.journal import open_journal
+from evidencebench.storage.records import open_journal
 
 HEADER = b'{"journal":1}'
 BEGINS = b'{"journal":'
@@ -110,7 +110,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(options: dict[str, bool], 
 OVER_AND_OVER = """
 import sys
 from pathlib import Path
-from evidencebench.storage.journal import open_journal
+from evidencebench.storage.records import open_journal
 
 while True:
     with open_journal(Path(sys.argv[1]), b'{"journal":', truncate=True) as journal:
