@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.formats.json_instance import decode_instance, encode_instance, published_form
+from evidencebench.data.formats.json_instance import decode_instance, encode_instance
 from evidencebench.data.formats.parquet_row import instance_of, record_of, row_of
 from evidencebench.data.instance import Origin
 from evidencebench.data.validation.validate import validate_file
@@ -27,7 +27,6 @@ from evidencebench.errors import ChangedDataError, DataError, FormatError, Unrea
 from evidencebench.query import Query
 from examples import examples
 from mutations import mutations
-from robbr_sample import robbr_file
 
 pa = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
@@ -39,10 +38,10 @@ def there_and_back(path: Path, folder: Path) -> None:
     """Compare JSON -> Parquet -> JSON with JSON -> JSON, byte for byte, and the instances too."""
     folder.mkdir(exist_ok=True)
     read = open_dataset(path)
-    write_dataset(folder / "plain.json", map(published_form, read))
-    write_dataset(folder / "columns.parquet", map(published_form, read))
+    write_dataset(folder / "plain.json", read)
+    write_dataset(folder / "columns.parquet", read)
     columns = open_dataset(folder / "columns.parquet")
-    write_dataset(folder / "back.json", map(published_form, columns))
+    write_dataset(folder / "back.json", columns)
     assert (folder / "back.json").read_bytes() == (folder / "plain.json").read_bytes()
     assert list(columns) == list(open_dataset(folder / "plain.json"))
     assert [columns[name] for name in reversed(columns.ids)] == list(columns)[::-1]
@@ -55,15 +54,6 @@ def test_the_sample_goes_there_and_back(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_the_train_split_goes_there_and_back(train: Dataset, tmp_path: Path) -> None:
     there_and_back(train.path, tmp_path)
-
-
-def test_robbr_goes_there_and_back_in_its_own_keys_and_in_the_published_ones(tmp_path: Path) -> None:
-    path = tmp_path / "robbr.json"
-    path.write_text(json.dumps(robbr_file()))
-    there_and_back(path, tmp_path / "published")
-    write_dataset(tmp_path / "own.parquet", open_dataset(path))
-    write_dataset(tmp_path / "own.json", open_dataset(tmp_path / "own.parquet"))
-    assert json.loads((tmp_path / "own.json").read_text()) == robbr_file()
 
 
 @st.composite

@@ -78,7 +78,6 @@ class _Other(msgspec.Struct, frozen=True, kw_only=True):
     hypothesis: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     paper_as_candidate_pool: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     paper_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    bias: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only RoBBR-SSR has it
     spelling: Spelling = msgspec.field(default=Spelling(), name=SPELLING_KEY)
 
 
@@ -112,7 +111,7 @@ def instance_of(row: Row) -> Instance:
         expected = f"one type for each of {counted(len(row.sentences), 'sentence')}"
         raise FormatError(f"{row.id}: sentence_types: expected {expected}, got {len(row.kinds)}")
     other = _decode_other(row) if row.other is not None else _NO_OTHER
-    if other.spelling.text is not None or other.bias is not msgspec.UNSET:
+    if other.spelling.text is not None:
         found = decode_instance(row.id, Origin(raw=record_of(row)))
         query, labels = found.query, found.labels
         for name, value in _column_values(found).items():
