@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from command_line import Command
-from robbr_sample import HYPOTHESIS, robbr_file
 from trial_folder import write_trial_folder
 
 
@@ -34,17 +33,6 @@ def test_the_converted_data_work_as_any_other(command: Command) -> None:
     assert "expected a file; standard output has the data set" in command(f"data convert {folder} - --json").err
 
 
-def test_a_file_of_robbr_works_in_place_and_is_converted(command: Command) -> None:
-    Path("robbr.json").write_text(json.dumps(robbr_file()))
-    assert command("data convert robbr.json published.jsonl").out == "published.jsonl: 2 instances\n"
-    for name in ("robbr.json", "published.jsonl"):
-        assert "warning, 2 times (allowed in this dialect)" in command(f"data validate {name} --optima").out
-        assert command(f"data stats {name} --json").json["aspects"]["mean"] == 3
-        assert command(f"run bm25 --data {name} -o run.jsonl --overwrite").code == 0
-        scored = command(f"score run.jsonl --data {name} --task er_at_optimal --json")
-        assert scored.code == 0
-    (first, _) = map(json.loads, Path("published.jsonl").read_text().splitlines())
-    assert first["hypothesis"] == HYPOTHESIS
-    assert first["bias"] == "Blinding of participants"
+def test_the_result_of_a_conversion_as_json(command: Command) -> None:
     found = command("data convert sample copy.json --json").json
     assert found == {"output": "copy.json", "n_instances": 10}

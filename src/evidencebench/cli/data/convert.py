@@ -22,7 +22,6 @@ from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
 from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
 from evidencebench.data.evidence_inference.folder import is_trial_folder
-from evidencebench.data.formats.json_instance import published_form
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
 from evidencebench.integrations.trec.qrels import with_qrels
@@ -65,8 +64,7 @@ def command(
     """Write a data set in the form that OUTPUT's suffix names.
 
     .json, .jsonl, .gz of either, or .parquet; - is standard output, an instance a
-    line. Nothing is lost: what this version does not know is kept. Files of
-    RoBBR-SSR are written with the published keys, beside their own.
+    line. Nothing is lost: what this version does not know is kept.
 
     --shard-size writes several files, such as train-00000-of-00005.parquet. Their
     folder, or a pattern in quotes, is then one data set for every command.
@@ -108,7 +106,7 @@ def command(
     dataset = open_dataset(data)
     with progress(f"converting {data}", progress_style) as on_progress:
         labelled = dataset if qrels is None else with_qrels(dataset, qrels)
-        instances = map(published_form, _told(labelled, len(dataset), on_progress))
+        instances = _told(labelled, len(dataset), on_progress)
         if shard_size is None:
             n_instances = write_dataset(output, instances)
         else:

@@ -1,4 +1,4 @@
-"""One instance as the published files spell it: this module and `robbr_record` alone know their keys."""
+"""One instance as the published files spell it: no other module knows their keys."""
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.formats.robbr_record import RobbrRecord, in_published_keys, is_robbr
-from evidencebench.data.instance import Evaluation, Instance, Labels, Origin, StoredForm
+from evidencebench.data.instance import Evaluation, Instance, Labels, StoredForm
 from evidencebench.errors import FormatError
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.storage.reading import BROKEN_JSON
@@ -49,15 +48,7 @@ class _PublishedInstance(msgspec.Struct):
     wish: Wish | None = None
 
 
-class _Dialect(msgspec.Struct):
-    """The keys by which `is_robbr` knows its dialect."""
-
-    bias: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    hypothesis: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-
-
 _decoder = msgspec.json.Decoder(_PublishedInstance)
-_dialect_decoder = msgspec.json.Decoder(_Dialect)
 
 
 def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
@@ -67,7 +58,7 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
     is out of range. `evidencebench.data.validation.validate` reports every such place; this stops at the first.
     """
     try:
-        record = _record(origin)
+        record = _decoder.decode(origin.raw)
     except BROKEN_JSON as error:
         raise FormatError(f"{instance_id}: {error}") from error
     _check_lengths(instance_id, record)
@@ -91,18 +82,6 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
         },
     )
     return Instance(query=query, labels=labels, origin=origin)
-
-
-def _record(origin: StoredForm) -> _PublishedInstance:
-    """Return the fields of either dialect; the second one is tried where the first one has none of its own."""
-    try:
-        return _decoder.decode(origin.raw)
-    except msgspec.ValidationError:
-        fields = msgspec.json.decode(origin.raw)
-        if not (isinstance(fields, dict) and is_robbr(fields)):
-            raise
-    msgspec.convert(fields, RobbrRecord)  # raises, with the name of its own key
-    return msgspec.convert(in_published_keys(fields), _PublishedInstance)
 
 
 def evaluation_of(record: PublishedEvaluation) -> Evaluation:
@@ -134,8 +113,7 @@ def encode_instance(instance: Instance) -> bytes:
     """Return the published JSON object of an instance, on one line.
 
     Fields that were read and not changed are written as they were read: unknown keys, null or missing fields, the 100k
-    dialect's spellings and duplicate indices all survive. An instance of RoBBR-SSR that was not changed is written as
-    it was read; one that was is written as `published_form` says.
+    dialect's spellings and duplicate indices all survive.
     """
     if instance.origin is None:
         return msgspec.json.encode(published_fields(instance))
@@ -149,8 +127,6 @@ def encode_instance(instance: Instance) -> bytes:
     if instance.origin.names_itself:
         del fields["id"]
     old, new = published_fields(before), published_fields(instance)
-    if is_robbr(fields):
-        return msgspec.json.encode(fields if before == instance else in_published_keys(fields) | new)
     for key in old.keys() - new.keys():
         del fields[key]
     changed = {key: value for key, value in new.items() if key not in old or old[key] != value}
@@ -159,19 +135,6 @@ def encode_instance(instance: Instance) -> bytes:
     if not changed.keys().isdisjoint(EVALUATION_KEYS.values()):
         changed |= {key: new[key] for key in EVALUATION_KEYS.values()}  # derived anew: all four, null included
     return msgspec.json.encode(fields | changed)
-
-
-def published_form(instance: Instance) -> Instance:
-    """Return an instance of RoBBR-SSR spelled with the published keys, all of its own kept; any other as it is."""
-    if instance.origin is None:
-        return instance
-    dialect = _dialect_decoder.decode(instance.origin.raw)  # most have another, and need not be decoded whole
-    if dialect.bias is msgspec.UNSET or dialect.hypothesis is not msgspec.UNSET:
-        return instance
-    fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
-    raw = msgspec.json.encode(in_published_keys(fields) | published_fields(instance))
-    origin = Origin(raw=raw, names_itself=instance.origin.names_itself)
-    return Instance(query=instance.query, labels=instance.labels, origin=origin)
 
 
 def has_key_id(fields: bytes) -> bool:

@@ -1,49 +1,33 @@
 """A row of a Parquet data file: what its columns say of an instance, and the way back to the instance's JSON.
 
 The columns say what nearly every record says in the same way. ``other`` is a JSON object with the rest: each key whose
-value does not follow from the columns, and under `SPELLING_KEY` how the record was spelled (`Spelling`).
+value does not follow from the columns and, under `KEYS_KEY`, the keys of a record that has not those of the originals
+in their order.
 """
 
-import json
-from collections.abc import Mapping
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from evidencebench.data.formats.json_instance import (
     EVALUATION_KEYS,
     PublishedEvaluation,
-    decode_instance,
     encode_instance,
     evaluation_of,
     published_fields,
 )
-from evidencebench.data.instance import Evaluation, Instance, Labels, Origin
+from evidencebench.data.instance import Evaluation, Instance, Labels
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import FormatError
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.wording import counted
 
-SPELLING_KEY = "$json"
-"""The key of `other` under which the spelling of the record stands."""
+KEYS_KEY = "$keys"
 
-_KINDS_KEY = "sentence_types_in_candidate_pool"
-
-
-class Spelling(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a record was spelled: the order of its keys, where it is not that of the originals.
-
-    ``ascii``: other characters are escaped, as Python's json module does; ``spaces``: the kinds are spelled as
-    EvidenceBench-100k spells them. ``text`` is the whole record, where all this does not give it back to the byte.
-    """
-
-    keys: tuple[str, ...] | None = None
-    ascii: bool = False
-    spaces: bool = False
-    text: str | None = None
+T = TypeVar("T")
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -78,12 +62,10 @@ class _Other(msgspec.Struct, frozen=True, kw_only=True):
     hypothesis: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     paper_as_candidate_pool: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     paper_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    bias: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # only RoBBR-SSR has it
-    spelling: Spelling = msgspec.field(default=Spelling(), name=SPELLING_KEY)
+    keys: tuple[str, ...] | None = msgspec.field(default=None, name=KEYS_KEY)
 
 
 _NO_OTHER = _Other()
-_other_decoder = msgspec.json.Decoder(_Other)
 
 # Of each stored optimum: its task, its key, whether all aspects count, and whether the task asks for the fewest.
 _OPTIMA = tuple(
@@ -94,7 +76,6 @@ _OPTIMA = tuple(
 class RowOrigin:
     """The JSON object of a row, put together when it is asked for."""
 
-    __slots__ = ("__dict__", "_row")
     names_itself = False
 
     def __init__(self, row: Row) -> None:
@@ -111,16 +92,8 @@ def instance_of(row: Row) -> Instance:
     if len(row.kinds) != len(row.sentences):
         expected = f"one type for each of {counted(len(row.sentences), 'sentence')}"
         raise FormatError(f"{row.id}: sentence_types: expected {expected}, got {len(row.kinds)}")
-    other = _decode_other(row) if row.other is not None else _NO_OTHER
-    if other.spelling.text is not None or other.bias is not msgspec.UNSET:
-        found = decode_instance(row.id, Origin(raw=record_of(row)))
-        query, labels = found.query, found.labels
-        for name, value in _column_values(found).items():
-            if getattr(row, name) != value:
-                raise _contradiction(row, name)
-    else:
-        query, labels = _query_of(row, other), _labels_of(row, other)
-    return Instance(query=query, labels=labels, origin=RowOrigin(row))
+    other = _decode_other(row)
+    return Instance(query=_query_of(row, other), labels=_labels_of(row, other), origin=RowOrigin(row))
 
 
 def row_of(instance: Instance) -> Row:
@@ -130,86 +103,63 @@ def row_of(instance: Instance) -> Row:
 
 
 def record_of(row: Row) -> bytes:
-    """Return the JSON object of a row, on one line, as the instance was spelled; raises `FormatError`."""
-    other = _decode_other(row) if row.other is not None else _NO_OTHER
-    if other.spelling.text is not None:
-        return other.spelling.text.encode()
-    try:
-        fields: dict[str, Any] = {} if row.other is None else msgspec.json.decode(row.other)
-    except BROKEN_JSON as error:
-        raise FormatError(f"{row.id}: other: {error}") from error
-    fields.pop(SPELLING_KEY, None)
-    return _spelled(row, _derived(row, other.spelling), fields, other.spelling)
-
-
-def _spelled(row: Row, derived: Mapping[str, Any], other: Mapping[str, Any], spelling: Spelling) -> bytes:
-    record = {**derived, **other}
-    if spelling.keys is not None:
+    """Return the JSON object of a row, on one line; raises `FormatError`."""
+    other = _parsed(row, dict[str, msgspec.Raw])
+    record = published_fields(_plain_instance(row)) | other
+    if (keys := _decode_other(row).keys) is not None:
         try:
-            record = {key: record[key] for key in spelling.keys}
+            record = {key: record[key] for key in keys}
         except KeyError as error:
             raise FormatError(
-                f"{row.id}: other: {SPELLING_KEY}: the key {error} has no value; take {SPELLING_KEY} out of other"
+                f"{row.id}: other: {KEYS_KEY}: the key {error} has no value; take {KEYS_KEY} out of other"
             ) from error
-    if spelling.ascii:
-        return json.dumps(record, separators=(",", ":")).encode()
     return msgspec.json.encode(record)
-
-
-def _derived(row: Row, spelling: Spelling) -> dict[str, Any]:
-    """Return the published record that follows from the columns alone."""
-    derived = published_fields(_plain_instance(row))
-    if spelling.spaces:
-        derived[_KINDS_KEY] = [kind.replace("_", " ") for kind in row.kinds]
-    return derived
 
 
 def _other_of(row: Row, record: bytes) -> str | None:
     """Return what the columns of a row do not say of a record, as JSON; None where they say it all."""
     try:
-        fields: dict[str, Any] = msgspec.json.decode(record)
-    except BROKEN_JSON:  # in a key that this version does not know
-        fields = {SPELLING_KEY: None}
-    if SPELLING_KEY not in fields:
-        kinds = fields.get(_KINDS_KEY)
-        is_spaced = isinstance(kinds, list) and kinds == [kind.replace("_", " ") for kind in row.kinds]
-        spelling = Spelling(ascii=b"\\u" in record, spaces=is_spaced and kinds != list(row.kinds))
-        derived = _derived(row, spelling)
-        other = {
-            key: value
-            for key, value in fields.items()
-            if key not in derived or msgspec.json.encode(derived[key]) != msgspec.json.encode(value)
+        fields = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
+        if KEYS_KEY in fields:
+            raise FormatError(f"{row.id}: expected no key '{KEYS_KEY}', which the column other needs for itself")
+        derived = published_fields(_plain_instance(row))
+        other: dict[str, Any] = {
+            key: raw for key, raw in fields.items() if key not in derived or not _is_json_of(derived[key], raw)
         }
         if list(fields) != list(derived | other):
-            spelling = msgspec.structs.replace(spelling, keys=tuple(fields))
-        try:
-            if _spelled(row, derived, other, spelling) == record:
-                if spelling != Spelling():
-                    other[SPELLING_KEY] = spelling
-                return msgspec.json.encode(other).decode() if other else None
-        except (ValueError, RecursionError):  # what Python can read of JSON and not write
-            pass
-    return msgspec.json.encode({SPELLING_KEY: Spelling(text=_text_of(row, record))}).decode()
-
-
-def _text_of(row: Row, record: bytes) -> str:
-    try:
-        return record.decode()
+            other[KEYS_KEY] = list(fields)
+        return msgspec.json.encode(other).decode() if other else None
     except UnicodeDecodeError as error:
         byte = f"{error.object[error.start]:#04x}"
         raise FormatError(f"{row.id}: expected UTF-8, got byte {byte} in a key that is not read") from error
 
 
+def _is_json_of(value: Any, raw: msgspec.Raw) -> bool:
+    encoded = msgspec.json.encode(value)
+    if encoded == bytes(raw):
+        return True
+    try:  # it may be the same with other escapes
+        return encoded == msgspec.json.encode(msgspec.json.decode(raw))
+    except (*BROKEN_JSON, OverflowError):  # in a key that is not read
+        return False
+
+
 def _decode_other(row: Row) -> _Other:
-    try:
-        other = _other_decoder.decode(row.other or "")
-    except BROKEN_JSON as error:
-        raise FormatError(f"{row.id}: other: expected a JSON object, or null: {error}") from error
+    if row.other is None:
+        return _NO_OTHER
+    other = _parsed(row, _Other)
     if other.hypothesis is other.paper_as_candidate_pool is other.paper_id is msgspec.UNSET:
         return other
     keys = ("hypothesis", "paper_as_candidate_pool", "paper_id")
     key = next(key for key in keys if getattr(other, key) is not msgspec.UNSET)
     raise FormatError(f"{row.id}: other: expected what the columns do not say, got the key '{key}' again")
+
+
+def _parsed(row: Row, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode("{}" if row.other is None else row.other, type=kind)
+    except BROKEN_JSON as error:
+        raise FormatError(f"{row.id}: other: expected a JSON object, or null: {error}") from error
 
 
 def _column_values(instance: Instance) -> dict[str, Any]:

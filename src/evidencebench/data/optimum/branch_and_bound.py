@@ -4,10 +4,7 @@ A mask is an int whose bit j says that the sentence covers aspect j. ``universe`
 covered; masks are always read within it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-
-# (universe, masks, size, target) -> whether `size` of the masks can cover `target` aspects of the universe
-CanReach = Callable[[int, list[int], int, int], bool]
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 
 class OutOfNodesError(Exception):
@@ -109,9 +106,7 @@ class Search:
         return droppable > 0 and self.can_reach(universe & ~bit, masks, size, target)
 
 
-def first_reaching(
-    can_reach: CanReach, universe: int, masks: Mapping[int, int], size: int, target: int
-) -> tuple[int, ...]:
+def first_reaching(search: Search, universe: int, masks: Mapping[int, int], size: int, target: int) -> tuple[int, ...]:
     """Return the lexicographically first ``size`` sentences that cover ``target`` aspects.
 
     ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
@@ -132,7 +127,7 @@ def first_reaching(
         # A gain that failed with more sentences to follow fails here too, and so does any part of it.
         if not gain or any(gain | other == other for other in failed):
             continue
-        if can_reach(universe & ~gain, rest, size - 1, target - gain.bit_count()):
+        if search.can_reach(universe & ~gain, rest, size - 1, target - gain.bit_count()):
             chosen.append(index)
             universe, size, target = universe & ~gain, size - 1, target - gain.bit_count()
             failed = []

@@ -1,32 +1,23 @@
 """The exact oracle: the fewest sentences that cover every aspect, and the most aspects that k sentences cover.
 
-Both problems are NP-hard; on papers they are small. `minimum_cover` and `maximum_coverage` search over bit masks, which
-is quickest for these. Where that runs out of nodes, `evidencebench.data.optimum.array_search` takes over. Both searches
-are exact, and both choose the same selection.
-
-The choice among optima is canonical: of the smallest optimal selections, the one whose sorted indices come
-first in lexicographic order. It depends on the labels alone, so any other exact program can check it.
+Both problems are NP-hard; on papers they are small. Of all optima the canonical one is chosen: of the smallest optimal
+selections, the one whose sorted indices come first in lexicographic order. It depends on the labels alone, so any other
+exact program can check it.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
 
 from evidencebench.data.instance import Labels
-from evidencebench.data.optimum.array_search import ArraySearch
 from evidencebench.data.optimum.branch_and_bound import OutOfNodesError, Search, first_reaching, greedy_count, union_of
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import AspectScope
 from evidencebench.wording import counted, one_line
 
-# Of the search over bit masks.
-DEFAULT_NODES = 100
-# Of the search over arrays: a minute or so, of 800,000 nodes with 60 aspects and 200 sentences.
-DEFAULT_WORK = 10**10
-# The minimum covers that are kept: an instance's tasks ask for those of its two scopes again and again.
-_N_KEPT = 4
+# Papers need at most 1,000; twice the most aspects of any, 60, need up to this many, in half a minute.
+DEFAULT_NODES = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +46,11 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cover:
-    """An optimum, and whether it is proven and canonical."""
+    """The canonical optimum; where it could not be proven, the greedy selection."""
 
     sentences: tuple[int, ...]  # indices, ascending
     n_covered: int  # aspects, recounted from the labels
     proven: bool = True  # that no selection does better
-    canonical: bool = True  # whether it is the documented choice among the optima
-    method: str = "masks"  # or "arrays": the search that found it
 
 
 def coverage_of(labels: Labels, scope: AspectScope = "all") -> Coverage:
@@ -83,7 +72,7 @@ def coverage_from(sources: Mapping[str, Iterable[int]]) -> Coverage:
     return Coverage(n_aspects=len(sources), masks=dict(sorted(masks.items())))
 
 
-def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES, max_work: int = DEFAULT_WORK) -> Cover:
+def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cover:
     """Return the fewest sentences that cover every coverable aspect.
 
     Parameters
@@ -91,10 +80,7 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES, max_wor
     coverage
         Which aspects each sentence covers; aspects without a sentence are ignored.
     max_nodes
-        Nodes of the search over bit masks, before the one over arrays begins.
-    max_work
-        Work of the search over arrays, before the best selection found is returned as not proven: aspects x sentences,
-        summed over its nodes.
+        Nodes of the search, after which the greedy selection is returned as not proven.
 
     Examples
     --------
@@ -104,28 +90,21 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES, max_wor
     >>> minimum_cover(coverage_from(sources)).sentences
     (0, 1)
     """
-    return _minimum_cover(tuple(coverage.masks.items()), coverage.n_aspects, max_nodes, max_work)
+    return _minimum_cover(tuple(coverage.masks.items()), coverage.n_aspects, max_nodes)
 
 
-@lru_cache(maxsize=_N_KEPT)
-def _minimum_cover(masks: tuple[tuple[int, int], ...], n_aspects: int, max_nodes: int, max_work: int) -> Cover:
+@lru_cache(maxsize=4)  # an instance's tasks ask for those of its two scopes again and again
+def _minimum_cover(masks: tuple[tuple[int, int], ...], n_aspects: int, max_nodes: int) -> Cover:
     coverage = Coverage(n_aspects=n_aspects, masks=dict(masks))
     universe = coverage.coverable
-    search = Search(max_nodes)
     try:
-        size = search.minimum_size(universe, coverage.masks.values())
-        return _search_first(coverage, max_nodes, size, universe.bit_count())
+        size = Search(max_nodes).minimum_size(universe, coverage.masks.values())
+        return _first_optimum(coverage, max_nodes, size, universe.bit_count())
     except (OutOfNodesError, RecursionError):
-        return _solve_by_arrays(coverage, None, max_work)
+        return _unproven(coverage, None)
 
 
-def maximum_coverage(
-    coverage: Coverage,
-    budget: int,
-    *,
-    max_nodes: int = DEFAULT_NODES,
-    max_work: int = DEFAULT_WORK,
-) -> Cover:
+def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAULT_NODES) -> Cover:
     """Return at most ``budget`` sentences that cover as many aspects as ``budget`` sentences can.
 
     The selection holds no sentence that adds nothing, so it is shorter than the budget where fewer suffice.
@@ -136,7 +115,7 @@ def maximum_coverage(
         Which aspects each sentence covers.
     budget
         How many sentences may be selected, at least 0.
-    max_nodes, max_work
+    max_nodes
         As of `minimum_cover`.
 
     Raises
@@ -153,23 +132,17 @@ def maximum_coverage(
     """
     if budget < 0:
         raise ValueError(f"expected a budget of at least 0, got {budget}")
-    search = Search(max_nodes)
     try:
-        most = _most_covered(coverage, budget, search)
+        most = _most_covered(coverage, budget, max_nodes)
         if most < coverage.coverable.bit_count():
-            return _search_first(coverage, max_nodes, budget, most)
-        return minimum_cover(coverage, max_nodes=max_nodes, max_work=max_work)
+            return _first_optimum(coverage, max_nodes, budget, most)
     except (OutOfNodesError, RecursionError):
-        return _solve_by_arrays(coverage, budget, max_work)
+        return _unproven(coverage, budget)
+    cover = minimum_cover(coverage, max_nodes=max_nodes)
+    return cover if cover.proven else _unproven(coverage, budget)
 
 
-def ceiling(
-    coverage: Coverage,
-    budget: int | None,
-    *,
-    max_nodes: int = DEFAULT_NODES,
-    max_work: int = DEFAULT_WORK,
-) -> int:
+def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_NODES) -> int:
     """Return the most aspects that ``budget`` sentences can cover (None: any number of sentences).
 
     The value of `maximum_coverage` without its selection, which is quicker; raises `UndefinedScoreError` where it could
@@ -181,13 +154,9 @@ def ceiling(
     if budget is None:
         return coverage.coverable.bit_count()
     try:
-        return _most_covered(coverage, budget, Search(max_nodes))
+        return _most_covered(coverage, budget, max_nodes)
     except (OutOfNodesError, RecursionError):
-        search = ArraySearch(coverage.masks.values(), max_work)
-        sentences, proven = _improve(coverage, budget, search, fewest=False)
-        if not proven:
-            raise UndefinedScoreError(f"the most aspects that {budget} sentences cover could not be proven") from None
-        return coverage.mask_of(sentences).bit_count()
+        raise UndefinedScoreError(f"the most aspects that {budget} sentences cover could not be proven") from None
 
 
 def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
@@ -205,58 +174,22 @@ def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def _most_covered(coverage: Coverage, budget: int, search: Search) -> int:
+def _most_covered(coverage: Coverage, budget: int, max_nodes: int) -> int:
     universe, masks = coverage.coverable, coverage.masks.values()
-    n_coverable = universe.bit_count()
-    if budget >= n_coverable:
+    n_coverable, search = universe.bit_count(), Search(max_nodes)
+    if budget >= n_coverable or greedy_count(universe, masks, budget) == n_coverable:
         return n_coverable
-    if greedy_count(universe, masks, budget) == n_coverable or search.can_reach(universe, masks, budget, n_coverable):
+    if search.can_reach(universe, masks, budget, n_coverable):
         return n_coverable
     return search.most_covered(universe, masks, budget)
 
 
-def _search_first(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cover:
-    sentences = first_reaching(Search(max_nodes).can_reach, coverage.coverable, coverage.masks, size, target)
+def _first_optimum(coverage: Coverage, max_nodes: int, size: int, target: int) -> Cover:
+    sentences = first_reaching(Search(max_nodes), coverage.coverable, coverage.masks, size, target)
     return Cover(sentences=sentences, n_covered=coverage.mask_of(sentences).bit_count())
 
 
-def _solve_by_arrays(coverage: Coverage, budget: int | None, max_work: int) -> Cover:
-    """Return the minimum cover, or for a budget a maximum coverage, by the search over arrays."""
-    search = ArraySearch(coverage.masks.values(), max_work)
-    sentences, proven = _improve(coverage, budget, search)
-    n_covered, canonical = coverage.mask_of(sentences).bit_count(), False
-    if proven:
-        with suppress(OutOfNodesError):
-            size = len(sentences)
-            sentences = first_reaching(search.can_reach, coverage.coverable, coverage.masks, size, n_covered)
-            canonical = True
-    return Cover(sentences=sentences, n_covered=n_covered, proven=proven, canonical=canonical, method="arrays")
-
-
-def _improve(
-    coverage: Coverage, budget: int | None, search: ArraySearch, *, fewest: bool = True
-) -> tuple[tuple[int, ...], bool]:
-    """Return the best selection found, and whether it is proven that none is better.
-
-    It begins with the greedy one and asks for one aspect more, as long as there is one. Where all are covered, it
-    asks for one sentence less, unless only the most aspects are wanted, not the ``fewest`` sentences.
-    """
-    universe, masks = coverage.coverable, coverage.masks
-    index_of = {mask: index for index, mask in masks.items()}
-    most = len(masks) if budget is None else budget
-    sentences = greedy_ranking(coverage)[:most]
-    while True:
-        n_covered = coverage.mask_of(sentences).bit_count()
-        if n_covered < universe.bit_count():
-            size, target = most, n_covered + 1
-        elif fewest:
-            size, target = len(sentences) - 1, n_covered
-        else:
-            return sentences, True
-        try:
-            better = search.reaching(universe, masks.values(), size, target)
-        except OutOfNodesError:
-            return sentences, False
-        if better is None:
-            return sentences, True
-        sentences = tuple(sorted(index_of[mask] for mask in better))
+def _unproven(coverage: Coverage, budget: int | None) -> Cover:
+    """Return the greedy selection of at most ``budget`` sentences (None: any number)."""
+    sentences = tuple(sorted(greedy_ranking(coverage)[:budget]))
+    return Cover(sentences=sentences, n_covered=coverage.mask_of(sentences).bit_count(), proven=False)

@@ -1,11 +1,8 @@
 """An instance that is checked, the violations found in it, and how values stand in messages."""
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
-
-from evidencebench.data.formats.robbr_record import RENAMED
 
 MISSING = object()
 """In place of the value of a key that is not there."""
@@ -17,7 +14,7 @@ class Violation:
     """One place where a file departs from the format.
 
     ``path`` is the field within the instance, such as ``$.aspect2sentence_indices['a1'][3]``; ``severity`` is
-    ``"error"``, or ``"warning"`` for what the dialects allow (100k, RoBBR-SSR).
+    ``"error"``, or ``"warning"`` for what EvidenceBench-100k's dialect allows.
     """
 
     instance_id: str
@@ -126,13 +123,3 @@ def shown(value: Any) -> str:
         return "null"
     text = repr(value)
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}…"
-
-
-def in_robbr_keys(found: list[Violation]) -> list[Violation]:
-    """Return violations of a record in published keys with the names that RoBBR-SSR has for them."""
-    named = []
-    for one in found:
-        key = re.split(r"[.\[]", one.path.removeprefix("$."), maxsplit=1)[0]
-        path = one.path.replace(f"$.{key}", f"$.{RENAMED.get(key, key)}", 1)
-        named.append(replace(one, path=path))
-    return named

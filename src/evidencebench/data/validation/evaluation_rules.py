@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from evidencebench.data.formats.json_instance import EVALUATION_KEYS, decode_instance
-from evidencebench.data.formats.robbr_record import is_robbr
 from evidencebench.data.instance import Origin
 from evidencebench.data.optima import derive_optima
 from evidencebench.data.tasks import TASKS
@@ -14,7 +11,6 @@ from evidencebench.data.validation.checked_record import (
     MISSING,
     CheckedRecord,
     Violation,
-    in_robbr_keys,
     shown,
     strings_in,
 )
@@ -68,7 +64,7 @@ def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
         elif len(evaluation.covered) != len(best.covered):
             expected, got = counted(len(best.covered), "aspect"), str(len(evaluation.covered))
             checked.note(f"{path}.covered_aspects", "optimum", expected, got)
-    return in_robbr_keys(checked.found) if is_robbr(msgspec.json.decode(raw)) else checked.found
+    return checked.found
 
 
 def _check_selection_length(checked: CheckedRecord, task: str, value: Mapping[str, Any], length: int) -> None:

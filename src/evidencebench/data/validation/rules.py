@@ -5,14 +5,11 @@ from functools import lru_cache
 from typing import Any, get_args
 
 from evidencebench.data.formats.json_instance import EVALUATION_KEYS, spells_with_spaces
-from evidencebench.data.formats.robbr_record import in_published_keys, is_robbr
 from evidencebench.data.validation.checked_record import (
-    MISSING,
     CheckedRecord,
     Violation,
     are_all,
     has_type,
-    in_robbr_keys,
     shown,
 )
 from evidencebench.data.validation.evaluation_rules import check_evaluation
@@ -29,9 +26,6 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
     checked = CheckedRecord(instance_id, record if isinstance(record, dict) else {})
     if not checked.expect("$", record, dict, "an object"):
         return checked.found
-    if is_robbr(record):
-        _check_robbr_types(checked)
-        return checked.found or in_robbr_keys(check_record(instance_id, in_published_keys(record)))
     checked.is_dialect = _is_dialect(record)
     for check in (_check_texts, _check_extras, _check_kinds, _check_aspects, _check_sources, _check_inverse):
         check(checked)
@@ -41,24 +35,9 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
 
 
 def _is_dialect(record: Mapping[str, Any]) -> bool:
-    """Say whether a record is 100k's, or RoBBR-SSR's in published keys: aspects may lack sentences in both."""
+    """Say whether a record is of EvidenceBench-100k, whose aspects may lack sentences."""
     kinds = record.get("sentence_types_in_candidate_pool")
-    own_keys = {"systematic_review_id", "bias_definition"}
-    return not own_keys.isdisjoint(record) or (isinstance(kinds, list) and spells_with_spaces(kinds))
-
-
-def _check_robbr_types(checked: CheckedRecord) -> None:
-    """Check the fields of RoBBR-SSR that have no like in the published format, or another name there."""
-    for key in ("bias", "bias_definition", "objective", "paper_doi"):
-        checked.field(key, str, "a string")
-    pico = checked.record.get("PICO", MISSING)
-    if not isinstance(pico, str | dict):
-        checked.note(
-            "$.PICO", "type", "an object with Methods, Participants, Intervention, Outcome, Notes", shown(pico)
-        )
-    checked.field("aspects", dict, "an object: aspect id -> text")
-    sentences = checked.field("paper_as_candidate_pool", list, "a list of sentences")
-    checked.expect_strings("$.paper_as_candidate_pool", sentences or [])
+    return "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
 
 
 def _check_texts(checked: CheckedRecord) -> None:

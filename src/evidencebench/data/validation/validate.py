@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.formats.robbr_record import RENAMED
 from evidencebench.data.formats.table import DataFile, DataSource, file_of, open_source
 from evidencebench.data.validation.checked_record import Violation
 from evidencebench.data.validation.evaluation_rules import check_optima
@@ -142,7 +141,7 @@ def _checker(
         found = check_record(instance_id, record)
         if optima and not any(violation.is_error for violation in found):
             found += check_optima(instance_id, msgspec.json.encode(record))
-        paper_id = record.get("paper_id", record.get(RENAMED["paper_id"])) if isinstance(record, dict) else None
+        paper_id = record.get("paper_id") if isinstance(record, dict) else None
         repeated = [
             _violation(instance_id, "unique", "keys that stand once", f"'{key}' again") for key in repeated_keys
         ]
