@@ -4,7 +4,7 @@
     PYTHONPATH=EARLIER/src python benchmarks/answering.py    # the same of another version, to be run in turn
 
 Each paper is asked by the four published tasks, one after the other, as ``run`` does. Papers: the first 40 of the train
-split where it is there, else the synthetic sample. Goal: a first answer of ``selector`` in 30 ms.
+split where it is there, else the synthetic sample. Goal: a first answer of a trained ``finder`` in 30 ms.
 """
 
 import time
@@ -19,7 +19,7 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import make_system
 from evidencebench.system import NamedSystem
-from evidencebench.training.selector import SelectorTraining
+from evidencebench.training.finder import FinderTraining
 from timing import REPOSITORY, Figure, main_of
 
 _REAL = REPOSITORY.parent / "shared" / "data" / "evidencebench_train_set.json"
@@ -31,16 +31,16 @@ _N_PAPERS, _GOAL_MS = 40, 30.0
 def figures(folder: Path, n_instances: int) -> Iterator[Figure]:  # noqa: ARG001 - papers are few: real ones
     """Yield the median of each system's first answer, and of all four, in the peer's column."""
     instances = list(open_dataset(_REAL) if _REAL.is_file() else load_sample())
-    SelectorTraining(figures=False).fit(instances, folder / "selector")
+    FinderTraining(figures=False).fit(instances, folder / "finder")
     asked = list(islice(instances, _N_PAPERS))
-    for name in (*_SYSTEMS, f"selector:model={folder / 'selector'}"):
+    for name in (*_SYSTEMS, f"finder:model={folder / 'finder'}"):
         system = make_system(name)
         _seconds(system, asked[-1])  # loads and warms
         seconds = [_seconds(system, instance) for instance in asked[:-1]]
         first, together = (1000 * median(column) for column in zip(*seconds, strict=True))
-        is_goal = name.startswith("selector")
+        is_goal = name.startswith("finder:")
         yield Figure(
-            name=name.partition(":")[0],
+            name="finder, trained" if is_goal else name.partition(":")[0],
             ours=f"{first:.1f} ms",
             peer=f"{together:.1f} ms",
             goal=f"{_GOAL_MS:.0f} ms" if is_goal else "-",

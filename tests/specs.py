@@ -14,8 +14,6 @@ NEEDING: Mapping[str, str] = {
     "dense_api": "dense_api:model=tiny,base_url={embedding_server}",
     "fuse": "fuse:systems=[bm25:k1=1.2,b=0.5+structure+random],weights=[2+1+0.5]",
     "rerank": "rerank:system=bm25,model={cross_encoder},top=3",
-    "selector": "selector:model={selector_model},hypothesis_weight=0.5",
-    "best": "best:model={best_model},hypothesis_weight=0.5",
     "diverse": "diverse:system=[fuse:systems=[bm25+structure],method=zscore]",
 }
 """Of the systems that do not stand alone: a specification; a name in braces is a fixture that gives a path."""
@@ -50,6 +48,7 @@ STANDALONE = [name for name, factory in SYSTEMS.items() if not has_required_opti
 """Names that are specifications."""
 
 LABEL_FREE = [
-    {**NEEDING, **strategy_specs()}.get(name, name) for name in SYSTEMS if name not in {*KNOWING_SYSTEMS, "stored"}
+    *({**NEEDING, **strategy_specs()}.get(name, name) for name in SYSTEMS if name not in {*KNOWING_SYSTEMS, "stored"}),
+    "finder:model={finder_model}",
 ]
 """A specification of every system that finds its own answers without the labels."""

@@ -16,11 +16,9 @@ from evidencebench import __version__, open_dataset
 from evidencebench.cli.main import main
 from evidencebench.models.embedding.formats import EncodedText
 from evidencebench.models.embedding.vector_cache import VectorCache
-from evidencebench.models.model_card import card_digest
 from evidencebench.runs.header import DataHeader
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.run_file import read_run
-from evidencebench.systems.selectors.selector_model import load_model
 
 EARLIER = Path(__file__).parent / "earlier"
 
@@ -135,19 +133,31 @@ def test_a_finished_cross_validation_is_not_done_again(command: Command) -> None
         assert re.search(OTHER_VERSIONS, found.err)
 
 
-def test_a_selector_answers_as_it_did(command: Command) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    found = command("run selector:model=selector --data data.json -t er_at_10 -o again.jsonl")
-    assert found.code == 0, found.err
-    before, now = read_run("selector.jsonl"), read_run("again.jsonl")
-    assert [now.answer(*key) for key in before.done] == [before.answer(*key) for key in before.done]
-
-
-def test_the_best_model_is_read() -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
-    model = load_model(Path("best"), card_digest(Path("best")))
-    assert model.needs_embedder
-    assert len(model.card.members) == 2
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run selector:model=selector --data data.json -o x.jsonl",
+        "run best:model=best --data data.json -o x.jsonl",
+        "run set_selector --data data.json -o x.jsonl",
+        "run diverse:system=[selector:model=selector] --data data.json -o x.jsonl",
+        "run finder:model=selector --data data.json -o x.jsonl",
+        "run finder:model=best --data data.json -o x.jsonl",
+        "run finder:model=set_model --data data.json -o x.jsonl",
+        "train selector:hypothesis=false --data sample -o model",
+        "train best --data sample -o model",
+        "train finder --data sample -o selector --overwrite",
+        "crossval best --data sample",
+    ],
+)
+def test_systems_that_were_taken_away_and_their_models_are_refused_with_what_to_do(
+    words: str, command: Command
+) -> None:
+    Path("set_model").mkdir()
+    Path("set_model/card.json").write_text('{"format": "evidencebench-set-model/1", "features": ["length_rank"]}')
+    found = command(words)
+    assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
+    assert re.search(r"'selector', 'best' and 'set_selector' were taken away, .* train and use 'finder' ins", found.err)
+    assert not Path("model").exists()
 
 
 def test_what_a_person_submitted_and_drafted_is_there(command: Command) -> None:

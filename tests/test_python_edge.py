@@ -62,9 +62,9 @@ from evidencebench.systems.selectors.diverse import Diverse
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.plan import CrossValidation
 from evidencebench.training.embedder import EmbedderTraining
+from evidencebench.training.finder import FinderTraining
 from evidencebench.training.prompt_examples import write_examples
 from evidencebench.training.reranker import RerankerTraining
-from evidencebench.training.selector import BestTraining, SelectorTraining
 from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
@@ -345,7 +345,7 @@ PUBLIC: list[Callable[..., Any]] = [
         if inspect.isfunction(getattr(evidencebench, name))
     ),
     *(cross_validate, fetch, score_runs, read_run, report_page, solve_file, validate_files, write_examples),
-    *(BestTraining.fit, EmbedderTraining.fit, RerankerTraining.fit, SelectorTraining.fit),
+    *(EmbedderTraining.fit, FinderTraining.fit, RerankerTraining.fit),
 ]
 
 
@@ -360,7 +360,7 @@ def names_path(hint: Any) -> bool:
     return hint is Path or any(map(names_path, get_args(hint)))
 
 
-def test_text_is_a_path_wherever_a_path_is(tmp_path: Path, selector_model: Path) -> None:
+def test_text_is_a_path_wherever_a_path_is(tmp_path: Path) -> None:
     copy, run, page = (str(tmp_path / name) for name in ("copy.json", "run.jsonl", "model"))
     assert write_dataset(copy, SAMPLE) == len(SAMPLE)
     assert isinstance(open_dataset(copy), Dataset)
@@ -371,10 +371,9 @@ def test_text_is_a_path_wherever_a_path_is(tmp_path: Path, selector_model: Path)
     assert score_runs([run], copy).tasks == (TASK,)
     assert report_page(run, copy, "er_at_10", resampling=FEW).startswith("<!DOCTYPE html>")
     assert solve_file(copy, str(tmp_path / "solved.json")).n_instances == len(SAMPLE)
-    SelectorTraining(figures=False).fit(list(SAMPLE), page)
-    named = evidencebench.make_system(f"selector:model={page}")
+    FinderTraining(figures=False).fit(list(SAMPLE), page)
+    named = evidencebench.make_system(f"finder:model={page}")
     assert recall(type(named.system)(model=page)) == recall(named)  # type: ignore[call-arg]
-    assert selector_model.is_dir()
 
 
 def test_a_function_that_gives_no_answer_is_refused_in_words() -> None:

@@ -26,8 +26,8 @@ from evidencebench.wording import did_you_mean
         (open_dataset, "trian", "train"),
         (open_dataset, "SAMPLE", "sample"),
         (trainable, "embeder", "embedder"),
-        (trainable, "slector:embedding=true", "selector"),
-        (trainable, "selector:embeding=true", "embedding"),
+        (trainable, "fnder:figures=false", "finder"),
+        (trainable, "finder:figurs=false", "figures"),
     ],
 )
 def test_what_may_have_been_meant_is_named_once(make: type, name: str, meant: str) -> None:

@@ -2,8 +2,7 @@
 
 Of each data set: five folds by paper, one seed. The finder is trained on four folds and asked about the fifth, with
 each prompt's own hypothesis, with another paper's, and with another paper of its fold in front of its own or behind.
-Features are computed once an instance. Beside it stand systems without training and, on train, the paired difference to
-`best`.
+Features are computed once an instance. Beside it stand systems without training.
 
     python tools/make_finder_results.py ei.json [train.json] [--jobs 2]
 """
@@ -26,20 +25,17 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Wish
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import bootstrap
-from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Selection
 from evidencebench.systems.changed_queries import draw_strangers, with_stranger
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.systems.selectors.finder import Finder
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.plan import CrossValidation
 from evidencebench.training.finder import MIXED, fit_finder, write_finder
 from evidencebench.training.finder_examples import FinderExample, finder_examples, in_other_words, wish_of
 from evidencebench.training.folds import paper_folds
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results.md"
-N_FOLDS, SEED, N_PAIRED_SEEDS = 5, 0, 2
+N_FOLDS, SEED = 5, 0
 HEAD = "## The finder\n"
 _INTRODUCTION = """\
 Made by `tools/make_finder_results.py DATA...`, a part for each data set. Aspect recall in %, with 95 % intervals from
@@ -116,7 +112,8 @@ STUDY: Study  # the one at work; worker processes, which are forked, share its e
 
 def fold_examples(fold: int) -> list[list[FinderExample]]:
     """Return the examples of a fold; a stranger is a paper of the same fold."""
-    return list(finder_examples(STUDY.of_fold(fold), mixed=MIXED[STUDY.wish], seed=SEED))
+    with TemporaryDirectory() as folder:
+        return finder_examples(STUDY.of_fold(fold), Path(folder), mixed=MIXED[STUDY.wish], seed=SEED)
 
 
 def fold_recalls(fold: int) -> dict[str, Recalls]:
@@ -178,25 +175,6 @@ def table_of(study: Study, folds: Sequence[dict[str, Recalls]]) -> list[str]:
     return [f"| {' | '.join(head)} |", f"| {' | '.join([':--', ':--', *['--:'] * len(study.tasks)])} |", *rows]
 
 
-def paired_table(study: Study, jobs: int) -> list[str]:
-    """Return a table of `best` and the finder, both trained in the same folds, and of what `best` finds more."""
-    what = CrossValidation(systems=("best", "finder"), n_folds=N_FOLDS, n_seeds=N_PAIRED_SEEDS, with_blind=False)
-    best, finder = cross_validate(what, study.dataset, jobs=jobs)
-    names = [task.name for task in study.tasks]
-    rows = {
-        "`best`": [best.tasks[name].recall for name in names],
-        "finder": [finder.tasks[name].recall for name in names],
-        "`best` less finder": [finder.lead[name].difference for name in names],
-    }
-    return [
-        f"Beside `best`, in the same folds of {N_PAIRED_SEEDS} seeds; an instance counts with its mean over the seeds:",
-        "",
-        f"| trained | {' | '.join(names)} |",
-        f"| :-- | {' | '.join(['--:'] * len(names))} |",
-        *(f"| {name} | {' | '.join(map(percent, cells))} |" for name, cells in rows.items()),
-    ]
-
-
 def write_part(study: Study, table: Sequence[str]) -> None:
     """Put the part of a data set into the page, in place of an earlier one."""
     before, _, behind = RESULTS.read_text(encoding="utf-8").partition(HEAD)
@@ -225,8 +203,7 @@ def main() -> None:
             STUDY.examples = pool.map(fold_examples, range(N_FOLDS), chunksize=1)
         with context.Pool(given.jobs) as pool:
             folds = pool.map(fold_recalls, range(N_FOLDS), chunksize=1)
-        table = table_of(STUDY, folds)
-        write_part(STUDY, [*table, "", *paired_table(STUDY, given.jobs)] if STUDY.wish == "study" else table)
+        write_part(STUDY, table_of(STUDY, folds))
 
 
 if __name__ == "__main__":

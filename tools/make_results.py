@@ -41,7 +41,6 @@ UNTRAINED = (
     "tfidf",
     "tfidf_char",
     "minilm",
-    "minilm:int8=true",
     "minilm:title=true",
     "minilm:neighbours=1",
     "fuse:systems=[bm25+minilm]",
@@ -50,8 +49,6 @@ UNTRAINED = (
     "cues",
     "cues:hypothesis=false",
 )
-# Systems that are trained alike stand together, so that each model is trained once.
-TRAINED = (("best", "best:hypothesis_weight=1"), ("selector",))
 N_FOLDS, N_SEEDS = 5, 5
 
 _HEAD = """\
@@ -112,9 +109,7 @@ def main() -> None:
 
 def measured(dataset: Dataset, work: Path, jobs: int) -> Iterator[SystemFigures]:
     """Yield the figures of every system."""
-    trained = ((group[0], group, N_SEEDS) for group in TRAINED)
-    groups = [("untrained", UNTRAINED, 1), *trained]
-    for name, systems, n_seeds in groups:
+    for name, systems, n_seeds in (("untrained", UNTRAINED, 1), ("finder", ("finder:figures=false",), N_SEEDS)):
         journal = work / f"{''.join(c if c.isalnum() else '-' for c in name)}.jsonl"
         print(f"{name} ...", flush=True)
         yield from cross_validate(
@@ -179,18 +174,18 @@ def _clusters(dataset: Dataset, one: SystemFigures, task: str) -> list[str]:
 
 
 def _differences(dataset: Dataset, figures: Sequence[SystemFigures]) -> Iterator[str]:
-    best = next(one for one in figures if one.system == "best")
-    yield "## Paired differences to `best`\n"
-    yield "`best` less the system, with intervals; above 0, `best` is better.\n"
+    finder = figures[-1]
+    yield "## Paired differences to the finder\n"
+    yield "The trained `finder` less the system, with intervals; above 0, the finder is better.\n"
     yield f"| system | {' | '.join(DEFAULT_TASKS)} |"
     yield f"| :-- | {' | '.join('--:' for _ in DEFAULT_TASKS)} |"
     for one in figures:
-        if one is best:
+        if one is finder:
             continue
         cells = []
         for task in DEFAULT_TASKS:
             clusters = _clusters(dataset, one, task)
-            test = paired_test(_values(best, task), _values(one, task), clusters)
+            test = paired_test(_values(finder, task), _values(one, task), clusters)
             cells.append(percent(test.difference))
         yield f"| `{one.system}` | {' | '.join(cells)} |"
     yield ""

@@ -38,7 +38,7 @@ def test_a_shell_that_is_not_known_is_refused(command: Command, monkeypatch: pyt
         ("evidencebench find Tea. pap", {"file,pap"}),
         ("evidencebench crossval tfidf_", {"plain,tfidf_char"}),
         ("evidencebench crossval bm25 --against tfidf_", {"plain,tfidf_char"}),
-        ("evidencebench train sel", {"plain,selector"}),
+        ("evidencebench train fin", {"plain,finder"}),
         ("evidencebench run bm25 --data sam", {"file,sam", "plain,sample"}),
         ("evidencebench data stats te", {"file,te", "plain,test"}),
         ("evidencebench score x.jsonl -t result_er_at_1", {"plain,result_er_at_10"}),

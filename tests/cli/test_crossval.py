@@ -177,13 +177,13 @@ def test_what_a_part_was_trained_on_stands_in_the_run(command: Command) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("nope --data sample", "no system or training 'nope'; expected one of .*selector, .* random"),
+        ("nope --data sample", "no system or training 'nope'; expected one of finder, .* random"),
         ("bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
         (
-            "selector:depth=1 --data sample",
-            "selector: no option 'depth'; training takes hypothesis, embedding, strength, figures, answering ",
+            "finder:depth=1 --data sample",
+            "finder: no option 'depth'; training takes hypothesis, figures, answering wish",
         ),
-        ("selector:model=absent --data sample", "absent: no model: expected card.json"),
+        ("finder:model=absent --data sample", "absent: no model: expected card.json"),
         ("memory:Memory --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),
         ("memory:Memory --data absent.json", "absent.json: cannot be read"),
         ("memory:Memory --data sample -o memory.py", "memory.py: holds something else, which would be lost"),

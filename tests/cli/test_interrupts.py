@@ -171,7 +171,7 @@ def test_a_conversion_leaves_no_file(number: signal.Signals) -> None:
 
 
 def test_training_leaves_no_model() -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     process = start("train", "finder", "--data", "sample", "-o", "model", "--progress", "plain")
     assert process.stderr is not None
     begun = process.stderr.readline()

@@ -276,4 +276,3 @@ def test_each_system_has_a_line_of_its_own_and_finders_says_when_it_is_cues(comm
     lines = {name: one["description"] for name, one in command("systems --json").json.items()}
     assert len(set(lines.values())) == len(lines)
     assert "where the data names no wish, as EvidenceBench, it follows the rules of `cues`" in lines["finder"]
-    assert "evidencebench train best" in lines["best"]

@@ -61,7 +61,7 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         ("run bm25 --data sample -o /dev/stdout", "--output: expected a file; standard output cannot be gone on in"),
         ("data solve sample -o -", "--output: expected a file; standard output cannot be gone on in after"),
         ("crossval bm25 --data sample -o -", "without --output the table is printed there"),
-        ("train selector --data sample -o -", "--output: expected a folder, which is what a model is"),
+        ("train finder --data sample -o -", "--output: expected a folder, which is what a model is"),
     ],
 )
 def test_what_is_gone_on_in_later_is_refused_in_words(arguments: str, message: str, command: Command) -> None:

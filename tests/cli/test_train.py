@@ -10,17 +10,16 @@ import pytest
 from command_line import SAMPLE, Command
 from own_training import OWN_TRAINING
 
-pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+pytest.importorskip("lightgbm", reason="needs the extra 'train'")
 
 
-def test_a_selector_is_trained_and_the_next_command_that_is_named_runs_it(command: Command) -> None:
-    found = command("train selector --data sample -o {my model} --progress plain")
+def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command: Command) -> None:
+    found = command("train finder --data sample -o {my model} --progress plain")
     assert found.code == 0
     assert all(len(line) <= 80 for line in found.out.splitlines()[:-1])
     assert found.out.startswith("my model: trained on sample.json, 10 instances\n")
-    assert re.search(r"^  er_at_10: \d+\.\d in cross-validation within the training data$", found.out, re.MULTILINE)
-    assert "training selector: reading 10/10" in found.err
-    assert "training selector: fitting 8/8" in found.err  # for each scope: three folds, and all papers
+    assert "training finder: 10/10" in found.err
+    assert "training finder: fitting trees 4/4" in found.err  # three folds, and all papers
     card = json.loads(Path("my model/card.json").read_text())
     assert card["data"] == {"n_instances": 10, "n_papers": 9, "name": "sample.json", "sha256": SAMPLE.sha256}
     following = found.out.split("next: evidencebench ")[1].strip()
@@ -28,22 +27,23 @@ def test_a_selector_is_trained_and_the_next_command_that_is_named_runs_it(comman
     following = following.replace("OTHER_DATA", "sample")
     assert command(re.sub(r"'([^']*)'", r"{\1}", following)).code == 0
     header = json.loads(Path("run.jsonl").read_text().splitlines()[0])
-    assert "selector" in json.dumps(header)
+    assert header["system"]["name"] == "finder"
     assert header["trained_on"] == [SAMPLE.sha256]
     assert command("score run.jsonl --data sample --draws 50").err.startswith(
         "warning: run.jsonl: trained on this data"
     )
 
-    refused = command("train selector --data sample -o {my model}")
+    refused = command("train finder --data sample -o {my model}")
     assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("error: my model: exists; choose another folder, or replace the model with --overwr")
     replaced = command(
-        "train selector:hypothesis=false --data sample -o {my model} --limit 8 --seed 3 --overwrite --json"
+        "train finder:hypothesis=false --data sample -o {my model} --limit 8 --seed 3 --overwrite --json"
     )
     assert replaced.json["model"] == "my model"
-    assert replaced.json["card"]["training"] == {"hypothesis": False, "embedding": False, "seed": 3}
+    assert replaced.json["card"]["training"]["seed"] == 3
+    assert "bm25" not in replaced.json["card"]["features"]
     assert replaced.json["card"]["data"]["n_instances"] == 8
-    assert command("run {selector:model=my model} --data sample -o run.jsonl").code == 2  # begun with another model
+    assert command("run {finder:model=my model} --data sample -o run.jsonl").code == 2  # begun with another model
 
 
 def test_a_training_of_ones_own_is_trained_the_same_way(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,24 +58,24 @@ def test_a_training_of_ones_own_is_trained_the_same_way(command: Command, monkey
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("bm25 --data sample -o model", "train: expected one of finder, selector, .*, without a model; got 'bm25'"),
-        ("nope --data sample -o model", "no system or training 'nope'; expected one of finder, selector, "),
+        ("bm25 --data sample -o model", "train: expected one of finder, .*, without a model; got 'bm25'"),
+        ("nope --data sample -o model", "no system or training 'nope'; expected one of finder, embedder, "),
         (
-            "selector:model=x --data sample -o model",
-            "train: expected one of finder, selector, .*; got 'selector:model=x'",
+            "finder:model=x --data sample -o model",
+            "train: expected one of finder, .*; got 'finder:model=x'",
         ),
         (
-            "selector:depth=3 --data sample -o model",
-            "selector: no option 'depth'; training takes hypothesis, embedding",
+            "finder:depth=3 --data sample -o model",
+            "finder: no option 'depth'; training takes hypothesis, figures, answering wish",
         ),
-        ("selector:embedding=yes --data sample -o model", "option 'embedding': expected true or false, got 'yes'"),
+        ("finder:figures=yes --data sample -o model", "option 'figures': expected true or false, got 'yes'"),
         (
-            "selector:hypothesis_weight=1 --data sample -o model",
-            "'hypothesis_weight' is an option of answering, not of",
+            "finder:wish=answer --data sample -o model",
+            "'wish' is an option of answering, not of",
         ),
-        ("selector --data sample -o full", "full: exists; choose another folder"),
-        ("selector --data absent.json -o model", "absent.json: cannot be read"),
-        ("selector --data sample -o model --limit 5", "training: expected at least 6 papers, got 4"),
+        ("finder --data sample -o full", "full: exists; choose another folder"),
+        ("finder --data absent.json -o model", "absent.json: cannot be read"),
+        ("finder --data sample -o model --limit 5", "training: wish 'study': expected at least 6 papers, got 4"),
     ],
 )
 def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: str, command: Command) -> None:
@@ -91,7 +91,9 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
 
 def test_without_lightgbm_the_error_says_how_to_get_it(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
-    for arguments in ("train selector --data sample -o model", "crossval selector --data sample"):
+    for arguments in ("train finder --data sample -o model", "crossval finder --data sample"):
         found = command(arguments)
         assert (found.code, found.out) == (2, "")
-        assert found.err == "error: train selector: needs LightGBM: pip install 'evidencebench[selector]'\n"
+        assert found.err == (
+            "error: train finder: needs lightgbm, which is not installed: pip install 'evidencebench[train]'\n"
+        )

@@ -1,5 +1,6 @@
 """Damage to what is kept is an error in words, or is made again: never another answer under the same header."""
 
+import hashlib
 import random
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -24,9 +25,10 @@ from evidencebench.query import Query
 from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.selector import Selector
-from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel
-from evidencebench.training.selector import write_model
+from evidencebench.systems.selectors.finder import Finder
+from evidencebench.systems.selectors.finder_model import FinderCard, FinderMember, FinderModel
+from evidencebench.systems.selectors.trees import Forest, Tree
+from evidencebench.training.finder import write_finder
 from replies import keep, numbered, reply_to
 
 TEXTS = [EncodedText(f"text {number}") for number in range(20)]
@@ -152,22 +154,23 @@ def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_mode
 # Models that change between the header and the answers.
 
 
-def tiny_selector(folder: Path, weight: float) -> Path:
-    member = Linear(scope="all", target="any", center=(0.0,), scale=(1.0,), weights=(weight,))
-    card = SelectorCard(features=(FEATURES[0].name,), strength=0.0, members=(member,))
-    write_model(SelectorModel(card, {}), folder)
+def tiny_finder(folder: Path, weight: float) -> Path:
+    forest = Forest([Tree(leaf=(1.0,))], n_features=1)
+    sha256 = hashlib.sha256(forest.text().encode()).hexdigest()
+    member = FinderMember(wish="study", scope="all", file="trees-1.txt", sha256=sha256, weights=(weight,))
+    card = FinderCard(features=(FEATURES[0].name,), strengths={"study": 0.0}, members=(member,))
+    write_finder(FinderModel(card, {"trees-1.txt": forest}), folder)
     return folder
 
 
-def test_a_selector_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
-    system = Selector(model=tiny_selector(tmp_path, 1.0))
+def test_a_finder_that_is_trained_anew_while_it_answers_says_so(tmp_path: Path) -> None:
+    system = Finder(model=tiny_finder(tmp_path, 1.0))
     before = system.rank(QUERY, BRIEF)
-    tiny_selector(tmp_path, -1.0)
+    tiny_finder(tmp_path, -1.0)
     for ask in (lambda: system.rank(QUERY, BRIEF), system.traits.versions):
         with pytest.raises(ModelError, match="the model has changed since it was first used; start again"):
             ask()
-    assert Selector(model=tmp_path).rank(QUERY, BRIEF) != before
+    assert Finder(model=tmp_path).rank(QUERY, BRIEF) != before
 
 
 CHANGED = "the model has changed since it was first used; start again"
@@ -236,12 +239,11 @@ def test_an_embedding_model_of_absurd_sizes_is_refused_before_it_is_loaded(
 
 
 def test_a_card_larger_than_any_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
-    tiny_selector(tmp_path, 1.0)
+    tiny_finder(tmp_path, 1.0)
     with (tmp_path / CARD).open("ab") as file:
         file.truncate(65 << 20)
     with pytest.raises(ModelError, match=r"card\.json: cannot be read: holds more than 67,108,864 bytes"):
-        Selector(model=tmp_path)
+        Finder(model=tmp_path)
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
@@ -253,15 +255,15 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_to_a_trained_model_is_refused_or_seen_in_the_header(
-    damage: str, selector_model: Path, tmp_path: Path
+    damage: str, finder_model: Path, tmp_path: Path
 ) -> None:
-    expected = Selector(model=selector_model).traits.versions()[f"model {selector_model}"]
-    for number, name in enumerate(sorted(path.name for path in selector_model.iterdir())):
+    expected = Finder(model=finder_model).traits.versions()[f"model {finder_model}"]
+    for number, name in enumerate(sorted(path.name for path in finder_model.iterdir())):
         folder = tmp_path / str(number)  # a folder that was loaded before is not read again
-        shutil.copytree(selector_model, folder)
+        shutil.copytree(finder_model, folder)
         (folder / name).write_bytes(DAMAGE[damage]((folder / name).read_bytes()))
         try:
-            found = Selector(model=folder).traits.versions()[f"model {folder}"]
+            found = Finder(model=folder).traits.versions()[f"model {folder}"]
         except ModelError:
             continue
         assert name == CARD

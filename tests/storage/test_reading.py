@@ -19,7 +19,7 @@ from evidencebench.models.model_card import FineTunedCard, require_replaceable
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.people.drafts import read_drafts
 from evidencebench.storage.reading import file_sha256, open_file, read_stream, read_whole
-from evidencebench.systems.selectors.selector_model import read_card
+from evidencebench.systems.selectors.finder import Finder
 from evidencebench.systems.strategies.example_file import read_examples
 
 
@@ -41,7 +41,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "a run": ("run.jsonl", open_run),
     "examples": ("examples.json", read_examples),
     "drafts": ("ada.drafts.json", read_drafts),
-    "a selector": ("card.json", lambda path: read_card(path.parent)),
+    "a finder": ("card.json", lambda path: Finder(model=path.parent)),
     "a fine-tuned model": ("card.json", lambda path: require_replaceable(path.parent, FineTunedCard)),
     "an embedding model": ("config.json", lambda path: require_model("dense", str(path.parent), None)),
 }

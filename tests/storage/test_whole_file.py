@@ -3,6 +3,7 @@
 import ast
 import gzip
 import hashlib
+import json
 import os
 import re
 import stat
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import evidencebench
@@ -28,15 +28,20 @@ from evidencebench.storage import whole_file as whole_file_module
 from evidencebench.storage.records import open_journal
 from evidencebench.storage.whole_file import is_stream, put_in_place, whole_file, write_whole
 from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.selector_model import Linear, SelectorCard, SelectorModel, Trees, read_card
+from evidencebench.systems.selectors.finder import Finder
+from evidencebench.systems.selectors.finder_model import FinderCard, FinderMember, FinderModel
+from evidencebench.systems.selectors.trees import Forest, Tree
+from evidencebench.training.finder import write_finder
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from evidencebench.training.selector import write_model
 
-TINY = SelectorCard(
-    features=(FEATURES[0].name,),
-    strength=0.0,
-    members=(Linear(scope="all", target="any", center=(0.0,), scale=(1.0,), weights=(1.0,)),),
-)
+
+def tiny_finder(leaf: float) -> FinderModel:
+    forest = Forest([Tree(leaf=(leaf,))], n_features=1)
+    sha256 = hashlib.sha256(forest.text().encode()).hexdigest()
+    name = f"trees-{sha256[:16]}.txt"
+    member = FinderMember(wish="study", scope="all", file=name, sha256=sha256)
+    card = FinderCard(features=(FEATURES[0].name,), strengths={"study": 0.0}, members=(member,))
+    return FinderModel(card, {name: forest})
 
 
 @contextmanager
@@ -187,7 +192,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "examples": lambda folder: write_examples(folder / "examples.json", draw_examples(load_sample(), 1, seed=0)),
     "data": lambda folder: write_dataset(folder / "data.json.gz", load_sample()),
     "drafts": lambda folder: write_drafts(folder / "drafts.json", {}),
-    "a selector": lambda folder: write_model(SelectorModel(TINY, {}), folder),
+    "a finder": lambda folder: write_finder(tiny_finder(1.0), folder),
 }
 
 
@@ -259,28 +264,18 @@ def test_the_command_line_needs_no_leave_to_write_into_a_stream_and_refuses_one_
 
 
 def test_of_two_that_write_a_model_at_once_one_is_there_whole(tmp_path: Path) -> None:
-    def models() -> Iterator[SelectorModel]:
+    def write(writer: int) -> None:
         for number in range(10):
-            text = f"{threading.get_ident()} {number}"
-            sha256 = hashlib.sha256(text.encode()).hexdigest()
-            trees = Trees(scope="all", target="any", file=f"trees-{sha256[:16]}.txt", sha256=sha256)
-            model = SelectorModel(TINY, {})
-            model.card, model.trees = msgspec.structs.replace(TINY, members=(trees,)), {trees.file: text}
-            yield model
+            write_finder(tiny_finder(10 * writer + number), tmp_path)
 
-    def write() -> None:
-        for model in models():
-            write_model(model, tmp_path)
-
-    writers = [threading.Thread(target=write) for _ in range(4)]
+    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
     for writer in writers:
         writer.start()
     for writer in writers:
         writer.join()
-    (member,) = read_card(tmp_path).members
-    assert isinstance(member, Trees)
-    assert hashlib.sha256((tmp_path / member.file).read_bytes()).hexdigest() == member.sha256
-    assert {path.name for path in tmp_path.iterdir()} == {CARD, member.file}
+    Finder(model=tmp_path)
+    (member,) = json.loads((tmp_path / CARD).read_bytes())["members"]
+    assert {path.name for path in tmp_path.iterdir()} == {CARD, member["file"]}
 
 
 def test_of_two_that_convert_into_one_file_at_once_one_is_there_whole(tmp_path: Path) -> None:
@@ -299,7 +294,7 @@ def test_of_two_that_convert_into_one_file_at_once_one_is_there_whole(tmp_path: 
 def test_a_model_that_finds_a_file_in_its_folders_place_says_so(tmp_path: Path) -> None:
     (tmp_path / "model").touch()
     with pytest.raises(DataError, match="model: cannot be written: File exists"):
-        write_model(SelectorModel(TINY, {}), tmp_path / "model")
+        write_finder(tiny_finder(1.0), tmp_path / "model")
 
 
 KILLED = """

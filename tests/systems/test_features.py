@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cue_examples import EXAMPLES
 from evidencebench.query import Kind, Query
-from evidencebench.systems.selectors.features import FEATURES, Feature, chosen_features, feature_table
+from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
 from evidencebench.systems.selectors.paper_columns import EVIDENCE_CUES, PaperColumns
 from evidencebench.systems.selectors.rhetorical_roles import Role
 from examples import SHORTER
@@ -22,17 +22,6 @@ from strategies import WORDS, queries
 
 HEADING, ABSTRACT, BODY = Kind.HEADING, Kind.ABSTRACT, Kind.BODY
 NAMES = [feature.name for feature in FEATURES]
-
-
-class Strokes:
-    """Embeds every text that speaks of strokes in one direction, and every other at a right angle to it."""
-
-    def embed_sentences(self, query: Query) -> NDArray[np.float32]:
-        rows = [[1.0, 0.0] if "strokes" in sentence else [0.0, 1.0] for sentence in query.sentences]
-        return np.array(rows, dtype=np.float32).reshape(-1, 2)
-
-    def embed_hypothesis(self, query: Query) -> NDArray[np.float32]:
-        return np.array([0.6, 0.8] if "strokes" in query.hypothesis else [0.8, -0.6], dtype=np.float32)
 
 
 def query_of(*lines: tuple[Kind, str], hypothesis: str = "Tea reduces strokes.") -> Query:
@@ -162,14 +151,11 @@ CASES: dict[str, tuple[Query, Sequence[float]]] = {
     "to_nearest": (TEA, [max(C02, C04, C06), max(C12, C16), C26, 0, max(C04, C24, C46), C25, C26, 0]),
     "to_nearest_before": (TEA, [0, 0, max(C02, C12), 0, max(C04, C24), C25, C26, 0]),
     "n_alike": (TEA, logs(0, 0, 2, 0, 0, 1, 1, 0)),
-    "vector_to_hypothesis": (TEA, [0.8, 0.6, 0.6, 0.8, 0.8, 0.8, 0.6, 0.8]),
-    "vector_to_paper": (TEA, [5 / 8, 3 / 8, 3 / 8, 5 / 8, 5 / 8, 5 / 8, 3 / 8, 5 / 8]),
-    "vector_to_abstract": (TEA, [0, 1, 1, 0, 0, 0, 1, 0]),
 }
 
 
 def table_of(query: Query) -> NDArray[np.float64]:
-    return feature_table(PaperColumns(query, Strokes()), FEATURES)
+    return feature_table(PaperColumns(query), FEATURES)
 
 
 def test_every_feature_has_a_case() -> None:
@@ -180,7 +166,7 @@ def test_every_feature_has_a_case() -> None:
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda feature: feature.name)
 def test_a_feature_is_what_was_worked_out_by_hand(feature: Feature) -> None:
     query, expected = CASES[feature.name]
-    assert feature.column(PaperColumns(query, Strokes())) == pytest.approx(expected, abs=1e-7)
+    assert feature.column(PaperColumns(query)) == pytest.approx(expected, abs=1e-7)
 
 
 def test_the_cues_of_evidence_are_twelve_as_its_sentence_says() -> None:
@@ -219,7 +205,7 @@ def test_names_of_papers_and_instances_change_nothing(query: Query, name: str) -
 
 @given(queries(min_sentences=1))
 def test_a_part_of_the_table_holds_the_same_numbers(query: Query) -> None:
-    chosen = chosen_features(hypothesis=False)
+    chosen = tuple(feature for feature in FEATURES if not feature.reads_hypothesis)
     columns = [FEATURES.index(feature) for feature in chosen]
     assert np.array_equal(feature_table(PaperColumns(query), chosen), table_of(query)[:, columns])
 
@@ -266,19 +252,6 @@ def test_a_very_long_sentence_takes_seconds_at_most(kind: Kind, text: str) -> No
 def test_names_are_their_own_and_sentences_end() -> None:
     assert len(set(NAMES)) == len(NAMES)
     assert all(feature.meaning.endswith(".") and feature.meaning.count(". ") == 0 for feature in FEATURES)
-
-
-def test_features_are_chosen_by_what_a_model_may_read() -> None:
-    blind = chosen_features(hypothesis=False)
-    assert blind
-    assert not any(feature.reads_hypothesis or feature.group == "embedding" for feature in blind)
-    assert chosen_features(embedding=True) == FEATURES
-    assert {feature.group for feature in FEATURES} - {feature.group for feature in chosen_features()} == {"embedding"}
-
-
-def test_vectors_need_an_embedder() -> None:
-    with pytest.raises(ValueError, match="expected an embedder"):
-        feature_table(PaperColumns(TEA), FEATURES)
 
 
 def test_the_document_lists_every_feature() -> None:

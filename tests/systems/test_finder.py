@@ -3,6 +3,7 @@
 import json
 import operator
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
-from evidencebench.errors import DataError, ModelError, SystemSpecError
+from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
 from evidencebench.execution.making import make_system
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import Kind, Query, Wish
@@ -26,11 +27,11 @@ from evidencebench.systems.changed_queries import with_stranger
 from evidencebench.systems.selectors.articles import article_slices
 from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder import SHIPPED, Finder
-from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_table, load_finder
+from evidencebench.systems.selectors.finder_model import FEATURE_NAMES, FINDER_FEATURES, finder_table, load_finder
 from evidencebench.systems.selectors.paper_columns import columns_of
-from evidencebench.training.finder import FinderTraining, calibrated, fit_finder
-from evidencebench.training.finder_examples import FinderExample
-from examples import examples
+from evidencebench.training.finder import FinderTraining, calibrated, fit_finder, write_finder
+from evidencebench.training.finder_examples import FinderExample, finder_examples
+from examples import IS_THOROUGH, examples
 from strategies import queries
 
 SAMPLE = list(load_sample())
@@ -53,7 +54,7 @@ def with_wish(instances: list[Instance], wish: Wish) -> list[Instance]:
 @pytest.fixture(scope="module")
 def own_finder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of a finder that was trained for both wishes."""
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     folder = tmp_path_factory.mktemp("finder") / "model"
     FinderTraining().fit([*SAMPLE, *with_wish(SAMPLE, "answer")], folder, data={"sha256": ["a" * 64, "b" * 64]})
     return folder
@@ -243,7 +244,7 @@ def test_chances_are_those_of_isotonic_regression() -> None:
 
 
 def test_chances_hold_where_training_leaves_out_sentences_that_are_no_evidence() -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     generator = np.random.default_rng(0)
 
     def drawn(n: int) -> FinderExample:
@@ -293,7 +294,7 @@ def test_the_card_says_what_the_model_was_made_from(own_finder: Path) -> None:
 
 
 def test_a_wish_without_judgments_is_served_by_the_rules_of_cues(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     FinderTraining(figures=False).fit(with_wish(SAMPLE, "answer"), tmp_path / "model")
     finder, query = Finder(model=tmp_path / "model", wish="study"), SAMPLE[0].query
     for brief in (TOP_10, Brief(budget=5, scope="results")):
@@ -314,10 +315,143 @@ def test_a_score_is_that_of_the_trees_and_for_study_a_weighted_sum_of_features_t
         assert model.scores(paper, member.wish, member.scope).tolist() == pytest.approx(expected.tolist())
 
 
-def test_too_few_papers_are_refused(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
-    with pytest.raises(DataError, match="wish 'study': expected at least 6 papers, got 2"):
-        FinderTraining().fit(SAMPLE[:3], tmp_path / "model")
+WITHOUT_RESULTS = [replace(one, labels=replace(one.labels, results=())) for one in SAMPLE]
+WITHOUT_ASPECTS = [replace(one, labels=replace(one.labels, aspects=(), results=())) for one in SAMPLE]
+
+
+@pytest.mark.parametrize(
+    ("instances", "told"),
+    [
+        ([], "wish 'study': expected at least 6 papers, got 0"),
+        (SAMPLE[:3], "wish 'study': expected at least 6 papers, got 2"),
+        (SAMPLE[:1] * 20, "wish 'study': expected at least 6 papers, got 1"),
+        (WITHOUT_ASPECTS, "training: no instance has an aspect"),
+    ],
+)
+def test_too_little_to_learn_from_is_refused_and_leaves_nothing(
+    instances: list[Instance], told: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+    with pytest.raises(DataError, match=told):
+        FinderTraining().fit(instances, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_data_without_results_labels_as_the_100k_has_trains_a_model_that_serves_both_scopes(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+    FinderTraining(figures=False).fit(WITHOUT_RESULTS, tmp_path / "model")
+    finder, query = Finder(model=tmp_path / "model"), SAMPLE[0].query
+    of_all, of_results = (finder.rank(query, Brief(budget=5, scope=scope)) for scope in ("all", "results"))
+    assert of_all == of_results != Cues().rank(query, Brief(budget=5))
+
+
+def test_a_finder_that_read_no_hypothesis_in_training_finds_alike_for_any(tmp_path: Path) -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+    card = FinderTraining(hypothesis=False, figures=False).fit(SAMPLE, tmp_path / "model")
+    reading = {feature.name for feature in FINDER_FEATURES if feature.reads_hypothesis}
+    assert reading.isdisjoint(card.features)
+    finder, query = Finder(model=tmp_path / "model"), SAMPLE[0].query
+    for hypothesis in ("", "Tea.", SAMPLE[5].query.hypothesis):
+        assert finder.rank(replace(query, hypothesis=hypothesis), TOP_10) == finder.rank(query, TOP_10)
+
+
+def test_an_example_has_the_features_and_shares_of_each_sentence_and_leaves_no_file(tmp_path: Path) -> None:
+    for (alone,), instance in zip(finder_examples(SAMPLE, tmp_path, mixed=False, seed=0), SAMPLE, strict=True):
+        assert alone.table.tobytes() == finder_table(columns_of(instance.query)).tobytes()
+        for scope, shares in alone.shares.items():
+            aspects = instance.labels.that_count(scope)
+            stated = [
+                sum(index in instance.labels.sources.get(aspect, ()) for aspect in aspects)
+                for index in range(len(instance.query.sentences))
+            ]
+            assert shares.tolist() == pytest.approx([n / len(aspects) for n in stated])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=r"file: the table of features cannot be written: .*; it needs \d+ bytes a sen"):
+        finder_examples(SAMPLE, tmp_path / "file", mixed=False, seed=0)
+
+
+def test_more_sentences_than_are_read_at_once_are_sampled_and_change_little() -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+    generator = np.random.default_rng(0)
+    together = []
+    for _ in range(60):
+        table = generator.normal(3, 2, size=(100, 3)).astype(np.float32)
+        shares = np.maximum(0, table[:, 0] - 4 + generator.normal(0, 0.1, 100))
+        together.append([FinderExample(table=table, shares={"all": shares})])
+    whole, sampled = (
+        fit_finder({"study": together}, features=FEATURE_NAMES[:3], seed=0, most_rows=most) for most in (10_000, 1_000)
+    )
+    new = generator.normal(3, 2, size=(500, 3)).astype(np.float32)
+    scores = [
+        next(iter(model.forests.values())).predict(new) + new @ np.array(model.card.members[0].weights)
+        for model in (whole, sampled)
+    ]
+    assert np.corrcoef(scores)[0, 1] > 0.95
+    assert not np.array_equal(*scores)
+
+
+DYING = """
+import os, signal, sys
+from pathlib import Path
+from evidencebench.models.model_card import card_digest
+from evidencebench.systems.selectors.finder_model import load_finder
+from evidencebench.training.finder import write_finder
+
+class Dying(dict):
+    def items(self):
+        for n, item in enumerate(super().items()):
+            if n == int(sys.argv[3]):
+                os.kill(os.getpid(), signal.SIGKILL)
+            yield item
+        os.kill(os.getpid(), signal.SIGKILL)
+
+model = load_finder(Path(sys.argv[1]), card_digest(Path(sys.argv[1])))
+model.forests = Dying(model.forests)
+write_finder(model, Path(sys.argv[2]))
+"""
+
+
+def _write_and_die(model: Path, folder: Path, n_files: int) -> None:
+    words = [sys.executable, "-c", DYING, str(model), str(folder), str(n_files)]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("n_files", [0, 1, 99] if IS_THOROUGH else [1])
+def test_a_training_killed_while_it_writes_leaves_the_old_model_or_none(
+    n_files: int, own_finder: Path, finder_model: Path, tmp_path: Path
+) -> None:
+    mine = Path(shutil.copytree(finder_model, tmp_path / "mine"))
+    before = Finder(model=mine).rank(SAMPLE[0].query, TOP_10)
+    _write_and_die(own_finder, mine, n_files)
+    assert Finder(model=mine).rank(SAMPLE[0].query, TOP_10) == before
+    _write_and_die(own_finder, tmp_path / "new", n_files)
+    with pytest.raises(ModelError, match=r"new: no model: expected card\.json"):
+        Finder(model=tmp_path / "new")
+
+
+def test_a_model_written_over_another_leaves_no_file_of_it(
+    own_finder: Path, finder_model: Path, tmp_path: Path
+) -> None:
+    mine = Path(shutil.copytree(finder_model, tmp_path / "mine"))
+    (mine / ".card.json.1.part").write_text("torn")
+    (mine / "notes.txt").write_text("mine")
+    write_finder(load_finder(own_finder, card_digest(own_finder)), mine)
+    assert {path.name: path.read_bytes() for path in mine.iterdir()} == {
+        "notes.txt": b"mine",
+        **{path.name: path.read_bytes() for path in own_finder.iterdir()},
+    }
+
+
+def test_without_lightgbm_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
+    with pytest.raises(
+        MissingExtraError, match=r"train finder: needs lightgbm, .*pip install 'evidencebench\[train\]'"
+    ):
+        FinderTraining().fit(SAMPLE, tmp_path / "model")
 
 
 def _without_trees(folder: Path) -> None:
@@ -350,7 +484,8 @@ def _with_weights(weights: list[float]) -> Callable[[Path], None]:
     [
         (_without_trees, "of the card is missing; train the model again"),
         (_with_other_trees, "expected the sha256 of the card"),
-        (_card_change(format="evidencebench-selector/1"), "Invalid enum value"),
+        (_card_change(format="evidencebench-finder/2"), "Invalid enum value"),
+        (_card_change(format="evidencebench-selector/1"), "taken away, since .* train and use 'finder' instead"),
         (_card_change(features=["shoe_size"]), "no feature 'shoe_size' in this version"),
         (_card_change(features=[]), "features: expected some, each once"),
         (_card_change(members=[]), "expected one of the scope 'all' for each wish"),

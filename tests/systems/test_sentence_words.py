@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evidencebench.query import Query
 from evidencebench.systems.retrievers.sentence_words import SentenceWords, WeightedTerms, words_of
 from evidencebench.systems.retrievers.tokens import tokens
-from evidencebench.systems.selectors.features import chosen_features, feature_table
+from evidencebench.systems.selectors.features import FEATURES, feature_table
 from evidencebench.systems.selectors.hypothesis_parts import roots, roots_of
 from evidencebench.systems.selectors.paper_columns import PaperColumns, columns_of
 from strategies import queries
@@ -52,8 +52,8 @@ def test_columns_that_are_shared_by_hypotheses_are_those_computed_alone(query: Q
         asked = Query(
             instance_id="q", paper_id="p", hypothesis=hypothesis, sentences=query.sentences, kinds=query.kinds
         )
-        shared = feature_table(columns_of(asked), chosen_features())
-        assert shared.tobytes() == feature_table(PaperColumns(asked), chosen_features()).tobytes()
+        shared = feature_table(columns_of(asked), FEATURES)
+        assert shared.tobytes() == feature_table(PaperColumns(asked), FEATURES).tobytes()
 
 
 def test_no_more_than_two_papers_are_kept() -> None:

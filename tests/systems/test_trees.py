@@ -22,7 +22,7 @@ STUMP = Tree(feature=(0,), threshold=(0.5,), left=(-1,), right=(-2,), leaf=(1.0,
 def test_trees_predict_the_very_numbers_of_lightgbm(
     seed: int, n_leaves: int, objective: str, *, are_extra: bool
 ) -> None:
-    lightgbm = pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
+    lightgbm = pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     generator = np.random.default_rng(seed)
     # Few different values, so that many lie on a threshold; some columns are constant.
     table = generator.integers(-3, 4, size=(300, 6)) * generator.choice([0.0, 0.1, 1e-40, 1e6], size=6)

@@ -248,18 +248,17 @@ def test_answers_that_name_no_sentence_or_fail_when_asked_the_wrong_hypothesis_a
     assert fails.tasks["er_at_10"].wrong.mean == 0
 
 
-def test_the_selector_is_trained_in_every_fold_and_its_choices_are_counted() -> None:
-    pytest.importorskip("lightgbm", reason="needs the extra 'selector'")
-    plain, weighted = validated("selector", "selector:hypothesis_weight=5", n_seeds=1, with_blind=False)
-    assert plain.n_failed == weighted.n_failed == 0
+def test_the_finder_is_trained_in_every_fold_with_and_without_the_hypothesis_once_for_all_that_use_it_alike() -> None:
+    pytest.importorskip("lightgbm", reason="needs the extra 'train'")
+    plain, answers = validated("finder", "finder:wish=answer", n_seeds=1)
+    assert plain.n_failed == answers.n_failed == 0
     assert plain.n_tried == 1
-    tuned = trainable("selector:strength=null")
-    assert tuned is not None
-    assert tuned.n_tried == 5
-    assert plain.fit_seconds == weighted.fit_seconds is not None
-    task = "er_at_10"
-    assert plain.tasks[task].overlap is not None is not weighted.tasks[task].overlap
-    assert weighted.tasks[task].overlap.mean < plain.tasks[task].overlap.mean  # type: ignore[union-attr]
+    assert plain.fit_seconds == answers.fit_seconds is not None
+    figures = plain.tasks["er_at_10"]
+    assert figures.gain is not None
+    assert figures.blind is not None
+    assert figures.recall.mean - figures.blind.mean == pytest.approx(figures.gain.difference.mean)
+    assert answers.tasks["er_at_10"].recall.mean != figures.recall.mean
 
 
 # Journals
@@ -340,7 +339,7 @@ def test_a_journal_of_another_plan_is_refused_and_kept(
 
 
 def test_a_journal_made_on_other_data_or_by_another_model_is_refused(
-    tmp_path: Path, selector_model: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, finder_model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     validated("bm25", journal=Path("cells.jsonl"))
@@ -348,18 +347,18 @@ def test_a_journal_made_on_other_data_or_by_another_model_is_refused(
     Path("cells.jsonl").write_text(text.replace(SAMPLE.sha256, "0" * 64))
     with pytest.raises(RunMismatchError, match="data was '0000"):
         validated("bm25", journal=Path("cells.jsonl"))
-    shutil.copytree(selector_model, "elsewhere")
+    shutil.copytree(finder_model, "elsewhere")
     card = json.loads(Path("elsewhere/card.json").read_text())
     Path("elsewhere/card.json").write_text(json.dumps(card | {"data": {"sha256": "that of other data"}}))
-    spec = "selector:model=elsewhere"
+    spec = "finder:model=elsewhere"
     validated(spec, journal=Path("model.jsonl"), n_seeds=1)
     Path("model.jsonl").write_text(Path("model.jsonl").read_text().replace('"sha256:', '"sha256:0', 1))
     with pytest.raises(RunMismatchError, match=r"model elsewhere was .sha256:0"):
         validated(spec, journal=Path("model.jsonl"), n_seeds=1)
 
 
-def test_a_model_that_was_trained_on_the_data_is_refused(selector_model: Path) -> None:
-    for spec in (f"selector:model={selector_model}", f"diverse:system=[selector:model={selector_model}]"):
+def test_a_model_that_was_trained_on_the_data_is_refused(finder_model: Path) -> None:
+    for spec in (f"finder:model={finder_model}", f"diverse:system=[finder:model={finder_model}]"):
         with pytest.raises(SystemSpecError, match="was trained on this data"):
             validated(spec)
 
@@ -406,14 +405,14 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_trained(memory: s
     assert not Path("fits.jsonl").exists()
 
 
-def test_without_lightgbm_the_selector_cannot_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_lightgbm_the_finder_cannot_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
-    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[selector\]'"):
-        validated("selector")
+    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[train\]'"):
+        validated("finder")
 
 
 def test_a_specification_with_its_model_needs_no_training(memory: str) -> None:
-    assert trainable("selector:model=somewhere") is None
+    assert trainable("finder:model=somewhere") is None
     assert trainable("bm25") is None
     assert trainable(memory.replace("Memory", "Recall")) is None
     found = trainable(f"{memory}:reads=true,seconds=0.5")

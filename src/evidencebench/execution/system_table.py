@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.execution.plugins import Plugin, Plugins, installed_plugins
-from evidencebench.models.model_card import SET_SELECTOR_IS_GONE
+from evidencebench.models.model_card import SELECTORS_ARE_GONE
 from evidencebench.system import KnowingSystem, System
 
 Factory = Callable[..., System | KnowingSystem]
@@ -39,8 +39,6 @@ _PLACES = {
     "diverse": "systems.selectors.diverse:Diverse",
     "cues": "systems.selectors.cues:Cues",
     "finder": "systems.selectors.finder:Finder",
-    "selector": "systems.selectors.selector:Selector",
-    "best": "systems.selectors.selector:Best",
     "llm_base": "systems.strategies.whole_paper:LlmBase",
     "llm_icl": "systems.strategies.in_context:LlmInContext",
     "llm_sections": "systems.strategies.sections:LlmSections",
@@ -98,5 +96,7 @@ SYSTEMS: Mapping[str, Factory] = _Systems()
 """System name -> its class, whose fields are its options. Installed packages may add to it; `SystemSpecError` where
 the code of such a package cannot be imported."""
 
-TAKEN_AWAY: Mapping[str, str] = MappingProxyType({"set_selector": SET_SELECTOR_IS_GONE})
+TAKEN_AWAY: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("selector", "best", "set_selector"), SELECTORS_ARE_GONE)
+)
 """Name of a system or training of earlier versions -> the message for users who ask for it."""

@@ -13,11 +13,11 @@ CARD = "card.json"
 MOST_PART_BYTES = 1 << 30
 """How large a file beside the card may be: a hundred times what training writes."""
 
-SET_SELECTOR_IS_GONE = (
-    "'set_selector' was taken away, since it measured no better than 'selector' on any task; the last evidencebench "
-    "that has it is commit 201c5db of 0.1.0; train and use 'selector' or 'best' instead"
+SELECTORS_ARE_GONE = (
+    "the systems 'selector', 'best' and 'set_selector' were taken away, since 'finder' finds as much; train and use "
+    "'finder' instead (the last evidencebench that has them is commit f3daef3 of 0.1.0, 201c5db for 'set_selector')"
 )
-"""What is told of a system, training or model of this name."""
+"""What is said of a system, training or model of these names."""
 
 
 class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,8 +96,8 @@ def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None
     try:
         return msgspec.json.decode(content, type=kind)
     except BROKEN_JSON as error:
-        if b"evidencebench-set-model/1" in content:
-            raise ModelError(f"{path}: {SET_SELECTOR_IS_GONE}") from error
+        if any(gone in content for gone in (b"evidencebench-selector/1", b"evidencebench-set-model/1")):
+            raise ModelError(f"{path}: {SELECTORS_ARE_GONE}") from error
         raise ModelError(f"{path}: {error}; expected what 'evidencebench train' writes") from error
 
 

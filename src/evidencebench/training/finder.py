@@ -1,5 +1,6 @@
 """Train a finder: boosted trees for each wish, on papers alone and beside another's sentences."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -12,27 +13,27 @@ import numpy as np
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
-from evidencebench.models.model_card import require_replaceable
+from evidencebench.extras import require_extra
+from evidencebench.models.model_card import CARD, require_replaceable
 from evidencebench.query import AspectScope, Wish
 from evidencebench.storage.reading import PathText
+from evidencebench.storage.whole_file import write_folder
 from evidencebench.systems.selectors.finder_model import (
+    FEATURE_NAMES,
     FINDER_FEATURES,
     Calibration,
     FinderCard,
     FinderMember,
     FinderModel,
     Regression,
+    Table,
 )
 from evidencebench.systems.selectors.paper_columns import Flags, Floats
-from evidencebench.systems.selectors.selector_model import require_lightgbm
 from evidencebench.systems.selectors.trees import Forest, mean_forest
 from evidencebench.training.card_entries import data_entries, version_entries
-from evidencebench.training.finder_examples import FinderExample, finder_examples, wish_of
+from evidencebench.training.finder_examples import SCOPES, FinderExample, finder_examples, wish_of
 from evidencebench.training.folds import inner_folds, split_at_fold
 from evidencebench.training.progress import TrainingProgress
-from evidencebench.training.selector import write_trees
-from evidencebench.training.selector_fitting import fit_ridges, name_trees
-from evidencebench.training.selector_table import SCOPES
 
 STRENGTHS: Mapping[Wish, float] = {"answer": 0.0, "study": 0.85}
 """How much of its score a sentence loses that repeats a chosen one: an answer that is given twice was marked twice."""
@@ -43,7 +44,8 @@ MIXED: Mapping[Wish, bool] = {"answer": True, "study": False}
 LINEAR: Mapping[Wish, bool] = {"answer": False, "study": True}
 """Whether a ridge regression stands beside the trees. A hundred papers are few for trees alone."""
 
-# Small trees whose thresholds are drawn at random, as in the selector: larger or more trees found no more.
+# Small trees, a low learning rate, thresholds drawn at random and few features a tree: with some hundred papers, larger
+# or more trees found no more.
 _PARAMETERS: Mapping[str, Any] = {
     "objective": "regression",
     "learning_rate": 0.05,
@@ -61,11 +63,16 @@ _PARAMETERS: Mapping[str, Any] = {
 }
 # The mean of several, since what is drawn at random moves recall by a point or two.
 _N_TREES, _N_FORESTS = 200, 3
-# Of more sentences, those that are no evidence are sampled.
+_RIDGE = 1000.0
+# Of more sentences, those that are no evidence are sampled, and of more that are, those too.
 _MOST_ROWS = 150_000
+_BLOCK = 100_000  # how many sentences a ridge regression reads at a time
 
 # The table of chances: steps of at least 2 percent, of at least so many sentences.
 _STEPS, _LEAST_OF_STEP = 50, 40
+
+# Files that a killed training leaves in the folder of a model.
+_LEFT = (".*.json.*.part", ".trees-*.part")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +81,15 @@ class FinderTraining:
 
     Attributes
     ----------
+    hypothesis
+        Whether the model may read the hypothesis.
     figures
         Whether scores are calibrated on held-back folds, which takes a third of the time.
     """
 
     system: ClassVar[str] = "finder"
 
+    hypothesis: bool = True
     figures: bool = True
 
     def fit(
@@ -94,31 +104,38 @@ class FinderTraining:
         """Fit a model and write it into a folder; an older model there is replaced once the new one is complete.
 
         ``seed`` decides the folds, the strangers, and the sentences and features of each tree. ``data`` is written into
-        the card. ``on_progress`` is called with (instances read, instances in all), then with (times fitted, times in
-        all, ``"fitting trees"``). It raises `DataError` if a wish has fewer than six papers.
+        the card. The features of all sentences lie in a file beside the folder until the end. ``on_progress`` is called
+        with (instances read, instances in all), then with (times fitted, times in all, ``"fitting trees"``). It raises
+        `DataError` if a wish has fewer than six papers, or no instance has an aspect.
         """
         folder = Path(folder)
-        require_lightgbm("train finder")
+        require_extra("train finder", "train", "lightgbm", "scipy")
         require_replaceable(folder, FinderCard)
+        features = tuple(one.name for one in FINDER_FEATURES if self.hypothesis or not one.reads_hypothesis)
+        read = [(wish_of(instance), instance.query.paper_id) for instance in instances]
+        papers = [paper for _, paper in read]
+        places: dict[Wish, list[int]] = {}
+        for wish in get_args(Wish):
+            if of_wish := [place for place, (other, _) in enumerate(read) if other == wish]:
+                places[wish] = of_wish
         examples: dict[Wish, list[list[FinderExample]]] = {}
         folds: dict[Wish, list[tuple[int, ...]]] = {}
         report: TrainingProgress = on_progress or (lambda *_: None)
-        n_read = 0
-        for wish in _wishes(instances):
-            of_wish = [instance for instance in instances if wish_of(instance) == wish]
-            papers = [instance.query.paper_id for instance in of_wish]
-            of_papers = inner_folds(papers, seed=seed, what=f"training: wish '{wish}'")
+        numbers = count(1)
+        for wish, of_wish in (places or {"study": []}).items():
+            of_papers = inner_folds([papers[place] for place in of_wish], seed=seed, what=f"training: wish '{wish}'")
             folds[wish] = of_papers if self.figures else []
-            examples[wish] = []
-            for found in finder_examples(of_wish, mixed=MIXED[wish], seed=seed):
-                examples[wish].append(found)
-                n_read += 1
-                report(n_read, len(instances))
-        model = fit_finder(examples, folds=folds, seed=seed, on_progress=report)
+            examples[wish] = finder_examples(
+                instances if len(places) == 1 else [instances[place] for place in of_wish],
+                folder.parent,
+                features=features,
+                mixed=MIXED[wish] and self.hypothesis,
+                seed=seed,
+                on_read=lambda: report(next(numbers), len(instances)),
+            )
+        model = fit_finder(examples, features=features, folds=folds, seed=seed, on_progress=report)
         card = msgspec.structs.replace(
-            model.card,
-            data=data_entries([instance.query.paper_id for instance in instances], data),
-            versions=version_entries("lightgbm", "numpy"),
+            model.card, data=data_entries(papers, data), versions=version_entries("lightgbm", "numpy")
         )
         write_finder(FinderModel(card, model.forests), folder)
         return card
@@ -127,6 +144,7 @@ class FinderTraining:
 def fit_finder(
     examples: Mapping[Wish, Sequence[Sequence[FinderExample]]],
     *,
+    features: Sequence[str] = FEATURE_NAMES,
     folds: Mapping[Wish, Sequence[Sequence[int]]] = MappingProxyType({}),
     seed: int,
     most_rows: int = _MOST_ROWS,
@@ -134,9 +152,9 @@ def fit_finder(
 ) -> FinderModel:
     """Return the model that is fitted to the examples of each wish, some an instance.
 
-    ``folds`` are the positions of instances that are held back together, to calibrate scores; none: not calibrated.
-    Of more sentences than ``most_rows``, those that are no evidence are sampled. ``on_progress`` is called with (times
-    fitted, times in all, ``"fitting trees"``).
+    ``features`` names the columns of their tables. ``folds`` are the positions of instances that are held back
+    together, to calibrate scores; none: not calibrated. Of more sentences than ``most_rows``, those that are no
+    evidence are sampled. ``on_progress`` is called with (times fitted, times in all, ``"fitting trees"``).
     """
     n_all = sum(1 + len(folds.get(wish, ())) for wish in examples)
     numbers = count()
@@ -148,13 +166,14 @@ def fit_finder(
     members: list[FinderMember] = []
     forests: dict[str, Forest] = {}
     for wish, of_wish in examples.items():
-        for scope, fitted in fit_regressions(of_wish, wish, seed=seed, most_rows=most_rows).items():
-            name, sha256 = name_trees(fitted.forest.text())
+        for scope, fitted in _fit_regressions(of_wish, wish, seed=seed, most_rows=most_rows).items():
+            sha256 = hashlib.sha256(fitted.forest.text().encode()).hexdigest()
+            name = f"trees-{sha256[:16]}.txt"
             forests[name] = fitted.forest
             members.append(FinderMember(wish=wish, scope=scope, file=name, sha256=sha256, weights=fitted.weights))
         tell_fitted()
     card = FinderCard(
-        features=tuple(feature.name for feature in FINDER_FEATURES),
+        features=tuple(features),
         members=tuple(members),
         strengths={wish: STRENGTHS[wish] for wish in examples},
         calibrations={
@@ -168,11 +187,13 @@ def fit_finder(
 
 
 def write_finder(model: FinderModel, folder: Path) -> None:
-    """Write a finder into a folder."""
-    write_trees(model.card, {name: forest.text() for name, forest in model.forests.items()}, folder)
+    """Write a finder into a folder; the card, which names the other files, comes last, so that one with it is whole."""
+    content = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
+    files = {name: forest.text().encode() for name, forest in model.forests.items()}
+    write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
 
 
-def fit_regressions(
+def _fit_regressions(
     examples: Sequence[Sequence[FinderExample]],
     wish: Wish,
     *,
@@ -184,23 +205,28 @@ def fit_regressions(
 
     What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
     """
-    found: dict[AspectScope, Regression] = {}
+    regressions: dict[AspectScope, Regression] = {}
     for scope in scopes if wish == "study" else ("all",):
         labelled = [example for together in examples for example in together if scope in example.shares]
         if labelled:
-            found[scope] = _fit_regression(labelled, wish, scope, seed, most_rows)
-    if "all" in scopes and "all" not in found:
+            regressions[scope] = _fit_regression(labelled, wish, scope, seed, most_rows)
+    if "all" in scopes and "all" not in regressions:
         raise DataError("training: no instance has an aspect")
-    return found
+    return regressions
 
 
 def _fit_regression(
     examples: Sequence[FinderExample], wish: Wish, scope: AspectScope, seed: int, most_rows: int
 ) -> Regression:
-    lightgbm = require_lightgbm("train finder")
+    import lightgbm  # noqa: PLC0415 - an extra, and slow to import
+
     generator = np.random.default_rng(seed)
     share = min(1.0, most_rows / sum(len(example.table) for example in examples))
-    kept = [(example.shares[scope] > 0) | (generator.random(len(example.table)) < share) for example in examples]
+    of_evidence = min(1.0, most_rows / max(1, sum(int((example.shares[scope] > 0).sum()) for example in examples)))
+    kept = []
+    for example in examples:
+        draws = generator.random(len(example.table))
+        kept.append(draws < np.where(example.shares[scope] > 0, of_evidence, share))
     table = np.concatenate([example.table[rows] for example, rows in zip(examples, kept, strict=True)])
     values = np.concatenate([example.targets(wish, scope)[rows] for example, rows in zip(examples, kept, strict=True)])
     dataset = lightgbm.Dataset(table, values, params=dict(_PARAMETERS))
@@ -209,10 +235,22 @@ def _fit_regression(
         for number in range(_N_FORESTS)
     ]
     forest = mean_forest([Forest.from_lightgbm(booster.model_to_string()) for booster in boosters])
-    if not LINEAR[wish]:
-        return Regression(forest)
-    ridge = fit_ridges(scope, table.astype(float), {"relative": values})[0]
-    return Regression(forest, tuple(np.divide(ridge.weights, ridge.scale).tolist()))
+    return Regression(forest, _ridge(table, values) if LINEAR[wish] else ())
+
+
+def _ridge(table: Table, values: Floats) -> tuple[float, ...]:
+    """Return the weights of a ridge regression on standardised columns, which is solved by the normal equations."""
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(table), _BLOCK)]
+    center = sum(table[block].sum(axis=0, dtype=float) for block in blocks) / len(table)
+    scale = np.sqrt(sum(np.square(table[block] - center).sum(axis=0) for block in blocks) / len(table))
+    scale[scale < 1e-9] = 1.0  # noqa: PLR2004 - a constant column, up to rounding, says nothing and gets no weight
+    squares = _RIDGE * np.eye(len(center))
+    products = np.zeros(len(center))
+    for block in blocks:
+        standard = (table[block] - center) / scale
+        squares += standard.T @ standard
+        products += standard.T @ (values[block] - values.mean())
+    return tuple(np.divide(np.linalg.solve(squares, products), scale).tolist())
 
 
 def _calibrate(
@@ -232,7 +270,7 @@ def _calibrate(
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
         most = most_rows * len(seen) // len(examples)
-        fitted = fit_regressions(seen, wish, seed=seed, scopes=("all",), most_rows=most)["all"]
+        fitted = _fit_regressions(seen, wish, seed=seed, scopes=("all",), most_rows=most)["all"]
         tell_fitted()
         for together in held_back:
             alone = together[0]
@@ -256,12 +294,13 @@ def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STE
     )
     blocks = zip(*(column.tolist() for column in sums), strict=True)  # number of sentences, sum of scores, of evidence
     merged: list[tuple[float, float, float]] = []
-    for one in blocks:
-        block = one
-        if merged and (min(merged[-1][0], block[0]) < least or _step(block) == _step(merged[-1])):
-            last = merged.pop()
-            block = (last[0] + block[0], last[1] + block[1], last[2] + block[2])
-        merged.append(block)
+    for block in blocks:
+        n, score, hits = block
+        if merged and (min(merged[-1][0], n) < least or _step(block) == _step(merged[-1])):
+            n_before, score_before, hits_before = merged.pop()
+            merged.append((n_before + n, score_before + score, hits_before + hits))
+        else:
+            merged.append(block)
     return Calibration(
         scores=tuple(score / n for n, score, _ in merged), shares=tuple(hits / n for n, _, hits in merged)
     )
@@ -269,8 +308,3 @@ def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STE
 
 def _step(block: tuple[float, float, float]) -> int:
     return round(block[2] / block[0] * _STEPS)
-
-
-def _wishes(instances: Sequence[Instance]) -> list[Wish]:
-    there = {wish_of(instance) for instance in instances}
-    return [wish for wish in get_args(Wish) if wish in there]

@@ -1,17 +1,21 @@
-"""The examples of a finder: features and evidence of each sentence of a paper, alone and beside a stranger's."""
+"""The examples of a finder: features and evidence of each sentence of a paper, alone and beside another paper's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryFile
 
 import numpy as np
 
 from evidencebench.data.instance import Instance
+from evidencebench.errors import DataError
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.systems.changed_queries import draw_strangers, with_stranger
-from evidencebench.systems.selectors.finder_model import Table, finder_table
+from evidencebench.systems.selectors.finder_model import FEATURE_NAMES, Table, finder_table
 from evidencebench.systems.selectors.hypothesis_parts import parts_of
 from evidencebench.systems.selectors.paper_columns import Floats, columns_of
-from evidencebench.training.selector_table import SCOPES
+
+SCOPES: tuple[AspectScope, ...] = ("all", "results")
 
 _VERBS = ("increases", "affects", "reduces")
 
@@ -51,32 +55,69 @@ def in_other_words(hypothesis: str) -> str:
     return f"{parts.intervention} {_VERBS[len(hypothesis.split()) % len(_VERBS)]} {parts.outcome}."
 
 
-def finder_examples(instances: Sequence[Instance], *, mixed: bool, seed: int) -> Iterator[list[FinderExample]]:
-    """Yield the examples of each instance: its paper alone and, if asked, with another one's sentences beside.
+def finder_examples(
+    instances: Sequence[Instance],
+    folder: Path,
+    *,
+    features: Sequence[str] = FEATURE_NAMES,
+    mixed: bool,
+    seed: int,
+    on_read: Callable[[], None] = lambda: None,
+) -> list[list[FinderExample]]:
+    """Return the examples of each instance: its paper alone and, if ``mixed``, with another one's sentences beside.
 
-    Then one of the two is asked in other words.
+    Then one of the two is asked in other words. The tables lie in a file without a name in the folder, which is free
+    again when they are no longer used. Raises `DataError` where it cannot be written.
     """
+    columns = [FEATURE_NAMES.index(name) for name in features]
+    lengths: list[list[int]] = []
+    shares: list[list[dict[AspectScope, Floats]]] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as file:
+            for instance, asked in zip(instances, _queries(instances, mixed=mixed, seed=seed), strict=True):
+                for query, _ in asked:
+                    file.write(np.ascontiguousarray(finder_table(columns_of(query))[:, columns]).data)
+                lengths.append([len(query.sentences) for query, _ in asked])
+                shares.append([_shares(instance, len(query.sentences), offset) for query, offset in asked])
+                on_read()
+            file.flush()
+            shape = (sum(map(sum, lengths)), len(columns))
+            rows = np.memmap(file, np.float32, "r", shape=shape) if shape[0] else np.zeros(shape, np.float32)
+    except OSError as error:
+        raise DataError(
+            f"{folder}: the table of features cannot be written: {error.strerror}; it needs {4 * len(columns)} bytes a "
+            "sentence beside the model's folder"
+        ) from error
+    tables = iter(np.split(rows, np.cumsum([n for together in lengths for n in together])[:-1]))
+    return [[FinderExample(table=next(tables), shares=one) for one in together] for together in shares]
+
+
+def _queries(instances: Sequence[Instance], *, mixed: bool, seed: int) -> Iterator[list[tuple[Query, int]]]:
+    """Yield the queries of each instance, each with how many sentences stand before its paper's own."""
+    if not mixed:
+        for instance in instances:
+            yield [(instance.query, 0)]
+        return
     queries = {instance.id: instance.query for instance in instances}
-    strangers = draw_strangers(queries.values(), np.random.default_rng(seed)) if mixed else {}
+    strangers = draw_strangers(queries.values(), np.random.default_rng(seed))
     for number, instance in enumerate(instances):
         query = instance.query
-        if mixed:
-            reworded = replace(query, hypothesis=in_other_words(query.hypothesis))
-            # Of every second instance the paper alone is asked in other words, of the others the mixed one.
-            query, beside = (reworded, query) if number % 2 else (query, reworded)
-            stranger = strangers[instance.id]
-            pool = with_stranger(beside, queries[stranger.instance_id], is_before=stranger.is_before)
-            yield [_example(instance, query, offset=0), _example(instance, pool.query, offset=pool.offset)]
-        else:
-            yield [_example(instance, query, offset=0)]
+        reworded = replace(query, hypothesis=in_other_words(query.hypothesis))
+        # Of every second instance the paper alone is asked in other words, of the others the mixed one.
+        alone, beside = (reworded, query) if number % 2 else (query, reworded)
+        stranger = strangers[instance.id]
+        pool = with_stranger(beside, queries[stranger.instance_id], is_before=stranger.is_before)
+        yield [(alone, 0), (pool.query, pool.offset)]
 
 
-def _example(instance: Instance, query: Query, *, offset: int) -> FinderExample:
+def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectScope, Floats]:
+    """Return, for each scope that has aspects, the share of them that each sentence states."""
     shares = {}
     for scope in SCOPES:
         if aspects := instance.labels.that_count(scope):
-            shares[scope] = np.zeros(len(query.sentences))
+            shares[scope] = np.zeros(n_sentences)
             for aspect in aspects:
                 places = np.array(sorted(set(instance.labels.sources.get(aspect, ()))), dtype=np.intp)
                 shares[scope][places + offset] += 1 / len(aspects)
-    return FinderExample(table=finder_table(columns_of(query)), shares=shares)
+    return shares

@@ -17,7 +17,6 @@ from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.finder import FinderTraining
 from evidencebench.training.progress import TrainingProgress
 from evidencebench.training.reranker import RerankerTraining
-from evidencebench.training.selector import BestTraining, SelectorTraining
 from evidencebench.wording import did_you_mean
 
 
@@ -46,8 +45,6 @@ class Training(Protocol):
 TRAININGS: Mapping[str, Any] = MappingProxyType(
     {
         "finder": FinderTraining,
-        "selector": SelectorTraining,
-        "best": BestTraining,
         "embedder": EmbedderTraining,
         "reranker": RerankerTraining,
     }
@@ -93,7 +90,7 @@ class Trainable:
 def trainable(spec: str) -> Trainable | None:
     """Return the training that a specification names; None for a system without training, or with a ``model``.
 
-    Options of the training and of the system stand side by side, as in ``selector:embedding=true,hypothesis_weight=1``.
+    Options of the training and of the system stand side by side, as in ``finder:figures=false,wish=study``.
     Raises `SystemSpecError` if an option does not fit.
     """
     found = parse_specification(spec)

@@ -20,8 +20,8 @@ Column = Callable[[PaperColumns], Floats]
 class Feature:
     """One column of the table.
 
-    The group is place, section, cues, length, hypothesis, neighbours, centrality, redundancy or embedding; the features
-    of the last one need an embedder. `column` computes one number a sentence.
+    The group is place, section, cues, length, hypothesis, neighbours, centrality, redundancy or relevance. `column`
+    computes one number a sentence.
     """
 
     name: str
@@ -238,21 +238,6 @@ _REDUNDANCY: Mapping[str, tuple[str, Column]] = {
     ),
 }
 
-_EMBEDDING: Mapping[str, tuple[str, Column]] = {
-    "vector_to_hypothesis": (
-        "Cosine of its vector with the hypothesis's.",
-        lambda paper: paper.vectors @ paper.hypothesis_vector,
-    ),
-    "vector_to_paper": (
-        "Mean cosine of its vector with those of the paper's sentences.",
-        lambda paper: paper.vectors @ paper.vectors.mean(axis=0),
-    ),
-    "vector_to_abstract": (
-        "Mean cosine of its vector with those of the abstract's sentences; 0 without an abstract.",
-        lambda paper: paper.vectors @ paper.vectors[paper.is_abstract].sum(axis=0) / max(1, paper.is_abstract.sum()),
-    ),
-}
-
 _GROUPS = {
     "place": _PLACE,
     "section": _SECTION,
@@ -262,7 +247,6 @@ _GROUPS = {
     "neighbours": _NEIGHBOURS,
     "centrality": _CENTRALITY,
     "redundancy": _REDUNDANCY,
-    "embedding": _EMBEDDING,
 }
 
 FEATURES = tuple(
@@ -271,21 +255,12 @@ FEATURES = tuple(
         group=group,
         meaning=meaning,
         column=column,
-        reads_hypothesis=group == "hypothesis" or name == "vector_to_hypothesis",
+        reads_hypothesis=group == "hypothesis",
     )
     for group, features in _GROUPS.items()
     for name, (meaning, column) in features.items()
 )
 """Every feature, in the order of the table's columns."""
-
-
-def chosen_features(*, hypothesis: bool = True, embedding: bool = False) -> tuple[Feature, ...]:
-    """Return the features; those that read the hypothesis, and the group ``embedding``, only if the options say so."""
-    return tuple(
-        feature
-        for feature in FEATURES
-        if (hypothesis or not feature.reads_hypothesis) and (embedding or feature.group != "embedding")
-    )
 
 
 def feature_table(paper: PaperColumns, features: tuple[Feature, ...]) -> Floats:

@@ -10,11 +10,12 @@ from evidencebench.models.embedding.folder import PinnedDigest
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import AspectScope, Query, Wish
 from evidencebench.system import Brief, Ranking
+from evidencebench.systems.retrievers.scores import standard_scores
 from evidencebench.systems.selectors.articles import article_slices
 from evidencebench.systems.selectors.cues import Cues
 from evidencebench.systems.selectors.finder_model import FinderModel, load_finder
 from evidencebench.systems.selectors.paper_columns import Floats, PaperColumns, columns_of
-from evidencebench.systems.selectors.selector import order_by_scores
+from evidencebench.systems.selectors.reordering import discounted_order
 from evidencebench.traits import Traits
 
 SHIPPED = Path(__file__).with_name("shipped_finder")
@@ -96,8 +97,9 @@ class Finder:
 def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[int, ...]:
     if wish in model.wishes:
         article, paper, scores = _score(model, wish, query, scope)
-        strength = model.card.strengths[wish]
-        order = order_by_scores(paper, scores, strength) if strength else np.argsort(-scores, kind="stable").tolist()
+        order = np.argsort(-scores, kind="stable").tolist()
+        if strength := model.card.strengths[wish]:
+            order = discounted_order(np.exp(standard_scores(scores)), paper.similarity.row, strength=strength)
     else:
         article, paper = _read(query)
         order = Cues(wish=wish).rank(paper.query, Brief(budget=None, scope=scope)).sentences

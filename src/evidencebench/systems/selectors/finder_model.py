@@ -20,13 +20,11 @@ from evidencebench.systems.selectors.trees import Forest
 
 Table = NDArray[np.float32]
 
-FINDER_FEATURES: tuple[Feature, ...] = (
-    *(feature for feature in FEATURES if feature.group != "embedding"),
-    *RELEVANCE_FEATURES,
-)
+FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
 """The columns that training gives a finder."""
 
-_PLACE = {feature.name: place for place, feature in enumerate(FINDER_FEATURES)}
+FEATURE_NAMES = tuple(feature.name for feature in FINDER_FEATURES)
+_PLACE = {name: place for place, name in enumerate(FEATURE_NAMES)}
 _BLIND = tuple(feature for feature in FINDER_FEATURES if not feature.reads_hypothesis)
 _LISTENING = tuple(feature for feature in FINDER_FEATURES if feature.reads_hypothesis)
 _ORDER = np.argsort([_PLACE[feature.name] for feature in (*_BLIND, *_LISTENING)])
@@ -74,7 +72,6 @@ class FinderCard(ModelCard, frozen=True, kw_only=True):
     strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
     calibrations: dict[Wish, Calibration] = msgspec.field(default_factory=dict)  # of all evidence, if computed
     training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
-    cross_validated: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class FinderModel:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable
 from functools import cached_property, lru_cache
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, overload
+from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,18 +60,6 @@ class Cosines(NamedTuple):
     discussion_highest: Floats  # of discussion and conclusion, outside the abstract
 
 
-class TextEmbedder(Hashable, Protocol):
-    """Turns a query's texts into vectors of length 1."""
-
-    def embed_sentences(self, query: Query) -> NDArray[np.float32]:
-        """Return one row a sentence."""
-        ...
-
-    def embed_hypothesis(self, query: Query) -> NDArray[np.float32]:
-        """Return one vector."""
-        ...
-
-
 class _OfPaper(Generic[_Column]):
     """A column that is the same for every hypothesis of a paper, and is computed once for all of them."""
 
@@ -89,15 +77,11 @@ class _OfPaper(Generic[_Column]):
 class PaperColumns:
     """Columns of one entry for each of the n sentences of a query; each is computed when it is first read.
 
-    Without an embedder there are no vectors, and the features of the group ``embedding`` raise a `ValueError`.
     `columns_of` returns columns that share what does not depend on the hypothesis.
     """
 
-    def __init__(
-        self, query: Query, embedder: TextEmbedder | None = None, *, kept: dict[Hashable, Any] | None = None
-    ) -> None:
+    def __init__(self, query: Query, *, kept: dict[Hashable, Any] | None = None) -> None:
         self.query = query
-        self._embedder = embedder
         self._kept = {} if kept is None else kept
         self.n = len(query.sentences)
         self.index = np.arange(self.n, dtype=float)
@@ -234,31 +218,16 @@ class PaperColumns:
         held = np.bincount(sentences[paper.where(wanted)[numbers]], minlength=self.n)
         return held / max(1, len(wanted))
 
-    @_OfPaper
-    def vectors(self) -> Floats:
-        """Return one vector a sentence, of length 1."""
-        if self._embedder is None:
-            raise ValueError("expected an embedder")
-        return self._embedder.embed_sentences(self.query).astype(float)
 
-    @cached_property
-    def hypothesis_vector(self) -> Floats:
-        """The hypothesis's vector, of length 1."""
-        if self._embedder is None:
-            raise ValueError("expected an embedder")
-        return self._embedder.embed_hypothesis(self.query).astype(float)
-
-
-def columns_of(query: Query, embedder: TextEmbedder | None = None) -> PaperColumns:
+def columns_of(query: Query) -> PaperColumns:
     """Return the columns of a query; what reads no hypothesis is computed once for all that ask about the paper."""
-    return PaperColumns(query, embedder, kept=_kept_of(query.sentences, query.kinds, embedder))
+    return PaperColumns(query, kept=_kept_of(query.sentences, query.kinds))
 
 
 @lru_cache(maxsize=2)
 def _kept_of(
-    sentences: tuple[str, ...],  # noqa: ARG001 - it decides which dictionary is returned, as the others do
+    sentences: tuple[str, ...],  # noqa: ARG001 - it decides which dictionary is returned, as the other does
     kinds: tuple[Kind, ...],  # noqa: ARG001
-    embedder: TextEmbedder | None,  # noqa: ARG001
 ) -> dict[Hashable, Any]:
     """Return the dictionary in which the columns of a paper are kept; those of the last two papers are."""
     return {}
