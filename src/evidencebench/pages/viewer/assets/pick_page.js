@@ -28,7 +28,7 @@ function pickPage(server, tell) {
     } catch (error) {
       if (asked !== id) return;
       if (error.status === 409) go(linkTo(id), { replaces: true });
-      else body.replaceChildren(...failed(error));
+      else body.replaceChildren(failed(error));
     }
   }
 

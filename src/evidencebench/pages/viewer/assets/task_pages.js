@@ -98,14 +98,14 @@ function listPage(server) {
       body.replaceChildren(...listOf(list, await server.queue(list), about));
       if (document.activeElement === document.body) body.querySelector(".people-main")?.focus({ preventScroll: true });
     } catch (error) {
-      body.replaceChildren(...failed(error));
+      body.replaceChildren(failed(error));
     }
   }
 }
 
 // What stands in the place of a page that cannot be shown.
 function failed(error) {
-  return [h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks"))];
+  return h("div.people-page", {}, h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
 }
 
 const QUEUE_STEP = 100;
@@ -186,7 +186,7 @@ function taskPage(server) {
       if (asked !== place) return;
       work = taskWork({ server, list, about, found, body, keys, leave: goOn });
     } catch (error) {
-      if (asked === place) body.replaceChildren(...failed(error));
+      if (asked === place) body.replaceChildren(failed(error));
       return;
     }
     keys.use([...work.commands,
