@@ -15,7 +15,7 @@ from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.security import BODY_SECONDS
 from evidencebench.pages.app.serving import BACKLOG, Address, address_of, listening_socket, server_of
-from evidencebench.pages.picking.routes import PickingPages
+from evidencebench.pages.people.tasks import TaskApp, make_task_app
 from evidencebench.pages.viewer.viewer_data import ViewerData
 from evidencebench.web.serving import TimedConnection
 
@@ -98,7 +98,7 @@ LOOPBACK = "127.0.0.1"
 def running(
     viewed: ViewerData,
     *,
-    picking: PickingPages | None = None,
+    picking: TaskApp | None = None,
     connection: type[TimedConnection] = TimedConnection,
     body_seconds: float = BODY_SECONDS,
     token: str | None = None,
@@ -106,11 +106,14 @@ def running(
 ) -> Iterator[Running]:
     """Run the app in another thread, on a free port of loopback, until the block ends.
 
-    Without the scan it knows only what it shows.
+    Without the scan it knows only what it shows. ``picking``: people pick in it.
     """
     bound = listening_socket(LOOPBACK, 0)
     address, scan = address_of(bound, LOOPBACK, token), BackgroundScan(viewed)
-    app = make_app(viewed, scan, picking=picking, address=address, body_seconds=body_seconds)
+    if picking is None:
+        app = make_app(viewed, scan, address=address, body_seconds=body_seconds)
+    else:
+        app = make_task_app(picking, address=address)
     server = server_of(app, connection)
     thread = threading.Thread(target=lambda: server.run(sockets=[bound]), name="app", daemon=True)
     with closing(scan):

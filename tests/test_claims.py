@@ -15,7 +15,6 @@ from evidencebench.execution.making import factory_of
 from evidencebench.execution.options import options_of
 from evidencebench.models.http import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS
 from evidencebench.models.llm.http_sender import Bounds
-from evidencebench.pages.app.search_index import MOST_IN_MEMORY
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import DEFAULT_DRAWS
 from evidencebench.scoring.significance import MAX_ENUMERATED_CLUSTERS
@@ -156,7 +155,6 @@ def test_nine_papers_cannot_show_a_difference_among_twenty_one_pairs() -> None:
     ("document", "claim"),
     [
         ("docs/viewer.md", f"ended after {HEAD_SECONDS:.0f} seconds, and at most {MAX_CONNECTIONS} are held"),
-        ("docs/viewer.md", f"For more than {MOST_IN_MEMORY:,} instances the index"),
         ("docs/report.md", f"are in the page up to {MOST_PAPERS:,} instances"),
         ("docs/systems.md", f"up to {MAX_DEPTH} deep"),
         ("docs/systems.md", f"a weighted sum of {len(WEIGHTS)} of the"),

@@ -16,7 +16,6 @@ from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.llm.batch_queue import BatchGroup, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.pages.app.search_index import index_file, make_index_file
 from replies import keep, numbered, reply_to
 
 DAY = 86_400.0
@@ -65,7 +64,7 @@ def n_replies(command: Command) -> int:
 
 
 def test_an_empty_cache_is_listed_as_such(command: Command, folder: Path) -> None:
-    assert listed(command) == {"folder": str(folder), "replies": None, "embeddings": None, "search": []}
+    assert listed(command) == {"folder": str(folder), "replies": None, "embeddings": None}
     assert "replies: none yet" in command("cache list").out
     assert not folder.exists()
 
@@ -263,20 +262,3 @@ def test_a_file_that_is_something_else_is_named_and_left_alone(command: Command,
     assert "replies.sqlite: cannot be used to keep replies" in outcome.err
     assert (folder / "replies.sqlite").read_text() == "Dear Ada,"
     assert not Path("r.jsonl").exists()
-
-
-def test_indices_of_the_search_are_listed_and_removed(folder: Path, command: Command) -> None:
-    path = index_file(folder, "0" * 64)
-    with make_index_file(path) as growing:
-        assert growing is not None
-        growing[1]()
-        growing[0].close()
-    listed = command("cache list --json").json["search"]
-    assert listed == [{"path": str(path), "size_bytes": path.stat().st_size}]
-    assert "search: 1 index of large data" in command("cache list").out
-    assert "1 index to search" in command("cache prune --search").out
-    assert path.exists()
-    assert command("cache prune --search --older-than 3").code == 2
-    assert command("cache prune --search --yes").code == 0
-    assert not path.exists()
-    assert command("cache list --json").json["search"] == []

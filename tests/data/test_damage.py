@@ -20,9 +20,8 @@ from evidencebench.models.embedding.transformer import LocalModel
 from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.model_card import CARD
-from evidencebench.pages.app.search_index import SearchIndex, index_file, make_index_file, open_index
 from evidencebench.query import Query
-from evidencebench.storage.cached_file import digest_file, is_intact, remove_cached
+from evidencebench.storage.cached_file import digest_file, is_intact
 from evidencebench.system import Brief
 from evidencebench.systems.selectors.features import FEATURES
 from evidencebench.systems.selectors.finder import Finder
@@ -98,34 +97,6 @@ def test_no_flipped_byte_of_the_replies_changes_one(tmp_path: Path) -> None:
                 continue
             assert found in {None, (reply_to(number), 0.5)}
         again.close()
-
-
-def search_index(path: Path) -> SearchIndex:
-    with make_index_file(path) as growing:
-        assert growing is not None
-        index, put_there = growing
-        index.add([(f"word{number} tea", "", "") for number in range(50)])
-        put_there()
-    return index
-
-
-def test_a_search_index_with_a_flipped_byte_is_made_again(tmp_path: Path) -> None:
-    path = index_file(tmp_path, "0" * 64)
-    search_index(path).close()
-    content = path.read_bytes()
-    for place in places(content, 20):
-        path.write_bytes(flipped(content, place))
-        assert open_index(path, 50) is None
-    path.write_bytes(content)
-    found = open_index(path, 50)
-    assert found is not None
-    found.close()
-    digest_file(path).unlink()  # as an earlier version left it
-    assert open_index(path, 50) is None
-    search_index(path).close()
-    assert is_intact(path)
-    remove_cached(path)
-    assert not list(path.parent.glob("*.sqlite*"))
 
 
 def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_model: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -92,21 +92,23 @@ def _data_set(
     limit: int | None,
 ) -> Iterator[tuple["ASGIApp", str]]:
     """Yield the app that shows a data set or lets people pick, and a few words on it."""
-    from evidencebench.pages.app.assignments import picking_pages  # noqa: PLC0415 - an extra
     from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
     from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - as above
+    from evidencebench.pages.people.assignments import pick_tasks  # noqa: PLC0415 - an extra
+    from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - as above
     from evidencebench.pages.viewer.stored_exchanges import stored_exchanges  # noqa: PLC0415 - slow
     from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
-    kept, dataset = cache_folder(os.environ), open_dataset(data)
-    with stored_exchanges(dataset, kept) as exchanges:
+    dataset = open_dataset(data)
+    with stored_exchanges(dataset, cache_folder(os.environ)) as exchanges:
         viewed = viewer_data_of(runs, dataset, tasks, rules=rules, exchanges=exchanges)
-        people = nullcontext() if folder is None else closing(picking_pages(viewed, folder, tasks[0], limit=limit))
-        with people as picking, closing(BackgroundScan(viewed, kept)) as scan:
-            if picking is None:
-                scan.start()
-            doing = "viewing" if folder is None else "people pick in"
-            yield make_app(viewed, scan, picking=picking, address=address), f"{doing} {printable(viewed.title)}"
+        if folder is not None:
+            with closing(pick_tasks(viewed, folder, tasks[0], limit=limit)) as picking:
+                yield make_task_app(picking, address=address), f"people pick in {printable(viewed.title)}"
+            return
+        with closing(BackgroundScan(viewed)) as scan:
+            scan.start()
+            yield make_app(viewed, scan, address=address), f"viewing {printable(viewed.title)}"
 
 
 @contextmanager

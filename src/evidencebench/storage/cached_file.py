@@ -4,11 +4,10 @@ A file whose digest is missing or does not match counts as absent, and is made a
 """
 
 import hashlib
-from contextlib import suppress
 from pathlib import Path
 
 from evidencebench.storage.reading import file_sha256, read_whole
-from evidencebench.storage.whole_file import put_in_place, write_whole
+from evidencebench.storage.whole_file import write_whole
 
 # Twice the 2 GB that an ONNX model may have.
 _MOST_BYTES = 4 << 30
@@ -48,16 +47,3 @@ def write_cached(path: Path, content: bytes) -> None:
     """
     write_whole(digest_file(path), f"{hashlib.sha256(content).hexdigest()}\n")
     write_whole(path, content)
-
-
-def put_in_cache(part: Path, path: Path) -> None:
-    """Rename a finished file to ``path``, and write its digest first; raises `DataError` or `OSError`."""
-    write_whole(digest_file(path), f"{file_sha256(part)}\n")
-    put_in_place(part, path)
-
-
-def remove_cached(path: Path) -> None:
-    """Remove a file and its digest, where they exist."""
-    for one in (path, digest_file(path)):
-        with suppress(FileNotFoundError):
-            one.unlink()

@@ -7,9 +7,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from evidencebench.construction.people.tasks import AnnotationTask, FileDigest, TasksHeader, read_tasks, write_tasks
-from evidencebench.pages.annotating.annotation_pages import annotation_pages
-from evidencebench.pages.annotating.app import make_task_app
 from evidencebench.pages.app.serving import Address
+from evidencebench.pages.people.annotations import annotation_tasks
+from evidencebench.pages.people.tasks import make_task_app
 from evidencebench.query import Kind
 
 URL = "http://127.0.0.1:8642"
@@ -39,8 +39,8 @@ class Browser:
     """A browser in which a person is signed in."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        pages = annotation_pages(read_tasks(folder / "tasks.jsonl"), folder / "people")
-        self.client = TestClient(make_task_app(pages, address=Address()), base_url=URL, headers={"Origin": URL})
+        app = annotation_tasks(read_tasks(folder / "tasks.jsonl"), folder / "people")
+        self.client = TestClient(make_task_app(app, address=Address()), base_url=URL, headers={"Origin": URL})
         self.name = name
         self.client.post("/api/people/session", json={"name": name}).raise_for_status()
 

@@ -2,27 +2,23 @@
 
 import json
 import os
-from collections.abc import Iterator
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from starlette.requests import Request
 
 from asking_app import Running, running
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import task_named
 from evidencebench.execution.execute import execute
-from evidencebench.pages.app import background_scan
-from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.search_index import SEARCH_FOLDER
-from evidencebench.pages.picking.routes import PickingPages
+from evidencebench.pages.app.search_index import SearchIndex
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
@@ -319,121 +315,36 @@ def test_a_run_that_is_cut_short_is_shown_as_it_was(tmp_path: Path) -> None:
         assert app.ask("/api/rows").status == 200
 
 
-@pytest.fixture
-def picking(sample_viewed: ViewerData, tmp_path: Path) -> Iterator[PickingPages]:
-    """Give the pages of people who pick in the sample."""
-    with closing(picking_pages(sample_viewed, tmp_path / "people", task_named("er_at_optimal"))) as pages:
-        yield pages
-
-
-def fields_of(pages: PickingPages) -> dict[str, Any]:
-    return {field.name: getattr(pages, field.name) for field in fields(pages)}
-
-
-class Failing(PickingPages):
-    """Pages that raise an unexpected error."""
-
-    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - as what it replaces
+def test_what_nobody_foresaw_is_told_on_the_terminal_only(
+    sample_viewed: ViewerData, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
         raise ZeroDivisionError(str(sample_path()))
 
-
-def test_what_nobody_foresaw_is_told_on_the_terminal_only(
-    sample_viewed: ViewerData, picking: PickingPages, caplog: pytest.LogCaptureFixture
-) -> None:
-    with running(sample_viewed, picking=Failing(**fields_of(picking))) as app:
+    monkeypatch.setattr(ViewerData, "record", fail)
+    with running(sample_viewed) as app:
         reply = app.ask("/api/instances", id=SAMPLE.ids[0])
     assert (reply.status, reply.error) == (500, "the app failed; the terminal that it runs in says how")
     assert "ZeroDivisionError" in caplog.text
     assert "the app failed to answer /api/instances" in caplog.text
 
 
-class SomeSeen(PickingPages):
-    """Pages for which every person has submitted the first instance."""
+def test_a_scan_can_be_stopped_before_its_end() -> None:
+    scan = BackgroundScan(viewer_data_of([], SAMPLE))
+    scan.start()
+    scan.close()
+    assert scan.columns.n_known <= len(SAMPLE)
 
-    def may_see(self, request: Request, instance_id: str) -> bool:  # noqa: ARG002 - as above
-        return instance_id == SAMPLE.ids[0]
 
-
-def test_while_people_pick_labels_are_shown_of_what_they_may_see_only(
-    sample_viewed: ViewerData, picking: PickingPages
+def test_where_the_disk_is_full_the_search_finds_what_it_has_and_the_scores_go_on(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(sample_viewed, picking=SomeSeen(**fields_of(picking))) as app:
-        app.scan.wait(60)
-        assert app.ask("/api/overview").json["people"]
-        assert app.ask("/api/people/session").json["person"] is None
-        assert app.ask("/api/instances", id=SAMPLE.ids[0]).status == 200
-        assert app.ask("/api/instances", id="none").status == 404
-        for asked in ({"id": SAMPLE.ids[1]}, {"position": 1}):
-            hidden = app.ask("/api/instances", **asked)
-            assert (hidden.status, list(hidden.json)) == (403, ["error"])
-        for asked in ({}, {"only": "no_results"}, {"n": 1}):
-            assert app.ask("/api/rows", **asked).status == 403
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
 
-
-MOST = 200
-
-
-@pytest.fixture
-def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the index of small data too, and start its scan at once."""
-    monkeypatch.setattr(background_scan, "MOST_IN_MEMORY", MOST)
-    monkeypatch.setattr(background_scan, "_HEAD_START_SECONDS", 0)
-
-
-def many(tmp_path: Path) -> Dataset:
-    """Return data so large that its index is kept."""
-    one = json.loads(sample_path().read_text())[SAMPLE.ids[0]]
-    one["paper_as_candidate_pool"] = ["short"] * len(one["paper_as_candidate_pool"])
-    path = tmp_path / "many.jsonl"
-    with path.open("w") as file:
-        for number in range(MOST + 1):
-            file.write(json.dumps({"id": f"many_{number}", **one, "hypothesis": f"hypothesis n{number}"}) + "\n")
-    return open_dataset(path)
-
-
-def scanned(dataset: Dataset, cache: Path | None) -> BackgroundScan:
-    scan = BackgroundScan(viewer_data_of([], dataset, [task_named("er_at_1")]), cache)
-    scan.start()
-    scan.wait(120)
-    return scan
-
-
-@pytest.mark.usefixtures("_small_is_large")
-def test_the_index_of_large_data_is_made_once(tmp_path: Path) -> None:
-    dataset, cache = many(tmp_path), tmp_path / "cache"
-    first = scanned(dataset, cache)
-    (kept,) = (cache / SEARCH_FOLDER).glob("*.sqlite")
-    assert dataset.sha256 in kept.name
-    made = kept.stat().st_mtime_ns
-    second = scanned(dataset, cache)
-    for scan in (first, second):
-        assert scan.search.n_searched == scan.columns.n_known == len(dataset)
-        assert scan.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
-        scan.close()
-    assert kept.stat().st_mtime_ns == made
-    kept.write_bytes(b"damaged")
-    third = scanned(dataset, cache)
-    assert third.search.find("n123").tolist() == [123]  # type: ignore[union-attr]
-    third.close()
-    assert kept.read_bytes().startswith(b"SQLite format 3")
-
-
-@pytest.mark.usefixtures("_small_is_large")
-def test_an_index_that_cannot_be_kept_is_made_all_the_same(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    blocked = tmp_path / "cache"
-    blocked.write_text("a file where the folder should be")
-    scan = scanned(many(tmp_path), blocked)
-    assert scan.search.find("n7").tolist()[0] == 7  # type: ignore[union-attr]
-    scan.close()
-    assert "the index of the search is not kept" in caplog.text
-    nothing_kept = scanned(many(tmp_path), None)
-    assert nothing_kept.search.n_searched == MOST + 1
-    nothing_kept.close()
-
-
-@pytest.mark.usefixtures("_small_is_large")
-def test_a_scan_can_be_stopped_before_its_end(tmp_path: Path) -> None:
-    scan = BackgroundScan(viewer_data_of([], many(tmp_path)), tmp_path / "cache")
-    scan.start()
-    scan.close()
-    assert not list((tmp_path / "cache").glob("**/*.sqlite"))
+    monkeypatch.setattr(SearchIndex, "add", fail)
+    with closing(BackgroundScan(viewer_data_of([], SAMPLE, [task_named("er_at_1")]))) as scan:
+        scan.start()
+        scan.wait(60)
+        assert (scan.search.n_searched, scan.columns.n_known) == (0, len(SAMPLE))
+    assert "the search finds the first 0 instances only: database or disk is full" in caplog.text

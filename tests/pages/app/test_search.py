@@ -1,26 +1,18 @@
-"""The search against a search by plain Python through every text, and the index's file."""
+"""The search against a search by plain Python through every text."""
 
-import fcntl
-import os
 import re
 import unicodedata
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.errors import CacheError
 from evidencebench.pages.app.search_index import (
     SearchIndex,
     Where,
     distinct_words,
-    empty_index,
     hits_in,
-    index_file,
-    make_index_file,
-    open_index,
     words_in,
     words_of,
 )
@@ -41,7 +33,7 @@ def query(position: int, *sentences: str, hypothesis: str = "") -> Query:
 
 
 def index_of(sentences: Sequence[str]) -> SearchIndex:
-    index = empty_index()
+    index = SearchIndex()
     index.add([words_in(query(position, text)) for position, text in enumerate(sentences)])
     return index
 
@@ -122,7 +114,7 @@ def test_the_words_of_many_texts_are_those_of_each(sentences: list[str]) -> None
 
 
 def test_id_hypothesis_and_text_are_searched_and_a_paper_that_cannot_be_read_is_left_out() -> None:
-    index = empty_index()
+    index = SearchIndex()
     index.add([words_in(query(0, "Text of the paper", hypothesis="Statins help"))])
     index.add([None, words_in(query(2, "statin again"))])
     assert index.n_searched == 3
@@ -147,59 +139,3 @@ def test_hits_are_the_sentences_with_a_searched_word(sentences: list[str], asked
         assert hits is not None
         best = held.index(max(held))
         assert (hits.n, hits.index, hits.text) == (sum(map(bool, held)), best, sentences[best])
-
-
-def test_a_finished_index_is_kept_and_read_again(tmp_path: Path) -> None:
-    path = index_file(tmp_path, "0" * 64)
-    with make_index_file(path) as growing:
-        assert growing is not None
-        index, keep = growing
-        index.add([("alpha", "", ""), ("beta", "", "")])
-        assert open_index(path, 2) is None  # not before it is whole
-        keep()
-        assert found(index, "beta") == [1]
-        index.close()
-    kept = open_index(path, 2)
-    assert kept is not None
-    assert kept.n_searched == 2
-    assert found(kept, "alph") == [0]
-    kept.close()
-
-
-def test_only_one_process_makes_a_file_and_what_a_killed_one_left_is_removed(tmp_path: Path) -> None:
-    path = index_file(tmp_path, "1" * 64)
-    path.parent.mkdir()
-    path.with_suffix(".part").write_bytes(b"half of something")
-    with make_index_file(path) as growing:
-        assert growing is not None
-        with make_index_file(path) as second:
-            assert second is None
-        growing[0].close()
-    lock = os.open(path.with_suffix(".lock"), os.O_RDWR)
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody holds it any more
-    os.close(lock)
-
-
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + b"\x00" * 5000])
-def test_a_file_that_is_something_else_is_not_used(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "index.sqlite"
-    path.write_bytes(content)
-    assert open_index(path, 1) is None
-
-
-def test_a_damaged_index_says_so(tmp_path: Path) -> None:
-    path = index_file(tmp_path, "2" * 64)
-    with make_index_file(path) as growing:
-        assert growing is not None
-        growing[0].add([(" ".join(f"word{n}x{m}" for m in range(300)), "", "") for n in range(50)])
-        growing[1]()
-        growing[0].close()
-    whole = path.read_bytes()
-    kept = open_index(path, 50)
-    assert kept is not None
-    with path.open("r+b") as file:
-        file.seek(8192)
-        file.write(b"\xff" * (len(whole) - 8192))
-    with pytest.raises(CacheError, match=r"index of the search cannot be read: .* cache prune --search --yes"):
-        kept.find("word7x123 word8")
-    kept.close()

@@ -19,8 +19,8 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.assignments import picking_pages
 from evidencebench.pages.app.serving import Address
+from evidencebench.pages.people.assignments import pick_tasks
 from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.query import Query
@@ -60,7 +60,7 @@ def serve(tmp_path: Path, new_page: Pages) -> Serve:
     @contextmanager
     def serving(dataset: Dataset = SAMPLE, *, runs: Sequence[Path] = (), limit: int | None = None) -> Iterator[Served]:
         viewed = viewer_data_of(runs, dataset, (OPTIMAL,))
-        pages = picking_pages(viewed, tmp_path / "people", OPTIMAL, limit=limit)
+        pages = pick_tasks(viewed, tmp_path / "people", OPTIMAL, limit=limit)
         with running(viewed, picking=pages) as app:
             yield Served(address=app.address, folder=tmp_path / "people")
             new_page.leave()

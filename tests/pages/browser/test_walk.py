@@ -19,7 +19,7 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.execute import execute
-from evidencebench.pages.app.assignments import picking_pages
+from evidencebench.pages.people.assignments import pick_tasks
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
 Shoot = Callable[[Page, str], None]
@@ -109,7 +109,7 @@ def test_from_a_name_to_a_revealed_answer_and_the_score_beside_systems(
     for run in runs:
         execute(run.stem, dataset, run)
     viewed = viewer_data_of(runs, dataset, (task,))
-    pages = picking_pages(viewed, tmp_path / "people", task, limit=3)
+    pages = pick_tasks(viewed, tmp_path / "people", task, limit=3)
     page = new_page(1280, 860)
     with running(viewed, picking=pages) as app:
         page.goto(app.url)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,12 +23,9 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
 from evidencebench.execution.execute import execute
-from evidencebench.pages.app.assignments import picking_pages
-from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.serving import Address
-from evidencebench.pages.picking.routes import PickingPages
-from evidencebench.pages.sessions import Sessions
+from evidencebench.pages.people.assignments import pick_tasks
+from evidencebench.pages.people.tasks import Sessions, TaskApp, make_task_app
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.controls import CONTROLS
@@ -52,7 +48,7 @@ class Asked:
     """The app with the pages of people who pick; clients ask it without a server."""
 
     app: ASGIApp
-    pages: PickingPages
+    pages: TaskApp
     folder: Path
     url: str = "http://127.0.0.1:8642"
 
@@ -83,20 +79,37 @@ def serve(tmp_path: Path) -> Serve:
         folder: Path = tmp_path / "people",
     ) -> Iterator[Asked]:
         viewed = viewer_data_of(runs, dataset, (task,))
-        pages = picking_pages(viewed, folder, task, limit=limit)
-        with closing(pages), closing(BackgroundScan(viewed)) as scan:
-            yield Asked(app=make_app(viewed, scan, address=Address(), picking=pages), pages=pages, folder=folder)
+        pages = pick_tasks(viewed, folder, task, limit=limit)
+        with closing(pages):
+            yield Asked(app=make_task_app(pages, address=Address()), pages=pages, folder=folder)
 
     return serving
 
 
 def paper(client: Client, name: str, instance_id: str) -> Reply:
-    return client.get("/api/people/paper", params={"person": name, "id": instance_id})
+    return client.get("/api/people/task", params=asked_of(name, instance_id))
+
+
+def asked_of(name: str, instance_id: str) -> dict[str, str]:
+    return {"person": name, "list": "tasks", "id": instance_id}
+
+
+def result(client: Client, name: str, instance_id: str) -> Reply:
+    return client.get("/api/people/result", params=asked_of(name, instance_id))
+
+
+def save(client: Client, body: dict[str, Any]) -> Reply:
+    return client.put("/api/people/answer", json=body)
 
 
 def picks(name: str, instance_id: str, sentences: Sequence[int], revision: int = 0, tab: str = "one") -> dict[str, Any]:
     picked = {"sentences": list(sentences), "reached": 0, "seconds": 0, "revision": revision, "tab": tab}
-    return {"person": name, "id": instance_id, **picked}
+    return {"person": name, "list": "tasks", "answer": {"task": instance_id, **picked}}
+
+
+def changed(body: dict[str, Any], **change: Any) -> dict[str, Any]:
+    """Return the body of a request with another answer."""
+    return {**body, "answer": {**body["answer"], **change}}
 
 
 def submit(client: Client, name: str, instance_id: str, sentences: Sequence[int]) -> Reply:
@@ -106,8 +119,12 @@ def submit(client: Client, name: str, instance_id: str, sentences: Sequence[int]
 
 
 def queue(client: Client, name: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = client.get("/api/people/queue", params={"person": name}).json()["rows"]
+    rows: list[dict[str, Any]] = listed(client, name)["rows"]
     return rows
+
+
+def listed(client: Client, name: str) -> Any:
+    return client.get("/api/people/queue", params={"person": name, "list": "tasks"}).json()
 
 
 def keys_of(value: Any) -> set[str]:
@@ -119,36 +136,32 @@ def keys_of(value: Any) -> set[str]:
 
 def told_before_submission(client: Client, name: str, dataset: Dataset) -> list[Reply]:
     """Return all responses to a person who sends requests of every kind, but submits nothing."""
-    systems = range(4)
     replies = [client.get(path) for path in ("/", "/static/app.js", "/static/app.css", "/favicon.ico", "/nothing")]
     replies += [client.get(f"/api/{path}") for path in ("overview", "rows", "instances", "people/session", "people/x")]
-    for sort, only, order in product(
-        ("score", "difference", "aspects", "length", "position"),
-        ("", "has_results", "no_results", "missed", "failed", "a_better", "b_better"),
-        ("asc", "desc"),
-    ):
-        choice = {"sort": sort, "only": only, "order": order}
-        replies.append(client.get("/api/rows", params={"a": "0", "b": "1", **choice}))
-    replies += [client.get("/api/rows", params={"q": "risk", "a": a}) for a in systems]
-    replies += [client.get("/api/exchanges", params={"id": dataset.ids[0], "system": a, "task": 0}) for a in systems]
-    replies.append(client.get("/api/people/queue", params={"person": name}))
+    replies += [
+        client.get("/api/rows", params={"q": "risk"}),
+        client.get("/api/papers.csv"),
+        client.get("/api/page_parts"),
+    ]
+    replies.append(client.get("/api/exchanges", params={"id": dataset.ids[0], "system": 0, "task": 0}))
+    replies.append(client.get("/api/people/queue", params={"person": name, "list": "tasks"}))
     for position, instance in enumerate(dataset):
-        named = {"person": name, "id": instance.id}
+        named = asked_of(name, instance.id)
         replies += [client.get("/api/instances", params=one) for one in ({"id": instance.id}, {"position": position})]
-        replies += [client.get(f"/api/people/{page}", params=named) for page in ("review", "paper", "submit", "draft")]
+        replies += [client.get(f"/api/people/{page}", params=named) for page in ("result", "task", "submit", "answer")]
         for wrong in ([-1], [10**6], [0, 0], list(range(50)), ["0"], [0.5], None):
-            body = {**picks(name, instance.id, []), "sentences": wrong}
-            replies += [client.put("/api/people/draft", json=body), client.post("/api/people/submit", json=body)]
-        replies.append(client.put("/api/people/draft", json=picks(name, instance.id, [0])))
-        replies.append(client.get("/api/people/review", params=named))
+            body = changed(picks(name, instance.id, []), sentences=wrong)
+            replies += [save(client, body), client.post("/api/people/submit", json=body)]
+        replies.append(save(client, picks(name, instance.id, [0])))
+        replies.append(result(client, name, instance.id))
     return replies
 
 
 # The only keys that responses may have: the person, the task, the paper, the budget, and the picks.
 SPEAKABLE = {
-    *("people", "person", "is_new", "title", "task", "scope", "n_instances", "error"),
-    *("rows", "last", "position", "id", "hypothesis", "n_sentences", "status", "n_picked"),
-    *("paper", "paper_id", "sentences", "reached", "kinds", "budget", "seconds", "revision"),
+    *("person", "is_new", "sort", "title", "task", "scope", "n_tasks", "error"),
+    *("rows", "last", "position", "id", "hypothesis", "text", "facts", "status", "words", "recall"),
+    *("answer", "paper_id", "sentences", "reached", "kinds", "budget", "seconds", "revision"),
 }
 
 
@@ -166,10 +179,12 @@ def test_nothing_of_the_labels_is_in_any_byte_before_submission(task: str, serve
     for reply in replies:
         if reply.headers.get("content-type") == "application/json":
             assert keys_of(reply.json()) <= SPEAKABLE, reply.url
-    assert {reply.status_code for reply in replies if "/api/rows" in str(reply.url)} == {403}
-    assert {reply.status_code for reply in replies if "/api/instances?" in str(reply.url)} == {403}
-    assert {reply.status_code for reply in replies if "/api/exchanges?" in str(reply.url)} == {403}
-    assert {reply.status_code for reply in replies if "/api/people/review" in str(reply.url)} <= {403}
+    for page in ("overview", "rows", "instances", "exchanges", "papers.csv", "page_parts"):  # the viewer's
+        assert {reply.status_code for reply in replies if f"/api/{page}" in str(reply.url)} == {404}
+    assert {reply.status_code for reply in replies if "/api/people/result" in str(reply.url)} == {403}
+    assert not any(
+        row["recall"] for reply in replies if "/api/people/queue" in str(reply.url) for row in reply.json()["rows"]
+    )
     assert [read_run(path).ids for path in asked.folder.glob("*.jsonl")] == [frozenset()]
 
 
@@ -210,16 +225,15 @@ def test_with_a_fixed_budget_what_a_person_is_told_is_the_same_bytes_whatever_th
 def test_before_signing_in_a_page_says_what_is_asked_and_of_how_many_papers(serve: Serve) -> None:
     with serve(limit=3) as asked, asked.browser() as client:
         expected = {
-            "people": True,
             "person": None,
+            "sort": "picks",
             "title": "sample.json",
             "task": "er_at_optimal",
             "scope": "all",
-            "n_instances": 3,
+            "n_tasks": 3,
         }
-        assert client.get("/api/overview").json() == expected
         assert client.get("/api/people/session").json() == expected
-        assert client.get("/api/people/queue", params={"person": "Ada"}).status_code == 401
+        assert client.get("/api/people/queue", params={"person": "Ada", "list": "tasks"}).status_code == 401
         assert paper(client, "Ada", A).status_code == 401
         assert submit(client, "Ada", A, [0]).status_code == 401
     assert list(asked.folder.iterdir()) == []
@@ -229,16 +243,17 @@ def test_a_person_is_shown_what_a_system_is_given_and_no_more(serve: Serve) -> N
     with serve() as asked, asked.browser("Ada") as client:
         found = paper(client, "Ada", A).json()
     query = SAMPLE[A].query
-    assert found["paper"] == {
+    assert found["task"] == {
         "position": 0,
         "id": A,
         "paper_id": query.paper_id,
         "hypothesis": query.hypothesis,
         "sentences": list(query.sentences),
         "kinds": "".join({"section_name": "h", "abstract": "a", "normal_paragraph": "b"}[kind] for kind in query.kinds),
+        "budget": OPTIMAL.brief(SAMPLE[A]).budget,
     }
-    assert found["budget"] == OPTIMAL.brief(SAMPLE[A]).budget
-    assert set(found) == {"person", "paper", "budget", "scope", "sentences", "reached", "seconds", "revision"}
+    assert found["person"] == "Ada"
+    assert found["answer"] == {"sentences": [], "reached": 0, "seconds": 0, "revision": 0}
 
 
 def test_the_queue_is_the_first_instances_that_the_task_applies_to_in_file_order(serve: Serve) -> None:
@@ -255,12 +270,13 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
     execute("bm25", SAMPLE, run)
     oracle = SAMPLE[A].labels.evaluations["er_at_optimal"].sentences
     with serve(runs=[run]) as asked, asked.browser("Ada") as client:
-        assert paper(client, "Ada", A).json()["sentences"] == []
-        saved = client.put("/api/people/draft", json=picks("Ada", A, oracle[:2]))
-        assert saved.json() == {"sentences": list(oracle[:2]), "reached": 0, "seconds": 0, "revision": 1}
+        assert paper(client, "Ada", A).json()["answer"]["sentences"] == []
+        saved = save(client, picks("Ada", A, oracle[:2]))
+        expected = {"sentences": list(oracle[:2]), "reached": 0, "seconds": 0, "revision": 1}
+        assert saved.json() == {"answer": expected}
         assert [row["status"] for row in queue(client, "Ada")[:2]] == ["draft", "open"]
-        assert queue(client, "Ada")[0]["n_picked"] == 2
-        assert client.get("/api/instances", params={"id": A}).status_code == 403
+        assert queue(client, "Ada")[0]["words"] == "2 picked, not submitted"
+        assert result(client, "Ada", A).status_code == 403
         submitted = submit(client, "Ada", A, oracle)
         assert submitted.status_code == 200
         overview, record = submitted.json()["overview"], submitted.json()["record"]
@@ -268,11 +284,10 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
         assert len(record["answers"]) == len(overview["systems"])
         assert (record["answers"][0][0]["recall"], record["answers"][0][0]["certain"]) == (1.0, list(oracle))
         assert [aspect["id"] for aspect in record["aspects"]] == list(SAMPLE[A].labels.aspects)
-        again = client.get("/api/people/review", params={"person": "Ada", "id": A})
+        again = result(client, "Ada", A)
         assert again.json() == submitted.json()
-        assert client.get("/api/instances", params={"id": A}).json()["paper"]["id"] == A
-        assert client.get("/api/instances", params={"id": B}).status_code == 403
-        assert queue(client, "Ada")[0]["status"] == "submitted"
+        assert result(client, "Ada", B).status_code == 403
+        assert (queue(client, "Ada")[0]["status"], queue(client, "Ada")[0]["words"]) == ("done", "submitted")
     (path,) = asked.folder.glob("*.jsonl")
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=oracle, ordered=False)
     scores = score_runs([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
@@ -281,7 +296,7 @@ def test_the_way_from_the_first_pick_to_the_score(serve: Serve, tmp_path: Path) 
 
 def recalls(client: Client, name: str) -> dict[str, float]:
     """Return the recalls that the queue tells, by instance id."""
-    return {row["id"]: row["recall"] for row in queue(client, name) if "recall" in row}
+    return {row["id"]: row["recall"] for row in queue(client, name) if row["recall"] is not None}
 
 
 def test_a_persons_scores_are_those_of_the_library_over_exactly_what_was_submitted(
@@ -295,9 +310,9 @@ def test_a_persons_scores_are_those_of_the_library_over_exactly_what_was_submitt
             paper(client, "Ada", instance_id)
             submit(client, "Ada", instance_id, sentences)
         paper(client, "Ada", SAMPLE.ids[3])
-        client.put("/api/people/draft", json=picks("Ada", SAMPLE.ids[3], [1, 2, 3]))
+        save(client, picks("Ada", SAMPLE.ids[3], [1, 2, 3]))
         submit(other, "Bob", SAMPLE.ids[4], [1])
-        found = client.get("/api/people/queue", params={"person": "Ada"}).json()["scores"]
+        found = listed(client, "Ada")["scores"]
         told = recalls(client, "Ada")
         assert list(recalls(other, "Bob")) == [SAMPLE.ids[4]]
     papers = [SAMPLE[one] for one in submitted]
@@ -323,17 +338,17 @@ def test_a_persons_scores_are_those_of_the_library_over_exactly_what_was_submitt
 
 def test_the_paper_that_was_left_last_and_the_place_in_it_are_kept(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as client:
-        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] is None
+        assert listed(client, "Ada")["last"] is None
         for instance_id, reached in ((A, 5), (B, 7), (A, 9), (C, 10**6)):
             paper(client, "Ada", instance_id)
-            saved = client.put("/api/people/draft", json={**picks("Ada", instance_id, []), "reached": reached})
-            assert saved.status_code == 200
-        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] == C
+            body = changed(picks("Ada", instance_id, []), reached=reached)
+            assert save(client, body).status_code == 200
+        assert listed(client, "Ada")["last"] == C
         assert submit(client, "Ada", C, [1]).status_code == 200
-        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] == A
+        assert listed(client, "Ada")["last"] == A
     with serve() as again, again.browser("Ada") as client:
-        assert client.get("/api/people/queue", params={"person": "Ada"}).json()["last"] == A
-        assert [paper(client, "Ada", one).json()["reached"] for one in (A, B)] == [9, 7]
+        assert listed(client, "Ada")["last"] == A
+        assert [paper(client, "Ada", one).json()["answer"]["reached"] for one in (A, B)] == [9, 7]
 
 
 @pytest.mark.parametrize("n_picked", [0, 1, 3])
@@ -352,7 +367,7 @@ def test_a_submission_is_final(serve: Serve) -> None:
         assert submit(client, "Ada", A, [1]).status_code == 200
         for refused in (
             submit(client, "Ada", A, [2]),
-            client.put("/api/people/draft", json=picks("Ada", A, [2])),
+            save(client, picks("Ada", A, [2])),
             paper(client, "Ada", A),
         ):
             assert refused.status_code == 409
@@ -390,18 +405,17 @@ def test_of_submissions_at_once_one_counts(serve: Serve) -> None:
         ({"revision": -1}, 400, "not what the page sends"),
         ({"tab": ""}, 400, "not what the page sends"),
         ({"tab": "x" * 65}, 400, "not what the page sends"),
-        ({"task": "er_at_10"}, 400, "unknown field"),
-        ({"id": "nothing"}, 404, "no such paper in the queue"),
-        ({"id": 3}, 400, "not what the page sends"),
-        ({"person": "Bob"}, 401, "Ada has signed in in another tab"),
+        ({"budget": 10}, 400, "unknown field"),
+        ({"task": "nothing"}, 404, "no such task in this list"),
+        ({"task": 3}, 400, "not what the page sends"),
     ],
 )
 def test_what_the_page_would_not_send_is_refused_in_words(
     change: dict[str, Any], status: int, words: str, serve: Serve
 ) -> None:
     with serve() as asked, asked.browser("Ada") as client:
-        body = {**picks("Ada", A, [1]), **change}
-        for refused in (client.put("/api/people/draft", json=body), client.post("/api/people/submit", json=body)):
+        body = changed(picks("Ada", A, [1]), **change)
+        for refused in (save(client, body), client.post("/api/people/submit", json=body)):
             assert refused.status_code == status, refused.text
             assert words in refused.json()["error"]
         assert queue(client, "Ada")[0]["status"] == "open"
@@ -467,10 +481,9 @@ def test_signing_out_or_in_as_another_ends_what_the_cookie_was_good_for(serve: S
 def test_what_one_has_submitted_is_not_shown_to_another(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as ada, asked.browser("Bob") as bob:
         submit(ada, "Ada", A, [1])
-        assert bob.get("/api/people/review", params={"person": "Bob", "id": A}).status_code == 403
-        assert bob.get("/api/people/review", params={"person": "Ada", "id": A}).status_code == 401
-        assert bob.get("/api/instances", params={"id": A}).status_code == 403
-        assert paper(bob, "Bob", A).json()["sentences"] == []
+        assert result(bob, "Bob", A).status_code == 403
+        assert result(bob, "Ada", A).status_code == 401
+        assert paper(bob, "Bob", A).json()["answer"]["sentences"] == []
         assert submit(bob, "Bob", A, [2]).status_code == 200
     assert {read_run(path).answer(A, "er_at_optimal") for path in asked.folder.glob("*.jsonl")} == {
         Ranking(sentences=(1,), ordered=False),
@@ -489,37 +502,39 @@ def test_a_tab_never_writes_for_whoever_signed_in_in_another_one(serve: Serve) -
 
 def test_a_page_of_an_earlier_version_is_told_to_be_loaded_again(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as client:
-        old = {name: value for name, value in picks("Ada", A, [1]).items() if name not in {"revision", "tab"}}
-        refused = client.put("/api/people/draft", json=old)
+        old = picks("Ada", A, [1])
+        del old["answer"]["revision"], old["answer"]["tab"]
+        refused = save(client, old)
         assert refused.status_code == 400
         assert refused.json()["error"].endswith("`revision`; load the page again")
 
 
 def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as one, asked.browser("Ada") as other:
-        assert one.put("/api/people/draft", json=picks("Ada", A, [1], tab="one")).json()["revision"] == 1
+        assert save(one, picks("Ada", A, [1], tab="one")).json()["answer"]["revision"] == 1
         for refused in (
-            other.put("/api/people/draft", json=picks("Ada", A, [2], tab="other")),
+            save(other, picks("Ada", A, [2], tab="other")),
             other.post("/api/people/submit", json=picks("Ada", A, [2], tab="other")),
         ):
             assert refused.status_code == 409
-            assert (refused.json()["sentences"], refused.json()["revision"]) == ([1], 1)
+            theirs = refused.json()["answer"]
+            assert (theirs["sentences"], theirs["revision"]) == ([1], 1)
             assert "changed in another tab" in refused.json()["error"]
-        assert other.put("/api/people/draft", json=picks("Ada", A, [1, 2], 1, tab="other")).status_code == 200
-        assert paper(one, "Ada", A).json()["sentences"] == [1, 2]
+        assert save(other, picks("Ada", A, [1, 2], 1, tab="other")).status_code == 200
+        assert paper(one, "Ada", A).json()["answer"]["sentences"] == [1, 2]
         assert one.post("/api/people/submit", json=picks("Ada", A, [1, 2], 2, tab="one")).status_code == 200
-        late = other.put("/api/people/draft", json=picks("Ada", A, [3], 2, tab="other"))
+        late = save(other, picks("Ada", A, [3], 2, tab="other"))
         assert (late.status_code, late.json()["is_final"]) == (409, True)
 
 
 def test_drafts_and_submissions_outlive_the_server(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as client:
-        client.put("/api/people/draft", json=picks("Ada", A, [4, 1]))
+        save(client, picks("Ada", A, [4, 1]))
         submit(client, "Ada", B, [1])
     with serve() as asked, asked.browser("Ada") as client:
-        assert [row["status"] for row in queue(client, "Ada")[:3]] == ["draft", "submitted", "open"]
-        assert paper(client, "Ada", A).json()["sentences"] == [4, 1]
-        assert client.get("/api/people/review", params={"person": "Ada", "id": B}).status_code == 200
+        assert [row["status"] for row in queue(client, "Ada")[:3]] == ["draft", "done", "open"]
+        assert paper(client, "Ada", A).json()["answer"]["sentences"] == [4, 1]
+        assert result(client, "Ada", B).status_code == 200
         assert client.post("/api/people/session", json={"name": "Ada"}).json() == {"person": "Ada", "is_new": False}
 
 
@@ -554,12 +569,12 @@ def test_a_limit_beyond_the_data_is_none(serve: Serve) -> None:
 def test_people_need_a_budget_and_a_paper(tmp_path: Path) -> None:
     free = TASKS["result_er_unconstrained"]
     with pytest.raises(TaskError, match="has no budget, and people are told how many to pick"):
-        picking_pages(viewer_data_of((), SAMPLE, (free,)), tmp_path, free)
+        pick_tasks(viewer_data_of((), SAMPLE, (free,)), tmp_path, free)
     without = [replace(one, labels=replace(one.labels, results=(), evaluations={}), origin=None) for one in SAMPLE[:2]]
     write_dataset(tmp_path / "data.json", without)
     results, dataset = TASKS["result_er_at_5"], open_dataset(tmp_path / "data.json")
     with pytest.raises(TaskError, match="applies to none of the instances"):
-        picking_pages(viewer_data_of((), dataset, (results,)), tmp_path, results)
+        pick_tasks(viewer_data_of((), dataset, (results,)), tmp_path, results)
 
 
 def test_data_and_folders_whose_names_are_no_text_are_picked_in_like_any_other(serve: Serve, tmp_path: Path) -> None:
@@ -580,16 +595,16 @@ def test_an_id_that_is_too_long_to_be_asked_for_is_refused_before_anybody_picks(
         query = replace(SAMPLE[0].query, instance_id=instance_id)
         write_dataset(tmp_path / f"{number}.json", [replace(SAMPLE[0], query=query, origin=None)])
     with serve(open_dataset(tmp_path / "0.json")) as asked, asked.browser("é" * 80) as client:
-        assert paper(client, "é" * 80, longest).json()["paper"]["id"] == longest
+        assert paper(client, "é" * 80, longest).json()["task"]["id"] == longest
     viewed = viewer_data_of((), open_dataset(tmp_path / "1.json"), (OPTIMAL,))
     with pytest.raises(DataError, match=r"1\.json: instance 0: its id takes 600\d bytes .* at most 6000; give it"):
-        picking_pages(viewed, tmp_path, OPTIMAL)
+        pick_tasks(viewed, tmp_path, OPTIMAL)
 
 
 @pytest.mark.parametrize("headers", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}, {}])
 def test_only_pages_of_the_app_sign_in_or_submit(headers: dict[str, str], serve: Serve) -> None:
     with serve() as asked, closing(TestClient(asked.app, asked.url)) as client:
-        for method, path in (("POST", "session"), ("DELETE", "session"), ("PUT", "draft"), ("POST", "submit")):
+        for method, path in (("POST", "session"), ("DELETE", "session"), ("PUT", "answer"), ("POST", "submit")):
             body = {} if method == "DELETE" else {"json": {"name": "Ada"}}
             refused = client.request(method, f"/api/people/{path}", headers=headers, **body)  # type: ignore[arg-type]
             assert refused.status_code == 403
@@ -601,7 +616,7 @@ def test_damaged_data_is_not_described_to_a_person(serve: Serve) -> None:
         raise TaskError(f"{instance_id}: aspect 'secret' points at sentence 4")
 
     with serve() as asked, asked.browser("Ada") as client:
-        object.__setattr__(asked.pages, "offer", broken)
+        object.__setattr__(asked.pages.kinds["tasks"], "offer", broken)
         refused = paper(client, "Ada", A)
     assert refused.status_code == 500
     assert "secret" not in refused.text
@@ -660,14 +675,16 @@ def test_a_submission_is_not_acknowledged_once_the_persons_file_is_gone(
         path.unlink()
         refused = client.post("/api/people/submit", json=picks("Ada", B, [1]))
         assert refused.status_code == 503
-        assert refused.json()["error"].startswith(f"{path.name}: was removed or replaced while it was in use")
+        assert refused.json()["error"].startswith(
+            f"{path.parent.name}/{path.name}: was removed or replaced while it was in use"
+        )
         assert str(path.parent) not in refused.text
     assert str(path) in caplog.text
 
 
 def test_a_paper_that_was_never_opened_cannot_be_submitted(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as client:
-        looked = client.head("/api/people/paper", params={"person": "Ada", "id": A})
+        looked = client.head("/api/people/task", params=asked_of("Ada", A))
         assert looked.status_code == 405
         refused = client.post("/api/people/submit", json=picks("Ada", A, [1]))
         assert refused.status_code == 409
@@ -690,7 +707,7 @@ def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path)
 
 def test_whoever_is_at_work_stays_signed_in_however_many_others_sign_in(serve: Serve) -> None:
     with serve() as asked:
-        object.__setattr__(asked.pages.sign_ins, "sessions", Sessions(most_unused=3))  # a thousand would take long
+        object.__setattr__(asked.pages, "sessions", Sessions(most_unused=3))  # a thousand would take long
         with asked.browser("Ada") as ada, asked.browser() as crowd:
             assert len(queue(ada, "Ada")) == 10
             for number in range(10):

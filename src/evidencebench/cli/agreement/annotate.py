@@ -39,15 +39,14 @@ def command(*, tasks_file: Path, folder: Path, serving: PageServing) -> None:
     Example:
       evidencebench agreement annotate tasks.jsonl --folder annotations --open
     """
-    found = read_tasks(tasks_file)
+    tasks = read_tasks(tasks_file)
 
     @contextmanager
     def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
-        from evidencebench.pages.annotating.annotation_pages import annotation_pages  # noqa: PLC0415 - an extra
-        from evidencebench.pages.annotating.app import make_task_app  # noqa: PLC0415 - as above
+        from evidencebench.pages.people.annotations import annotation_tasks  # noqa: PLC0415 - an extra
+        from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - as above
 
-        pages = annotation_pages(found, folder)
-        what = f"people annotate {counted(len(found.records), 'task')} of {printable(tasks_file.name)}"
-        yield make_task_app(pages, address=address), what
+        what = f"people annotate {counted(len(tasks.records), 'task')} of {printable(tasks_file.name)}"
+        yield make_task_app(annotation_tasks(tasks, folder), address=address), what
 
     serving.serve("agreement annotate", app)

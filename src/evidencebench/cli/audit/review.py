@@ -38,14 +38,14 @@ def command(*, misses: Path, folder: Path, serving: PageServing) -> None:
     \b
     Example: evidencebench audit review misses.jsonl --folder audit --open
     """
-    found = read_misses(misses)
+    misses_file = read_misses(misses)
 
     @contextmanager
     def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
-        from evidencebench.pages.annotating.app import make_task_app  # noqa: PLC0415 - an extra
-        from evidencebench.pages.auditing.audit_pages import audit_pages  # noqa: PLC0415 - as above
+        from evidencebench.pages.people.audits import audit_tasks  # noqa: PLC0415 - an extra
+        from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - as above
 
-        what = f"people audit {counted(len(found.records), 'miss', 'misses')} of {printable(misses.name)}"
-        yield make_task_app(audit_pages(found, folder), address=address), what
+        what = f"people audit {counted(len(misses_file.records), 'miss', 'misses')} of {printable(misses.name)}"
+        yield make_task_app(audit_tasks(misses_file, folder), address=address), what
 
     serving.serve("audit review", app)

@@ -17,7 +17,6 @@ from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
 from evidencebench.models.llm.inventory import n_waiting, replies_by_model
 from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.pages.app.search_index import kept_files
 from evidencebench.storage.database import size_bytes
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import Cell, Table, printable
@@ -28,7 +27,7 @@ from evidencebench.wording import counted
 @options.as_json
 @options.table_format
 def command(*, as_json: bool, table_format: str) -> None:
-    """List what is kept: replies, embeddings, searches, open batches.
+    """List what is kept: replies, embeddings, open batches.
 
     A cost is what was paid when a reply came; it is unknown where the price
     was. Open batches are collected first when a run starts again.
@@ -51,7 +50,7 @@ def command(*, as_json: bool, table_format: str) -> None:
 def _contents(folder: Path) -> dict[str, Any]:
     """Return what the cache holds as JSON values; a file that does not exist is null."""
     replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
-    found: dict[str, Any] = {"replies": None, "embeddings": None, "search": list(map(_file, kept_files(folder)))}
+    found: dict[str, Any] = {"replies": None, "embeddings": None}
     if replies.exists():
         with closing(ReplyCache(folder)) as cache:
             models = [
@@ -106,9 +105,6 @@ def _print(folder: Path, table_format: str) -> None:
     for what, file in (("replies", replies), ("embeddings", embeddings)):
         said = f"{printable(file['path'])}, {shown_size(file['size_bytes'])}" if file else "none yet"
         click.echo(f"{what}: {said}")
-    if found["search"]:
-        size = sum(file["size_bytes"] for file in found["search"])
-        click.echo(f"search: {counted(len(found['search']), 'index', 'indices')} of large data, {shown_size(size)}")
     if replies and replies["n_waiting"]:
         click.echo(f"{counted(replies['n_waiting'], 'request')} written down for a batch and not submitted")
     click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")

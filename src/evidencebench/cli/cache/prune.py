@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.cache.places import required_cache_folder, shown_cost, shown_size
+from evidencebench.cli.cache.places import required_cache_folder, shown_cost
 from evidencebench.cli.output import print_json
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.embedding.vector_cache import remove_vectors, vectors_by_encoder
@@ -27,8 +27,6 @@ from evidencebench.models.llm.inventory import (
 )
 from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.reply_cache import REPLIES, ReplyCache
-from evidencebench.pages.app.search_index import kept_files
-from evidencebench.storage.cached_file import remove_cached
 from evidencebench.storage.database import compact
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -40,8 +38,7 @@ _REPLY_PARTS = frozenset({"replies", "damaged", "batches"})
 @click.command(name="prune")
 @click.option("--replies", is_flag=True, help="Remove replies.")
 @click.option("--embeddings", is_flag=True, help="Remove all embeddings.")
-@click.option("--search", is_flag=True, help="Remove what 'view' keeps to search large data.")
-@click.option("--all", "everything", is_flag=True, help="Remove replies, embeddings and what is kept to search.")
+@click.option("--all", "everything", is_flag=True, help="Remove replies and embeddings.")
 @click.option("--older-than", type=options.Finite(0), metavar="DAYS", help="Only replies that are older.")
 @click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
 @click.option("--damaged", is_flag=True, help="Only replies that are damaged.")
@@ -52,7 +49,6 @@ def command(
     *,
     replies: bool,
     embeddings: bool,
-    search: bool,
     everything: bool,
     older_than: float | None,
     model: str | None,
@@ -78,7 +74,6 @@ def command(
         "damaged": damaged,
         "batches": batches,
         "embeddings": embeddings or everything,
-        "search": search or everything,
     }
     _require_clear(wanted, is_about_replies=replies or everything, has_filter=has_filter)
     which = ReplyFilter(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
@@ -104,12 +99,10 @@ def command(
 def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filter: bool) -> None:
     if not any(wanted.values()):
         raise click.UsageError(
-            "say what: --replies, --embeddings, --search, --all, --older-than, --model, --damaged or --batches"
+            "say what: --replies, --embeddings, --all, --older-than, --model, --damaged or --batches"
         )
-    if has_filter and (wanted["embeddings"] or wanted["search"] or wanted["damaged"]):
-        raise click.UsageError(
-            "--older-than and --model choose replies, so --embeddings, --search, --all and --damaged go alone"
-        )
+    if has_filter and (wanted["embeddings"] or wanted["damaged"]):
+        raise click.UsageError("--older-than and --model choose replies, so --embeddings, --all and --damaged go alone")
     if wanted["damaged"] and is_about_replies:
         raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
 
@@ -148,8 +141,3 @@ def _removables(
     if wanted["embeddings"] and (vectors := folder / EMBEDDINGS_NAME).exists():
         n_vectors = sum(encoder.n_vectors for encoder in vectors_by_encoder(vectors))
         yield _Removable("embeddings", n_vectors, [counted(n_vectors, "embedding")], partial(remove_vectors, vectors))
-    if wanted["search"]:
-        files = kept_files(folder)
-        size = shown_size(sum(file.stat().st_size for file in files))
-        line = f"{counted(len(files), 'index', 'indices')} to search, {size}"
-        yield _Removable("search", len(files), [line], lambda: list(map(remove_cached, files)))

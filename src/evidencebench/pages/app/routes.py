@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 import msgspec
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -19,21 +17,12 @@ from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.list_file import csv_lines
 from evidencebench.pages.app.listing import ListQuery, Matches, Only, Order, Sort, matches_of
 from evidencebench.pages.app.search_index import Where, hits_in
-from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
+from evidencebench.pages.app.security import BODY_SECONDS
 from evidencebench.pages.app.serving import Address
-from evidencebench.pages.app.static import answer_failure, answer_refusal, icon_route, page_without_data, static_route
+from evidencebench.pages.app.static import page_app, static_route
 from evidencebench.pages.markup import encode_json
-from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
-from evidencebench.pages.viewer.page_parts import (
-    APP_SCRIPTS,
-    APP_STYLES,
-    REPORT_SCRIPTS,
-    REPORT_STYLES,
-    script,
-    security_policy,
-    style,
-)
+from evidencebench.pages.viewer.page_parts import REPORT_SCRIPTS, REPORT_STYLES, script, security_policy, style
 from evidencebench.pages.viewer.page_records import ListRow
 from evidencebench.pages.viewer.viewer_data import ViewerData
 
@@ -44,41 +33,22 @@ _log = logging.getLogger(__name__)
 
 
 def make_app(
-    viewed: ViewerData,
-    scan: BackgroundScan,
-    *,
-    address: Address,
-    picking: PickingPages | None = None,
-    body_seconds: float = BODY_SECONDS,
+    viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
 ) -> ASGIApp:
     """Return the app with its security checks; ``address`` is where it is served.
 
-    ``scan`` has the search index and the list's columns; the caller starts it. With ``picking``, people see the labels
-    of an instance only after they have submitted it; None: everything is shown.
+    ``scan`` has the search index and the list's columns; the caller starts it.
     """
-    pages = _Pages(viewed=viewed, scan=scan, picking=picking)
-    app = Starlette(
-        routes=[
-            Route("/", pages.first),
-            static_route("/static/app.js", script(APP_SCRIPTS), "text/javascript"),
-            static_route("/static/app.css", style(APP_STYLES), "text/css"),
-            icon_route(),
-            *(() if picking is not None else (static_route("/api/page_parts", _page_parts(), "application/json"),)),
-            Route("/api/overview", pages.overview),
-            Route("/api/rows", pages.rows),
-            Route("/api/papers.csv", pages.list_file),
-            Route("/api/instances", pages.instance),
-            Route("/api/exchanges", pages.exchanges),
-            *(() if picking is None else picking.routes()),
-        ],
-        exception_handlers={
-            HTTPException: answer_refusal,
-            Exception: answer_failure,
-            **({} if picking is None else {EvidenceBenchError: picking.answer_error}),
-        },
-    )
-    app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
-    return SecuredApp(app, address, body_seconds=body_seconds)
+    pages = _Pages(viewed=viewed, scan=scan)
+    routes = [
+        static_route("/api/page_parts", _page_parts(), "application/json"),
+        Route("/api/overview", pages.overview),
+        Route("/api/rows", pages.rows),
+        Route("/api/papers.csv", pages.list_file),
+        Route("/api/instances", pages.instance),
+        Route("/api/exchanges", pages.exchanges),
+    ]
+    return page_app(viewed.title, routes, source="server", address=address, body_seconds=body_seconds)
 
 
 def _page_parts() -> str:
@@ -92,13 +62,9 @@ def _page_parts() -> str:
 class _Pages:
     viewed: ViewerData
     scan: BackgroundScan
-    picking: PickingPages | None
 
-    async def first(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
-        return Response(page_without_data(self.viewed.title, source="server"), media_type="text/html")
-
-    async def overview(self, request: Request) -> Response:
-        return json_response(self.viewed.overview() if self.picking is None else self.picking.overview(request))
+    async def overview(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
+        return json_response(self.viewed.overview())
 
     async def rows(self, request: Request) -> Response:
         listing, text, where = self._read_asked(request)
@@ -131,14 +97,10 @@ class _Pages:
             instance_id = dataset.ids[position]
         if instance_id not in dataset:
             raise RefusedError(404, f"there is no paper '{instance_id[:200]}' in {dataset.name}")
-        if self.picking is not None and not self.picking.may_see(request, instance_id):
-            raise RefusedError(403, "the answer is shown once you have submitted yours")
         return await self._with_priority(lambda: self._record_response(instance_id))
 
     async def exchanges(self, request: Request) -> Response:
         """Return what a system asked a language model for a paper, and what it replied."""
-        if self.picking is not None:
-            raise RefusedError(403, "what other systems were asked is not shown while people pick")
         instance_id = request.query_params.get("id", "")
         system = _read_number(request, "system", len(self.viewed.systems) - 1)
         task = _read_number(request, "task", len(self.viewed.tasks) - 1)
@@ -171,8 +133,6 @@ class _Pages:
 
     def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
         """Return what of the list is asked for: its query, the words that are searched, and where."""
-        if self.picking is not None:
-            raise RefusedError(403, "the list with its scores is not shown while people pick")
         text = request.query_params.get("q", "")
         if len(text) > MAX_QUERY_CHARACTERS:
             raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")

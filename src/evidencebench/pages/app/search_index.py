@@ -4,9 +4,7 @@ import re
 import sqlite3
 import threading
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -15,19 +13,10 @@ import numpy.typing as npt
 from evidencebench.errors import CacheError
 from evidencebench.pages.viewer.page_records import Hits
 from evidencebench.query import Query
-from evidencebench.storage.cached_file import is_intact, put_in_cache
-from evidencebench.storage.locks import locked_file
-
-SEARCH_FOLDER = "search"
-"""Folder of the indices in the cache folder. An index can be deleted at any time; the app makes it again."""
-
-MOST_IN_MEMORY = 2_000
-"""Indices of up to this many instances are made in memory at each start, since that takes moments."""
 
 Where = Literal["", "hypothesis", "text"]
 """Where the searched words shall stand; empty: in the hypothesis, the text or the id, each word in any of them."""
 
-_VERSION = 2
 # `words_in` has split the text already, so the tokenizer only splits at spaces; to it, every non-ASCII character is a
 # letter. The index says which papers hold a word, not where or how often, nor the text: that takes a tenth of the disk.
 # A table for each place takes a third of the disk of one table that says in which place a word stands.
@@ -46,17 +35,24 @@ _PLAIN = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() and byte < 128 else
 
 
 class SearchIndex:
-    """Finds instances by their words, also while it is filled. It holds the first ``n_searched`` instances."""
+    """Finds instances by their words, also while it is filled. It holds the first ``n_searched`` instances.
 
-    def __init__(self, connection: sqlite3.Connection, n_searched: int = 0) -> None:
-        self.n_searched = n_searched
-        self._connection = connection
+    It lies in memory; beyond a few megabytes SQLite moves it to a temporary file without a name.
+    """
+
+    def __init__(self) -> None:
+        self.n_searched = 0
         self._lock = threading.Lock()
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        # The index is made again at each start, so no write need be waited for.
+        self._connection.execute("PRAGMA journal_mode = MEMORY")
+        self._connection.execute("PRAGMA synchronous = OFF")
+        self._connection.executescript(_TABLES)
 
     def find(self, text: str, where: Where = "") -> npt.NDArray[np.intp] | None:
         """Return the positions of the instances that hold all words of a text, ascending; None: the text has no words.
 
-        A damaged index raises `CacheError`.
+        Raises `CacheError` where the index cannot be read.
         """
         words = words_of(text)
         if not words:
@@ -67,10 +63,7 @@ class SearchIndex:
                 for word in dict.fromkeys(words):
                     is_found &= self._is_holding(word, (where,) if where else _PLACES)
         except sqlite3.DatabaseError as error:
-            raise CacheError(
-                f"the index of the search cannot be read: {error}; remove it with 'evidencebench cache prune --search "
-                "--yes' and start the app again"
-            ) from error
+            raise CacheError(f"the index of the search cannot be read: {error}; start the app again") from error
         return is_found.nonzero()[0]
 
     def _is_holding(self, word: str, places: Iterable[str]) -> npt.NDArray[np.bool_]:
@@ -151,57 +144,3 @@ def hits_in(sentences: Sequence[str], text: str) -> Hits | None:
         return None
     best = n_asked.index(max(n_asked))
     return Hits(n=n_hits, index=best, text=sentences[best][:_MOST_SHOWN])
-
-
-def empty_index() -> SearchIndex:
-    """Return an index in memory; beyond a few megabytes SQLite moves it to a temporary file without a name."""
-    connection = _connect("")  # SQLite's address of such a database
-    connection.executescript(_TABLES)
-    return SearchIndex(connection)
-
-
-def open_index(path: Path, n_instances: int) -> SearchIndex | None:
-    """Return the finished index in a file, or None where the file is missing or damaged."""
-    if not is_intact(path):
-        return None
-    try:
-        return SearchIndex(_connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1"), n_instances)
-    except sqlite3.Error:
-        return None
-
-
-@contextmanager
-def make_index_file(path: Path) -> Iterator[tuple[SearchIndex, Callable[[], None]] | None]:
-    """Give an empty index in a partial file, and a function that renames the full one to ``path``.
-
-    Only one process at a time makes the file; every other process is given None. A process that is killed leaves its
-    partial file, and the next one removes that. Raises `OSError` or `sqlite3.Error` if the file cannot be made.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with locked_file(path.with_suffix(".lock")) as is_held:
-        if not is_held:
-            yield None
-            return
-        part = path.with_suffix(".part")
-        part.unlink(missing_ok=True)
-        connection = _connect(part.absolute().as_uri())
-        connection.executescript(_TABLES)
-        yield SearchIndex(connection), lambda: put_in_cache(part, path)
-
-
-def index_file(folder: Path, sha256: str) -> Path:
-    """Return the path of an index in the cache folder; ``sha256`` is the checksum of the data file."""
-    return folder / SEARCH_FOLDER / f"{sha256}.v{_VERSION}.sqlite"
-
-
-def kept_files(folder: Path) -> list[Path]:
-    """Return the paths of all finished indices in the cache folder. An app goes on where its index is deleted."""
-    return sorted((folder / SEARCH_FOLDER).glob("*.sqlite"))
-
-
-def _connect(address: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(address, uri=address != "", isolation_level=None, check_same_thread=False)
-    # A lost index is made again, so the journal need not be on the disk, nor writes be waited for.
-    connection.execute("PRAGMA journal_mode = MEMORY")
-    connection.execute("PRAGMA synchronous = OFF")
-    return connection

@@ -1,15 +1,22 @@
 """What the pages of the app share: scripts, styles, icon, the page without data, and the responses to errors."""
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
+from evidencebench.pages.app.security import BODY_SECONDS, SecuredApp
+from evidencebench.pages.app.serving import Address
 from evidencebench.pages.markup import replace_forbidden
 from evidencebench.pages.responses import RefusedError, json_response
+from evidencebench.pages.viewer.page_parts import APP_SCRIPTS, APP_STYLES, script, style
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0b5394"/>'
@@ -17,8 +24,42 @@ _ICON = (
 )
 
 
-def answer_refusal(request: Request, error: Exception) -> Response:  # noqa: ARG001 - starlette's signature
-    """Return the response to a request that is refused: the reason, as JSON."""
+def page_app(
+    title: str,
+    routes: Sequence[BaseRoute],
+    *,
+    source: str,
+    address: Address,
+    scripts: Sequence[str] = APP_SCRIPTS,
+    styles: Sequence[str] = APP_STYLES,
+    errors: Mapping[Any, Any] | None = None,
+    body_seconds: float = BODY_SECONDS,
+    file_paths: frozenset[str] = frozenset(),
+) -> ASGIApp:
+    """Return an app with one page, its script and style, and the routes that the script asks; with security checks.
+
+    ``source`` says which page the script shall show, ``errors`` how errors are answered that are no refusals. The last
+    two are those of `SecuredApp`.
+    """
+
+    async def first(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
+        return Response(_page_without_data(title, source), media_type="text/html")
+
+    app = Starlette(
+        routes=[
+            Route("/", first),
+            static_route("/static/app.js", script(scripts), "text/javascript"),
+            static_route("/static/app.css", style(styles), "text/css"),
+            static_route("/favicon.ico", _ICON, "image/svg+xml"),
+            *routes,
+        ],
+        exception_handlers={HTTPException: _answer_refusal, Exception: _answer_failure, **(errors or {})},
+    )
+    app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
+    return SecuredApp(app, address, body_seconds=body_seconds, file_paths=file_paths)
+
+
+def _answer_refusal(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
     assert isinstance(error, HTTPException)
     known = {404: "there is no such page", 405: "this page cannot be asked in that way"}
     unknown = known.get(error.status_code, "the request cannot be answered")
@@ -26,8 +67,7 @@ def answer_refusal(request: Request, error: Exception) -> Response:  # noqa: ARG
     return json_response({"error": words}, error.status_code, error.headers)
 
 
-def answer_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
-    """Return the response where the app itself fails."""
+def _answer_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
     return json_response({"error": "the app failed; the terminal that it runs in says how"}, 500)
 
 
@@ -44,13 +84,7 @@ def static_route(path: str, text: str, media_type: str) -> Route:
     return Route(path, answer)
 
 
-def icon_route() -> Route:
-    """Return the route of the app's icon."""
-    return static_route("/favicon.ico", _ICON, "image/svg+xml")
-
-
-def page_without_data(title: str, *, source: str) -> str:
-    """Return the page whose script asks for everything else; ``source`` says which page the script shall show."""
+def _page_without_data(title: str, source: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

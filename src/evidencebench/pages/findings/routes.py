@@ -8,9 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -18,16 +16,15 @@ from starlette.types import ASGIApp
 
 from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.execution.finding import Finding, find_evidence
-from evidencebench.pages.app.security import SecuredApp
 from evidencebench.pages.app.serving import Address
-from evidencebench.pages.app.static import answer_failure, answer_refusal, icon_route, page_without_data, static_route
+from evidencebench.pages.app.static import page_app
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record, paper_record
 from evidencebench.pages.findings.words import CHANCE_MEANING, DIRECTION_MEANING, direction_headings
 from evidencebench.pages.markup import encode_json
 from evidencebench.pages.responses import RefusedError, json_response
-from evidencebench.pages.viewer.page_parts import FIND_SCRIPTS, FIND_STYLES, script, style
+from evidencebench.pages.viewer.page_parts import FIND_SCRIPTS, FIND_STYLES
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.query import Wish
@@ -42,7 +39,6 @@ MOST_SENTENCES = 100
 
 _MOST_PAPERS = 8
 _LONGEST_NAME = 200
-_TITLE = "Evidence in a paper of your own"
 
 _Body = TypeVar("_Body")
 
@@ -71,22 +67,15 @@ _EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
 
 def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     """Return an app of this one page, with its security checks; ``address`` is where it is served."""
-    app = Starlette(
-        routes=[
-            Route("/", _first),
-            static_route("/static/app.js", script(FIND_SCRIPTS), "text/javascript"),
-            static_route("/static/app.css", style(FIND_STYLES), "text/css"),
-            icon_route(),
-            *FindingPages(system=system).routes(),
-        ],
-        exception_handlers={HTTPException: answer_refusal, Exception: answer_failure},
+    return page_app(
+        "Evidence in a paper of your own",
+        FindingPages(system=system).routes(),
+        source="find",
+        address=address,
+        scripts=FIND_SCRIPTS,
+        styles=FIND_STYLES,
+        file_paths=frozenset({PAPER_PATH}),
     )
-    app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
-    return SecuredApp(app, address, file_paths=frozenset({PAPER_PATH}))
-
-
-async def _first(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
-    return Response(page_without_data(_TITLE, source="find"), media_type="text/html")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,29 +22,13 @@ SHARED_SCRIPTS = (
 )
 REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "pairs", "report")
 APP_SCRIPTS = (
-    *(*SHARED_SCRIPTS, "server", "server_source"),
-    *(
-        "work_clock",
-        "autosave",
-        "people_server",
-        "pick_view",
-        "merge_picks",
-        "pick_page",
-        "review_page",
-        "sign_in",
-        "own_scores",
-        "people",
-    ),
+    *(*SHARED_SCRIPTS, "server", "server_source", "work_clock", "autosave", "task_server", "sign_in"),
+    *("task_answers", "task_sorts", "task_work", "pick_view", "merge_picks", "pick_page", "review_page", "task_pages"),
     "app",
 )
 FIND_SCRIPTS = ("dom", "storage", "theme", "server", "found_paper", "find_page")
-TASK_SCRIPTS = (
-    *("dom", "storage", "theme", "route", "graded", "marks", "keyboard", "server", "autosave"),
-    *("people_server", "pick_view", "sign_in", "task_answers", "task_sorts", "task_work", "task_pages", "task_app"),
-)
 REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report", "verdict")
 APP_STYLES = ("tokens", "viewer", "paper", "people")
-TASK_STYLES = (*APP_STYLES, "tasks")
 FIND_STYLES = ("tokens", "viewer", "find_page")
 FINDINGS_STYLES = ("tokens", "findings")
 

@@ -11,7 +11,7 @@ function pickPage(server, tell) {
   const keys = listenToKeys(element, pickCommands(() => work));
   return { element, show, leave, hear: (news) => { if (news.id === work?.id) work.hear(news); } };
 
-  async function show(id, sentence) {
+  async function show({ id, sentence }, about) {
     if (work?.id === id) {
       if (sentence !== null) work.focusOn(sentence);
       return;
@@ -20,15 +20,15 @@ function pickPage(server, tell) {
     await leave();
     body.replaceChildren(h("p.people-note", { role: "status" }, "Loading…"));
     try {
-      const found = await server.paper(id);
+      const found = await server.task("tasks", id);
       if (asked !== id) return;
-      work = pickWork(server, found, body, keys, tell);
-      if (sentence === null) work.goOn(found.reached);
+      work = pickWork(server, about, found, body, keys, tell);
+      if (sentence === null) work.goOn(found.answer.reached);
       else work.focusOn(sentence);
     } catch (error) {
       if (asked !== id) return;
       if (error.status === 409) go(linkTo(id), { replaces: true });
-      else body.replaceChildren(h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/queue" }, "All papers")));
+      else body.replaceChildren(failed(error));
     }
   }
 
@@ -56,8 +56,8 @@ function pickCommands(work) {
 }
 
 // The state of one paper while it is on the page: the picks, the time, and which of them the server has.
-function pickWork(server, { paper, budget, scope, sentences, seconds, revision }, body, keys, tell) {
-  const id = paper.id;
+function pickWork(server, about, { task: paper, answer: { sentences, seconds, revision } }, body, keys, tell) {
+  const { id, budget } = paper;
   const tab = tabName();
   let kept = { sentences, revision }; // the state on the server that this tab has seen last
   let picks = [...sentences];
@@ -68,7 +68,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
   const clock = workClock(seconds);
   const text = pickText(paper, { toggle, move: moveFrom, reach });
   const bar = pickBar(paper, budget);
-  const side = pickSide(paper, scope, { toggle, turn, askToSubmit, keys });
+  const side = pickSide(paper, about, { toggle, turn, askToSubmit, keys });
   const saver = autosave(save, bar.showSaved, { onHidden: keepNow });
   const timer = setInterval(keepTime, 1000 * SAVE_TIME_EVERY_SECONDS);
   let keptSeconds = seconds;
@@ -112,7 +112,7 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
 
   function found() {
     keptSeconds = clock.seconds();
-    return { id, sentences: picks, reached: text.place(current, bar.element), seconds: keptSeconds };
+    return { task: id, sentences: picks, reached: text.place(current, bar.element), seconds: keptSeconds };
   }
 
   // An idle page that is in view asks too, since the picks may be changed or submitted on another machine.
@@ -124,11 +124,11 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
   // Sends picks and time to the server; where another tab has saved meanwhile, its picks come back.
   async function save(found) {
     try {
-      const saved = await server.save({ ...found, revision: kept.revision, tab });
+      const saved = await server.save("tasks", { ...found, revision: kept.revision, tab });
       if (saved.revision > kept.revision) tell({ id, sentences: saved.sentences, revision: saved.revision });
       noteSaved(saved);
     } catch (error) {
-      if (!handleOtherTab(error)) throw error;
+      if (!handleOtherTab(error.answer ?? error)) throw error;
     }
   }
 
@@ -136,17 +136,17 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
     if (found.revision >= kept.revision) kept = { sentences: found.sentences, revision: found.revision };
   }
 
-  // Handles a refusal because of another tab, or what it tells, and returns true; false: the error has another cause.
-  function handleOtherTab(error) {
-    if (error.is_final) {
+  // Handles what another tab has saved or submitted, and returns true; false: it has done neither.
+  function handleOtherTab(theirs) {
+    if (theirs.is_final) {
       if (!isOver) body.replaceChildren(...submittedElsewhere(id));
       stop();
       return true;
     }
-    if (error.revision === undefined) return false;
-    if (error.revision < kept.revision) return true;
-    const { picks: together, left } = mergePicks({ base: kept.sentences, mine: picks, theirs: error.sentences, budget });
-    noteSaved(error);
+    if (theirs.revision === undefined) return false;
+    if (theirs.revision < kept.revision) return true;
+    const { picks: together, left } = mergePicks({ base: kept.sentences, mine: picks, theirs: theirs.sentences, budget });
+    noteSaved(theirs);
     picks = together;
     changes = leadingHere(changes, picks);
     draw();
@@ -205,9 +205,9 @@ function pickWork(server, { paper, budget, scope, sentences, seconds, revision }
     saver.forget();
     await saver.settled();
     try {
-      await server.submit({ ...found(), revision: kept.revision, tab });
+      await server.submit("tasks", { ...found(), revision: kept.revision, tab });
     } catch (error) {
-      if (handleOtherTab(error)) return;
+      if (handleOtherTab(error.answer ?? error)) return;
       bar.refuse(error.message);
       if (error.status !== 409) return;
     }

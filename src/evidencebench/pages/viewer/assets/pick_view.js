@@ -112,7 +112,7 @@ function pickLabel(paper, index) {
 }
 
 // The list of picks, with buttons to remove one, to undo and to submit.
-function pickSide(paper, scope, on) {
+function pickSide(paper, about, on) {
   const submit = h("button.pick-submit", { onclick: on.askToSubmit });
   const undo = h("button", { onclick: () => on.turn("undo") }, "Undo");
   const redo = h("button.pick-redo", { onclick: () => on.turn("redo") }, "Redo");
@@ -123,7 +123,7 @@ function pickSide(paper, scope, on) {
   details.open = matchMedia(WIDE).matches;
   const element = h("aside.pick-side", { "aria-label": "Your picks" },
     h("div.pick-actions", {}, submit, undo, redo, help), details,
-    h("details.people-guide", {}, h("summary", {}, "What counts as evidence"), guide(scope)));
+    PICKING.guideFold(about));
   return { element, showPicks };
 
   function showPicks(picks, changes) {

@@ -34,16 +34,16 @@ function reviewPage(server) {
     held = { id };
     status.textContent = "Loading…";
     try {
-      const queue = await server.queue();
-      if (queue.rows.find((row) => row.id === id)?.status !== "submitted") {
+      const queue = await server.queue("tasks");
+      if (queue.rows.find((row) => row.id === id)?.status !== "done") {
         held = null;
         go(pickLink(id), { replaces: true });
         return;
       }
-      const found = await server.review(id);
+      const found = await server.result("tasks", id);
       if (held?.id !== id) return;
       held = { id, ...found };
-      next = nextRow(queue.rows, id);
+      next = nextOpen(queue.rows, id);
       status.textContent = "";
       head.replaceChildren(...headOf(found, queue.rows, next));
       choices = choiceBar(found.overview, h("button", { onclick: keys.open }, "Keyboard"));
@@ -65,7 +65,7 @@ function reviewPage(server) {
 
 function headOf({ record, seconds }, rows, next) {
   const recall = record.answers[0]?.find((judged) => judged !== null)?.recall ?? null;
-  const submitted = rows.filter((row) => row.status === "submitted").length;
+  const submitted = rows.filter((row) => row.status === "done").length;
   return [
     h("h1", { tabindex: "-1" }, `Your aspect recall: ${percent(recall)}`),
     h("p.people-note", {}, `${minutes(seconds)} of work on this paper · ${submitted} of ${counted(rows.length, "paper")} submitted`),

@@ -1,102 +1,78 @@
-// The pages of people who answer tasks: signing in, the list of tasks, one task, and the tasks to adjudicate.
+// The pages of people who answer tasks: signing in, the list of tasks, one task, and what is shown of a submitted one.
 
-// "#/tasks/ID" is a task, "#/adjudication" the tasks on which annotators differ; every other address is the list.
-function readTask() {
-  const [mark, list, id] = splitOnce(location.hash, "?")[0].split("/");
-  if (mark !== "#" || !["tasks", "adjudication"].includes(list)) return { list: "tasks", id: null };
-  return { list, id: id ? decodePart(id) : null };
+/* The place that the address names: {page, list, id, sentence}. "#/tasks/ID" is a task, "#/adjudication" the tasks on
+   which annotators differ; "#/pick/ID" is a paper to pick in, "#/papers/ID" its review after submission. Every other
+   address is the list. */
+function readTaskPlace(isPicking) {
+  const [mark, place, id, sentence] = splitOnce(location.hash, "?")[0].split("/");
+  const known = isPicking ? ["pick", "papers"] : ["tasks", "adjudication"];
+  const list = place === "adjudication" ? place : "tasks";
+  if (mark !== "#" || !known.includes(place)) return { page: "list", list: "tasks", id: null };
+  if (id === undefined || (!id && place !== "pick")) return { page: "list", list, id: null };
+  if (place === "papers") return { ...readRoute(), page: "review", list };
+  return { page: "task", list, id: decodePart(id ?? ""), sentence: /^\d{1,9}$/.test(sentence ?? "") ? Number(sentence) : null };
 }
 
 function taskLink(list, id = null) {
   return id === null ? `#/${list}` : `#/${list}/${encodeURIComponent(id)}`;
 }
 
+function pickLink(id) {
+  return taskLink("pick", id);
+}
+
 async function showTasks(root) {
-  const server = peopleServer();
+  const server = taskServer();
+  const tabs = new BroadcastChannel("evidencebench-people");
+  const tell = (news) => tabs.postMessage({ person: server.name(), ...news });
   root.classList.add("people");
   let about = null;
   let shown = null;
-  let asked = 0;
-  let work = null;
-  const sign = signPage(server, enter, { title: document.title, explain: (found) => sortOf(found).explain(found),
-    note: "It is how you find your answers again: type it the same way every time." });
-  const body = h("div");
-  const listSection = h("section.people-page", { hidden: true });
-  const taskSection = h("section.pick-page", { hidden: true, "aria-label": "Task" }, body);
-  const bar = personBar(server, leave, [["#/tasks", "All tasks"], ["#/adjudication", "Adjudicate"]]);
-  const keys = listenToKeys(taskSection, []);
-  root.replaceChildren(bar.element, sign.element, listSection, taskSection);
-  bar.element.hidden = true;
-  onRoute(follow);
+  let turn = 0;
+  let failure = "";
   try {
     about = await server.session();
   } catch (error) {
-    show(sign.element);
-    sign.show(error.message);
+    failure = error.message;
+  }
+  const isPicking = about?.sort === "picks";
+  const sort = about && sortOf(about);
+  const sign = signPage(server, enter, { title: sort?.title ?? document.title, explain: (found) => sort.explain(found), note: sort?.signNote ?? "" });
+  if (about === null) {
+    root.replaceChildren(sign.element);
+    sign.element.hidden = false;
+    sign.show(failure);
     return;
   }
-  if (about.sort === "misses") bar.element.querySelector('a[href="#/adjudication"]').remove();
+  const pages = { sign, list: listPage(server), task: isPicking ? pickPage(server, tell) : taskPage(server), ...(isPicking && { review: reviewPage(server) }) };
+  const bar = personBar(server, leave, sort.links);
+  root.replaceChildren(bar.element, ...Object.values(pages).map((page) => page.element));
+  onRoute(follow);
+  tabs.addEventListener("message", hear);
   await follow();
 
-  function show(section) {
-    for (const one of [sign.element, listSection, taskSection]) one.hidden = one !== section;
-    shown = section;
+  async function show(name, ...told) {
+    const asked = ++turn;
+    if (shown !== name) await pages[shown]?.leave?.(); // while it can be measured
+    if (asked !== turn) return;
+    for (const [other, page] of Object.entries(pages)) page.element.hidden = other !== name;
+    shown = name;
+    await pages[name].show(...told);
+  }
+
+  // Hears what another tab of this browser has saved.
+  function hear({ data }) {
+    if (data.person !== server.name()) return;
+    pages.task.hear?.(data);
+    if (shown === "list") follow();
   }
 
   async function follow() {
-    const turn = ++asked;
     bar.update();
-    const left = work;
-    work = null;
-    await left?.end();
-    if (turn !== asked) return;
-    if (server.name() === null) {
-      show(sign.element);
-      sign.show(about);
-      return;
-    }
-    const { list, id } = readTask();
     document.title = about.title;
-    try {
-      if (id === null) showList(list, await server.ask("queue", { query: { list } }), turn);
-      else showTask(list, await server.ask("task", { query: { list, id } }), turn);
-    } catch (error) {
-      if (turn !== asked) return;
-      listSection.replaceChildren(h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
-      show(listSection);
-    }
-  }
-
-  function showList(list, { rows }, turn) {
-    if (turn !== asked) return;
-    listSection.replaceChildren(...listOf(list, rows, about));
-    show(listSection);
-    listSection.querySelector(".people-main")?.focus({ preventScroll: true });
-  }
-
-  function showTask(list, found, turn) {
-    if (turn !== asked) return;
-    show(taskSection);
-    work = taskWork({ server, list, about, found, body, keys, leave: goOn });
-    keys.use([...work.commands,
-      { keys: ["n"], name: "next task", run: () => work?.go(1) },
-      { keys: ["p"], name: "previous task", run: () => work?.go(-1) },
-      { keys: ["u", "Ctrl+Z"], name: "undo the last change", run: () => work?.undo() },
-      { keys: ["Enter"], on: ".pick-sentence, .task-choice, .audit-row, body", name: "done, and on to the next task", run: () => work?.finish() },
-      { keys: ["Escape"], name: "back to all tasks", run: () => go(taskLink(list)) }]);
-
-    // Goes to the next task that is not done; after the last one, to the list.
-    async function goOn(id, ids) {
-      await work?.end();
-      let rows;
-      try {
-        rows = (await server.ask("queue", { query: { list } })).rows;
-      } catch {
-        rows = ids.map((one) => ({ id: one, status: "open" })); // the server is away; this task is sent when it is back
-      }
-      const next = nextOpen(rows, id);
-      go(next === null ? taskLink(list) : taskLink(list, next.id));
-    }
+    if (server.name() === null) return show("sign", about);
+    const place = readTaskPlace(isPicking);
+    return show(place.page, place, about);
   }
 
   async function enter(found) {
@@ -105,48 +81,142 @@ async function showTasks(root) {
   }
 
   async function leave() {
-    await work?.end();
+    await pages[shown]?.leave?.();
     await server.signOut();
-    if (location.hash === "" || location.hash === "#/tasks") await follow();
-    else location.hash = "#/tasks";
+    about = { ...about, person: null };
+    if (["", "#/", "#/tasks"].includes(location.hash)) await follow();
+    else location.hash = "#/";
   }
 }
 
-function listOf(list, rows, about) {
-  const done = rows.filter(({ status }) => status === "done").length;
-  const next = nextOpen(rows, null);
+function listPage(server) {
+  const body = h("div");
+  return { element: h("section.people-page", { hidden: true }, body), show };
+
+  async function show({ list }, about) {
+    try {
+      body.replaceChildren(...listOf(list, await server.queue(list), about));
+      if (document.activeElement === document.body) body.querySelector(".people-main")?.focus({ preventScroll: true });
+    } catch (error) {
+      body.replaceChildren(failed(error));
+    }
+  }
+}
+
+// What stands in the place of a page that cannot be shown.
+function failed(error) {
+  return h("div.people-page", {}, h("p.people-error", { role: "alert" }, error.message), h("p", {}, h("a", { href: "#/tasks" }, "All tasks")));
+}
+
+const QUEUE_STEP = 100;
+
+function listOf(list, { rows, last = null, scores }, about) {
   const sort = sortOf(about);
-  const isDispute = list === "adjudication";
-  const begin = done || rows.some(({ status }) => status === "draft") ? "Go on" : "Begin with the first";
-  if (isDispute && !rows.length) {
-    return [h("h1", {}, "Adjudicate"), h("p.people-note", {},
-      "There is no task that several people have done and on which they differ. Whoever annotates sees the disputes of tasks that they have done themselves.")];
-  }
+  const words = list === "adjudication" ? DISPUTES : sort.words;
+  if (words.none && !rows.length) return [h("h1", {}, words.title), h("p.people-note", {}, words.none)];
+  const done = rows.filter(({ status }) => status === "done").length;
+  const next = rows.find(({ id }) => id === last) ?? nextOpen(rows, null);
+  const isBegun = done || last !== null || rows.some(({ status }) => status === "draft");
+  const ordered = h("ol.queue");
+  const more = h("button", { onclick: () => grow(ordered, list, rows, more, sort) }, "Show more");
+  grow(ordered, list, rows, more, sort);
   return [
-    h("h1", {}, isDispute ? "Tasks on which annotators differ" : "Your tasks"),
-    isDispute ? h("p.people-note", {}, "Each shows who said what. Decide what is right; your decisions stand in a file of their own, and change nobody’s answers.") : null,
-    !isDispute && about.is_new && !done ? h("p.people-note", {},
-      "Nothing was said under this name before. If you have been here already, sign out and type your name as you did then.") : null,
-    h("p.queue-progress", {}, h("progress", { max: rows.length, value: done, "aria-label": "Tasks done" }), ` ${done} of ${rows.length} done`),
-    next ? h("p", {}, h("a.people-main", { href: taskLink(list, next.id) }, begin)) : [
-      h("p.people-done", {}, isDispute ? "All disputes are decided. Thank you!" : "All tasks are done. Thank you!"),
-      h("p.people-note", {}, "Where the others are done too, the report is made in the terminal, by"),
-      h("pre.task-command", { tabindex: "0" }, about.report),
-    ],
-    h("details.people-guide", {}, h("summary", {}, "How to decide"), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line)))),
-    h("ol.queue", {}, rows.map((row) => taskItem(list, row))),
-  ].flat().filter(Boolean);
+    h("h1", {}, words.title),
+    words.note ? h("p.people-note", {}, words.note) : null,
+    list === "tasks" && about.is_new && rows.every(({ status }) => status === "open") ? h("p.people-note", {}, words.isNew) : null,
+    h("p.queue-progress", {}, h("progress", { max: rows.length, value: done, "aria-label": words.progress }), ` ${done} of ${rows.length} ${words.done}`),
+    next ? h("p", {}, h("a.people-main", { href: sort.link(list, next) }, isBegun ? "Go on" : words.begin),
+      last !== null && [" with the paper that you left: ", foreign("q", {}, firstWords(next.text, 100))])
+      : [h("p.people-done", {}, words.over), about.report && [
+        h("p.people-note", {}, "Where the others are done too, the report is made in the terminal, by"),
+        h("pre.task-command", { tabindex: "0" }, about.report)]],
+    scores && [h("h2", {}, next ? "Your score so far" : "Your score"), ...ownScores(scores)],
+    sort.guideFold(about),
+    ordered, more,
+  ].flat(2).filter(Boolean);
 }
 
-function taskItem(list, row) {
-  const said = { open: "open", draft: "begun, not done", done: "done" }[row.status];
-  return h("li", { class: `queue-item queue-${row.status === "done" ? "submitted" : row.status}` },
-    foreign("a", { href: taskLink(list, row.id) }, firstWords(row.text, 300) || row.id),
-    h("span.queue-facts", {}, row.facts ? `${row.facts} · ` : "", h("span.queue-status", {}, said)));
+function grow(ordered, list, rows, more, sort) {
+  const from = ordered.childElementCount;
+  ordered.append(...rows.slice(from, from + QUEUE_STEP).map((row) => taskItem(sort.link(list, row), row)));
+  more.hidden = ordered.childElementCount >= rows.length;
+}
+
+function taskItem(href, row) {
+  return h("li", { class: `queue-item queue-${row.status}` },
+    foreign("a", { href }, firstWords(row.text, 300) || row.id),
+    h("span.queue-facts", {}, row.facts ? `${row.facts} · ` : "", h("span.queue-status", {}, row.words),
+      row.recall !== null && ` · ${percent(row.recall)}`));
+}
+
+// How well the person has done, beside the systems, on exactly the papers that were submitted.
+function ownScores({ summary, means }) {
+  const at = (share) => `${100 * share}%`;
+  return [
+    foreign("p.own-summary", {}, summary),
+    h("table.own-scores", {},
+      h("caption", {}, "Mean aspect recall in %, over exactly the papers that you submitted. In brackets: 95 % intervals. * A control."),
+      h("tbody", {}, means.map(({ label, text, is_you, mean, low, high }) => h("tr", { class: is_you && "own-row" },
+        foreign("th", { scope: "row" }, label), h("td", {}, text),
+        h("td", {}, svg("svg", { class: "own-chart", "aria-hidden": "true" },
+          low !== null && svg("line", { x1: at(low), x2: at(high), y1: 8, y2: 8 }), svg("circle", { cx: at(mean), cy: 8, r: 4 }))))))),
+  ];
 }
 
 // The next task that is not done; after the last one follows the first. Null: all are done.
 function nextOpen(rows, id) {
   const at = rows.findIndex((row) => row.id === id);
   return [...rows.slice(at + 1), ...rows.slice(0, Math.max(at, 0))].find(({ status }) => status !== "done") ?? null;
+}
+
+// The page of one task that can be changed at any time.
+function taskPage(server) {
+  const body = h("div");
+  const element = h("section.pick-page", { hidden: true, "aria-label": "Task" }, body);
+  const keys = listenToKeys(element, []);
+  let work = null;
+  let asked = null;
+  return { element, show, leave };
+
+  async function show({ list, id }, about) {
+    const place = (asked = { list, id });
+    await end();
+    try {
+      const found = await server.task(list, id);
+      if (asked !== place) return;
+      work = taskWork({ server, list, about, found, body, keys, leave: goOn });
+    } catch (error) {
+      if (asked === place) body.replaceChildren(failed(error));
+      return;
+    }
+    keys.use([...work.commands,
+      { keys: ["n"], name: "next task", run: () => work?.go(1) },
+      { keys: ["p"], name: "previous task", run: () => work?.go(-1) },
+      { keys: ["u", "Ctrl+Z"], name: "undo the last change", run: () => work?.undo() },
+      { keys: ["Enter"], on: ".pick-sentence, .task-choice, .audit-row, body", name: "done, and on to the next task", run: () => work?.finish() },
+      { keys: ["Escape"], name: "back to all tasks", run: () => go(taskLink(list)) }]);
+
+    // Goes to the next task that is not done; after the last one, to the list.
+    async function goOn(ids) {
+      await work?.end();
+      let rows;
+      try {
+        ({ rows } = await server.queue(list));
+      } catch {
+        rows = ids.map((one) => ({ id: one, status: "open" })); // the server is away; this task is sent when it is back
+      }
+      go(taskLink(list, nextOpen(rows, id)?.id ?? null));
+    }
+  }
+
+  async function leave() {
+    asked = null;
+    await end();
+  }
+
+  async function end() {
+    const ended = work?.end();
+    work = null;
+    await ended;
+  }
 }

@@ -1,9 +1,66 @@
 // The sorts of tasks: sentences to mark, questions to rate, misses to audit; what is shown of each, and what people say.
 
-/* A sort has `empty`, the value of a task of which nothing was said; `ask`, `guide` and `explain`, words for people; `head(task)`,
-   elements below the question; `lacks(value, about)`, why it is not done, or null; and `view(task, about, on)`, which returns
-   {element, show(value), focus(), commands}. `on` has change(value), value() and askForNote(). */
+const TASK_WORDS = {
+  title: "Your tasks", progress: "Tasks done", done: "done", begin: "Begin with the first", over: "All tasks are done. Thank you!",
+  isNew: "Nothing was said under this name before. If you have been here already, sign out and type your name as you did then.",
+};
+
+const DISPUTES = {
+  title: "Tasks on which annotators differ", progress: "Tasks done", done: "done", begin: "Begin with the first",
+  over: "All disputes are decided. Thank you!",
+  note: "Each shows who said what. Decide what is right; your decisions stand in a file of their own, and change nobody’s answers.",
+  none: "There is no task that several people have done and on which they differ. Whoever annotates sees the disputes of tasks that they have done themselves.",
+};
+
+// What all sorts but picking share.
+const CHANGEABLE = {
+  title: null,
+  signNote: "It is how you find your answers again: type it the same way every time.",
+  links: [["#/tasks", "All tasks"], ["#/adjudication", "Adjudicate"]],
+  words: TASK_WORDS,
+  link: (list, { id }) => taskLink(list, id),
+  guideFold: (about) => guideFold("How to decide", sortOf(about).guide(about)),
+};
+
+function guideFold(summary, lines) {
+  return h("details.people-guide", {}, h("summary", {}, summary), h("ul", {}, lines.map((line) => h("li", {}, line))));
+}
+
+// Papers in which people pick, until they submit. The instructions are those that language models get in their prompt.
+const PICKING = {
+  ...CHANGEABLE,
+  title: "Find the evidence",
+  signNote: "It stands beside your score, and it is how you find your picks again: type it the same way every time.",
+  links: [["#/queue", "All papers"]],
+  words: {
+    title: "Your papers", progress: "Papers submitted", done: "submitted", begin: "Begin with the first paper",
+    over: "All papers are submitted. Thank you!",
+    isNew: "Nothing was picked under this name before. If you have been here already, sign out and type your name as you did then.",
+  },
+  link: (_, { id, status }) => (status === "done" ? linkTo(id) : pickLink(id)),
+  guideFold: (about) => guideFold("What counts as evidence", PICKING.guide(about)),
+  explain: (about) => [
+    h("p", {}, `You will read ${counted(about.n_tasks, "paper")}. With each comes a hypothesis, and the number of sentences `,
+      "that you may pick. Pick those that are evidence on the hypothesis, for or against it; what they miss is shown to you ",
+      "once you have submitted."),
+    PICKING.guideFold(about),
+  ],
+  guide: ({ scope }) => [
+    "What the paper itself did and found that bears on the hypothesis. Evidence against it, and finding no difference, count as much as evidence for it. Background, aims and findings of other papers do not count.",
+    scope === "results"
+      ? "Wanted are outcomes and analyses only: what was found, how large it was and how certain, in whom, and what was adjusted for."
+      : "Wanted is evidence of every sort: how the study was made, in whom or in what, with which comparison, and what came out.",
+    "Think of the handful of points that an expert’s summary of this paper for this hypothesis would hold. Your score is the share of these points that your sentences state.",
+    "A sentence that states several points is worth more than one that states one; a second sentence for the same point adds nothing. The abstract often states several points at once.",
+  ],
+};
+
+/* A sort that can be changed at any time has `empty`, the value of a task of which nothing was said; `ask`, `guide` and
+   `explain`, words for people; `head(task)`, elements below the question; `lacks(value, about)`, why it is not done, or null;
+   and `view(task, about, on)`, which returns {element, show(value), focus(), commands}. `on` has change(value), value() and
+   askForNote(). */
 const MARKING = {
+  ...CHANGEABLE,
   empty: { sentences: [], note: "" },
   ask: "Which sentences hold this aspect?",
   done: (value) => `Done: ${value.sentences.length ? `${counted(value.sentences.length, "sentence")} marked` : "no sentence holds it"}`,
@@ -27,6 +84,7 @@ const MARKING = {
 };
 
 const RATING = {
+  ...CHANGEABLE,
   empty: { ratings: {}, note: "" },
   ask: "Answer each question with yes or no.",
   done: () => "Done",
@@ -42,6 +100,8 @@ const RATING = {
 };
 
 const AUDIT = {
+  ...CHANGEABLE,
+  links: CHANGEABLE.links.slice(0, 1),
   empty: { cause: "", note: "" },
   ask: "Why does this aspect count as missed?",
   done: () => "Done",
@@ -65,7 +125,7 @@ const AUDIT = {
 };
 
 function sortOf(about) {
-  return { sentences: MARKING, misses: AUDIT }[about.sort] ?? RATING;
+  return { picks: PICKING, sentences: MARKING, misses: AUDIT }[about.sort] ?? RATING;
 }
 
 function contextOf(name, text) {

@@ -35,7 +35,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
       neighbour("Previous", -1), neighbour("Next", 1), h("button.pick-help", { onclick: () => keys.open() }, "Keyboard")),
     h("div.task-note", {}, h("label", { for: "task-note" }, "Note"), noteField),
     notesOf(task),
-    h("details.people-guide", {}, h("summary", {}, "How to decide"), h("ul", {}, sort.guide(about).map((line) => h("li", {}, line)))));
+    sort.guideFold(about));
   const sizes = new ResizeObserver(() => bar.closest(".people")?.style.setProperty("--bar-height", `${bar.offsetHeight}px`));
   sizes.observe(bar);
   window.addEventListener("focus", lookAgain);
@@ -101,8 +101,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     if (isSame(said, { ...said, ...kept }) && (said.is_done ?? false) === doneOnServer) return;
     const sent = { ...said, task: id, revision: revision + 1 };
     try {
-      const reply = await server.ask("answer", { method: "PUT", body: { list, answer: sent } });
-      accept(reply.answer);
+      accept(await server.save(list, sent));
     } catch (error) {
       if (error.status === 0) lost.push(sent);
       if (error.status !== 409 || !(error.answer?.revision > revision)) throw error;
@@ -142,7 +141,7 @@ function taskWork({ server, list, about, found, body, keys, leave }) {
     isDone = true;
     draw();
     keep();
-    await leave(id, ids);
+    await leave(ids);
   }
 
   function goTo(by) {

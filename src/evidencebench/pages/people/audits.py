@@ -1,4 +1,4 @@
-"""The misses of `evidencebench audit` as tasks that people answer."""
+"""The misses of `evidencebench audit` as tasks that people answer. Auditors see labels."""
 
 import shlex
 from pathlib import Path
@@ -8,23 +8,23 @@ import msgspec
 from evidencebench.construction.audit.causes import CAUSES
 from evidencebench.construction.audit.misses import Miss, MissesFile
 from evidencebench.construction.audit.verdicts import Verdict, verdict_folder
-from evidencebench.pages.annotating.task_pages import TaskList, TaskPages, TaskRow
 from evidencebench.pages.paper import kind_letters
+from evidencebench.pages.people.tasks import JournalTasks, TaskApp, TaskRow
 from evidencebench.wording import counted
 
 
-def audit_pages(misses: MissesFile, folder: Path) -> TaskPages:
-    """Return the pages for a file of misses; what auditors say lies in ``folder``, made at the first verdict."""
+def audit_tasks(misses: MissesFile, folder: Path) -> TaskApp:
+    """Return the app for a file of misses; what auditors say lies in ``folder``, made at the first verdict."""
     verdicts = verdict_folder(folder, misses)
     verdicts.read_all()  # raises at once where a file there is damaged, or of other misses
     header = misses.header
     rows = [TaskRow(id=miss.id, text=miss.aspect or miss.hypothesis, facts=_facts(miss)) for miss in misses.records]
     report = ["evidencebench", "audit", "report", str(misses.path), "--folder", str(folder)]
-    return TaskPages(
-        lists={
-            "tasks": TaskList(
+    return TaskApp(
+        kinds={
+            "tasks": JournalTasks(
                 rows=lambda _: rows,
-                task=lambda miss: _shown(misses.by_id[miss]),
+                shown=lambda miss: _shown(misses.by_id[miss]),
                 shape=Verdict,
                 read=verdicts.answers_of,
                 append=lambda person, verdict: verdicts.append(person, msgspec.structs.replace(verdict, at="")),

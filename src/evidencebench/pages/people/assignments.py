@@ -4,14 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
+import msgspec
+
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import Task
 from evidencebench.errors import DataError, TaskError
-from evidencebench.pages.app.own_scores import SubmittedPapers
 from evidencebench.pages.paper import paper_of
-from evidencebench.pages.picking.routes import Offer, OwnScores, PickingPages, QueuedPaper
+from evidencebench.pages.people.own_scores import SubmittedPapers
+from evidencebench.pages.people.picks import OfferedPaper, OwnScores, PickTasks, QueuedPaper
+from evidencebench.pages.people.tasks import TaskApp
 from evidencebench.pages.viewer.page_records import SystemRecord
 from evidencebench.pages.viewer.viewer_data import ShownSystem, ViewerData
 from evidencebench.runs.header import DataHeader
@@ -20,10 +23,10 @@ from evidencebench.runs.people.person import Clock, Person, Submission
 from evidencebench.scoring.selection import Rules
 
 
-def picking_pages(
+def pick_tasks(
     viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
-) -> PickingPages:
-    """Return the pages of people who pick sentences; their answers are written to ``folder``.
+) -> TaskApp:
+    """Return the app for people who pick sentences; their answers are written to ``folder``.
 
     After a person has submitted, the page shows the systems of ``viewed`` below the person's answer. ``limit`` offers
     the first ``limit`` instances only; None: all. Raises `RunError` if the folder cannot be made, `DataError` if an id
@@ -37,11 +40,12 @@ def picking_pages(
     if not queue:
         raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
 
-    def offer(instance_id: str) -> Offer:
+    def offer(instance_id: str) -> OfferedPaper:
         instance = dataset[instance_id]
         budget = task.brief(instance).budget
         assert budget is not None, "the task has one"
-        return Offer(paper=paper_of(queue[instance_id].position, instance.query), budget=budget)
+        paper = paper_of(queue[instance_id].position, instance.query)
+        return OfferedPaper(**msgspec.structs.asdict(paper), budget=budget)
 
     def reveal(person: Person, instance_id: str, submission: Submission) -> object:
         record = SystemRecord(label=f"{person.name} (you)", signature=person.signature)
@@ -59,15 +63,10 @@ def picking_pages(
         return graded.scores({one: found for one, found in person.submissions.items() if one in queue})
 
     data = DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset))
-    return PickingPages(
-        people=PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock),
-        title=viewed.title,
-        scope=task.scope,
-        queue=queue,
-        offer=offer,
-        reveal=reveal,
-        scores=scores,
-    )
+    people = PeopleFolder(folder, data=data, task=task.name, limit=limit, clock=clock)
+    kind = PickTasks(people=people, papers=queue, offer=offer, reveal=reveal, scores=scores)
+    about = {"sort": "picks", "title": viewed.title, "task": task.name, "scope": task.scope, "n_tasks": len(queue)}
+    return TaskApp(kinds={"tasks": kind}, about=about, folder=folder)
 
 
 _LONGEST_ID_BYTES = 6_000  # an address holds an id and a person's name, in at most `MAX_TARGET_BYTES`
@@ -89,7 +88,7 @@ def _make_queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, Qu
                 )
             query = instance.query
             queue[instance.id] = QueuedPaper(
-                position=position, id=instance.id, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
+                position=position, hypothesis=query.hypothesis, n_sentences=len(query.sentences)
             )
     return queue
 

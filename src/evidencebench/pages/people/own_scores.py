@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.picking.routes import MeanRecall, OwnScores
+from evidencebench.pages.people.picks import MeanRecall, OwnScores
 from evidencebench.pages.viewer.page_records import GradedAnswer, SystemRecord
 from evidencebench.pages.viewer.viewer_data import ViewerData, graded_answer
 from evidencebench.runs.people.person import Submission
