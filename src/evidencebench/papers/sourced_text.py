@@ -1,9 +1,11 @@
-"""Text whose characters know where they stand in the file that they come from."""
+"""Text whose runs know where they stand in the file that they come from."""
 
 import re
-from array import array
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import compress, repeat
+from itertools import islice, takewhile
+from typing import NamedTuple
 
 from evidencebench.papers.paper import SourceSpan
 
@@ -15,28 +17,45 @@ _WORD = rf"[^\s{INVISIBLE}]+"
 _PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
 
 
+class _Run(NamedTuple):
+    """Characters of the text from ``at`` on: one by one from ``start`` of the source on, or all for start..stop-1."""
+
+    at: int
+    end: int
+    start: int
+    stop: int
+
+    def within(self, at: int, end: int) -> "_Run":
+        """Return the run of the characters at..end-1 of the text, as far as they are in this one."""
+        at, end = max(at, self.at), min(end, self.end)
+        if self.stop - self.start != self.end - self.at:
+            return _Run(at, end, self.start, self.stop)
+        return _Run(at, end, self.start + at - self.at, self.start + end - self.at)
+
+
 @dataclass(frozen=True, slots=True)
 class SourcedText:
-    """A text; character ``i`` of it stands at ``starts[i]..stops[i]-1`` of the source."""
+    """A text and its runs, in order and without gaps; a mark, which the source lacks, has the same start and stop."""
 
     text: str
-    starts: "array[int]"  # array is not subscriptable before Python 3.12
-    stops: "array[int]"
+    runs: tuple[_Run, ...]
 
     def span(self, start: int, stop: int) -> SourceSpan:
         """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
-        while start < stop - 1 and self.starts[start] == self.stops[start]:
-            start += 1  # a mark has the place where the character before it ends, so only the first ones matter
-        return SourceSpan(start=min(self.starts[start:stop]), stop=max(self.stops[start:stop]))
+        runs = _between(self.runs, start, stop)
+        # A mark has the place where the run before it ends, so only marks at the beginning matter.
+        places = [run for run in runs if run.start < run.stop] or runs[-1:]
+        return SourceSpan(start=min(run.start for run in places), stop=max(run.stop for run in places))
+
+    def __getitem__(self, part: slice) -> "SourcedText":
+        start, stop, _ = part.indices(len(self.text))
+        runs = tuple(run._replace(at=run.at - start, end=run.end - start) for run in _between(self.runs, start, stop))
+        return SourcedText(self.text[part], runs)
 
     @property
     def without_marks(self) -> str:
         """The characters that stand in the source."""
-        pairs = zip(self.starts, self.stops, strict=True)
-        return "".join(compress(self.text, (start < stop for start, stop in pairs)))
-
-    def __getitem__(self, part: slice) -> "SourcedText":
-        return SourcedText(self.text[part], self.starts[part], self.stops[part])
+        return "".join(self.text[run.at : run.end] for run in self.runs if run.start < run.stop)
 
 
 class TextWriter:
@@ -53,37 +72,45 @@ class TextWriter:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._starts, self._stops = array("q"), array("q")
+        self._runs: list[_Run] = []
 
     def add(self, text: str, *, start: int) -> None:
         """Add characters that stand one by one in the source, from ``start`` on."""
-        self._pieces.append(text)
-        self._starts.extend(range(start, start + len(text)))
-        self._stops.extend(range(start + 1, start + 1 + len(text)))
+        self.add_replaced(text, start=start, stop=start + len(text))
 
     def add_replaced(self, text: str, *, start: int, stop: int) -> None:
         """Add characters that stand for start..stop-1 of the source, such as one for a character reference."""
-        self._pieces.append(text)
-        self._starts.extend(repeat(start, len(text)))
-        self._stops.extend(repeat(stop, len(text)))
+        if text:
+            at = self._runs[-1].end if self._runs else 0
+            self._pieces.append(text)
+            self._runs.append(_Run(at, at + len(text), start, stop))
 
     def add_mark(self, text: str) -> None:
         """Add characters that the source lacks, such as ``^`` before a superscript."""
-        at = self._stops[-1] if self._stops else 0
+        at = self._runs[-1].stop if self._runs else 0
         self.add_replaced(text, start=at, stop=at)
 
     def finish(self) -> SourcedText:
         """Return the text without invisible characters, its white space collapsed, none at its ends."""
-        text, starts, stops = "".join(self._pieces), array("q"), array("q")
+        text = "".join(self._pieces)
         parts: list[str] = []
-        for found in _PIECE.finditer(text):
-            start, stop = found.span()
-            if found["words"]:
-                parts.append(found["words"])
-                starts.extend(self._starts[start:stop])
-                stops.extend(self._stops[start:stop])
-            elif parts and stop < len(text) and any(map(str.isspace, found[0])):
+        runs: list[_Run] = []
+        length = 0
+        for match in _PIECE.finditer(text):
+            at, end = match.span()
+            if match["words"]:
+                parts.append(match["words"])
+                moved = length - at
+                runs += [run._replace(at=run.at + moved, end=run.end + moved) for run in _between(self._runs, at, end)]
+            elif parts and end < len(text) and any(map(str.isspace, match[0])):
                 parts.append(" ")
-                starts.append(self._starts[start])
-                stops.append(self._stops[stop - 1])
-        return SourcedText("".join(parts), starts, stops)
+                first, *_, last = (*_between(self._runs, at, at + 1), *_between(self._runs, end - 1, end))
+                runs.append(_Run(length, length + 1, first.start, last.stop))
+            length = runs[-1].end if runs else 0
+        return SourcedText("".join(parts), tuple(runs))
+
+
+def _between(runs: Sequence[_Run], at: int, end: int) -> list[_Run]:
+    """Return the parts of runs that hold the characters at..end-1 of their text."""
+    first = bisect_right(runs, at, key=lambda run: run.at) - 1
+    return [run.within(at, end) for run in takewhile(lambda run: run.at < end, islice(runs, max(0, first), None))]
