@@ -24,30 +24,22 @@ class ReplySource(msgspec.Struct, frozen=True, kw_only=True):
     request: str  # the request's key, under which the cache of replies has it
 
 
-class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The votes of one model in one pass over the windows of a paper.
+class WindowVote(msgspec.Struct, frozen=True, array_like=True):
+    """What a model said of one window for one aspect, as ``[5, [7, 9], "KEY"]``."""
 
-    Attributes
-    ----------
-    votes
-        One text an aspect, with as many characters a window as `Judging.digits`: the sentences of the window that hold
-        the aspect, as a mask in hexadecimal, whose lowest bit is the window's first sentence. Dots stand where the
-        window was not asked in this round, question marks where no reply could be read.
-    requests
-        The first `REQUEST_BYTES` of the keys of the requests, in base64: aspect by aspect, window by window, for those
-        that were asked; one a window where all aspects were asked at once.
-    """
+    start: int  # the window's first sentence
+    sentences: tuple[int, ...] | None  # that hold the aspect; None: no reply could be read
+    request: str = ""  # the request's key, under which the cache of replies has what it was read from
+
+
+class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The votes of one model in one pass over the windows of a paper."""
 
     model: str
     prompt: str  # SHA-256 of the prompt's file
-    votes: tuple[str, ...]
-    requests: str
+    votes: tuple[tuple[WindowVote, ...], ...]  # aspect by aspect, of the windows that were asked
     asks_all: bool = False  # whether one request asked for all aspects
     decides: bool = False  # whether these votes stand in place of those of the rounds before, where they were asked
-
-
-REQUEST_BYTES = 16
-"""How many bytes of a request's key a round keeps: enough to find the reply in the cache."""
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,16 +54,6 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     overlap: int
     rounds: tuple[JudgingRound, ...]
     sources: tuple[tuple[int, ...], ...]  # aspect by aspect: the sentences, from 0, that hold it by the step's rule
-
-    @property
-    def starts(self) -> range:
-        """The first sentence of each window."""
-        return range(0, self.n_sentences, self.window - self.overlap)
-
-    @property
-    def digits(self) -> int:
-        """How many characters of `JudgingRound.votes` a window has."""
-        return -(-self.window // 4)
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -145,7 +145,7 @@ def _judging(facts: DatasheetFacts) -> str:
         "stands in says so; several votes on a window count by majority. The optima, that is the fewest "
         f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}. "
         + " ".join(
-            f"Of {model}, {one.told}{f'. **Doubtful**: {one.warning}' if one.warning else ''}."
+            f"Of {model}, {one.text}{f'. **Doubtful**: {one.warning}' if one.warning else ''}."
             for model, one in facts.agreement.items()
         )
     )

@@ -1,7 +1,6 @@
 """Judge which sentences of a paper hold which aspects, window by window."""
 
 import asyncio
-import base64
 from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,14 +8,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from evidencebench.construction.draft import REQUEST_BYTES, Draft, Judging, JudgingRound
+from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.prompts import step_prompt
 from evidencebench.construction.steps.asking_objects import FORM_PROMPTS, ask_object
 from evidencebench.construction.steps.aspects import MOST_ASPECTS, numbered_aspects
 from evidencebench.construction.steps.model_step import ModelStep, dropped, settings_of_asker
-from evidencebench.construction.steps.votes import doubtful, sources_of_votes, unjudged, window_votes
-from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, mask_text, windows_of_paper
+from evidencebench.construction.steps.votes import doubtful, sources_of_votes, unjudged, window_votes, windows_of_paper
 from evidencebench.errors import StopError, SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.reading import ReplyClass, read_selection
@@ -128,7 +126,7 @@ class _Judge:
             sources=(),
         )
         spans = [one.sentences for one in windows]
-        votes_of = partial(window_votes, windows=spans, digits=judging.digits)
+        votes_of = partial(window_votes, windows=spans)
         if self.second is not None:
             doubts = [doubtful(votes_of(judging.rounds, aspect), spans) for aspect in range(len(draft.aspects))]
             decided = await self._round(self.second, draft, windows, doubts)
@@ -146,26 +144,26 @@ class _Judge:
         self, asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]]
     ) -> JudgingRound:
         """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
-        digits = -(-self.settings.window // 4)
         places = sorted({place for one in asked for place in one})
         if self.settings.at_once:
             found = await _all_of(_ask_all(asker, draft, windows[place]) for place in places)
             votes = {(aspect, place): one[aspect] for place, one in zip(places, found, strict=True)
                      for aspect in range(len(draft.aspects))}  # fmt: skip
-            keys = [one[0].request_key for one in found]
         else:
             pairs = [(aspect, place) for aspect, one in enumerate(asked) for place in one]
             said = await _all_of(_ask_one(asker, draft, aspect, windows[place]) for aspect, place in pairs)
             votes = dict(zip(pairs, said, strict=True))
-            keys = [one.request_key for one in said]
         return JudgingRound(
             model=asker.chat.model,
             prompt=step_prompt("judge_all" if self.settings.at_once else "judge_one").digest,
             votes=tuple(
-                "".join(_mask_of(votes.get((aspect, place)), window, digits) for place, window in enumerate(windows))
+                tuple(
+                    WindowVote(window.sentences.start, vote.sentences, vote.request_key)
+                    for place, window in enumerate(windows)
+                    if (vote := votes.get((aspect, place))) is not None
+                )
                 for aspect in range(len(draft.aspects))
             ),
-            requests=_requests_text(keys),
             asks_all=self.settings.at_once,
         )
 
@@ -173,24 +171,6 @@ class _Judge:
 def _shown(query: Query, sentences: range) -> _ShownWindow:
     shown = {index: prompt_line(query.sentences[index]) for index in sentences}
     return _ShownWindow(sentences=sentences, shown=shown, lines=Excerpt(shown=shown).block)
-
-
-def _mask_of(vote: _Vote | None, window: _ShownWindow, digits: int) -> str:
-    if vote is None:
-        return NOT_ASKED * digits
-    return UNREAD * digits if vote.sentences is None else mask_text(window.sentences, vote.sentences, digits)
-
-
-def _requests_text(keys: Iterable[str]) -> str:
-    """Return the first bytes of the keys of requests; zeros for one whose replies could not be read."""
-    beginnings = (bytes.fromhex(key[: 2 * REQUEST_BYTES]) or bytes(REQUEST_BYTES) for key in keys)
-    return base64.b64encode(b"".join(beginnings)).decode()
-
-
-def request_beginnings(judged: JudgingRound) -> list[str]:
-    """Return how the keys of a round's requests begin, in hexadecimal, in the order of `JudgingRound.requests`."""
-    content = base64.b64decode(judged.requests)
-    return [content[start : start + REQUEST_BYTES].hex() for start in range(0, len(content), REQUEST_BYTES)]
 
 
 async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _Vote:
@@ -223,7 +203,7 @@ async def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow
         )
     except UnreadableReplyError:
         return _Vote(sentences=None)
-    return _Vote(sentences=found.answer, request_key=found.request_key)
+    return _Vote(sentences=tuple(sorted(set(found.answer))), request_key=found.request_key)
 
 
 async def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
@@ -246,7 +226,7 @@ async def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vo
         )
     except UnreadableReplyError:
         return [_Vote(sentences=None)] * n_aspects
-    said = {one.aspect: tuple(one.sentences) for one in found.aspects}
+    said = {one.aspect: tuple(sorted(set(one.sentences))) for one in found.aspects}
     return [_Vote(sentences=said.get(n, ()), request_key=source.request) for n in range(1, n_aspects + 1)]
 
 
