@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation, read_annotations
-from evidencebench.construction.people.exchange.doccano import read_doccano
 from evidencebench.construction.people.exchange.foreign import ForeignAnnotations
 from evidencebench.construction.people.exchange.label_studio import read_label_studio
 from evidencebench.construction.people.exchange.sheet import read_sheet
@@ -64,8 +63,6 @@ def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
         raise RunFormatError(f"{path}: is one annotator's file; give its folder, '{path.parent}'")
     if head.startswith(b"["):
         read_label_studio(content, found)
-    elif head.startswith(b"{"):
-        read_doccano(content, found)
     else:
         read_sheet(content, found)
     return found
