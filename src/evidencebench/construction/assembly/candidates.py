@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import msgspec
 
 from evidencebench.construction.assembly.instances import require_judged_paper
-from evidencebench.construction.assembly.paper_names import paper_names
 from evidencebench.construction.assembly.paper_texts import PaperStore
 from evidencebench.construction.assembly.same_text import TextIndex, normalised
 from evidencebench.construction.assembly.splits import linked_groups
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.harvest.paper_names import names_of_paper
 from evidencebench.errors import RunFormatError
 
 DUPLICATE = "same paper and summary as another draft"
@@ -59,7 +59,7 @@ def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidat
             paper_file=draft.paper_file,
             hypothesis=draft.hypothesis,
         )
-        names = paper_names(draft.paper_id, draft.paper_ids) | paper_names("", paper.ids)
+        names = names_of_paper(draft.paper_id, draft.paper_ids) | names_of_paper("", paper.ids)
         said = normalised(draft.summary) or normalised(draft.hypothesis)
         summary = hashlib.sha256(said.encode(errors="surrogatepass")).digest()
         found.append(Candidate(draft=kept, names=frozenset(names), text=position[draft.paper_file], summary=summary))

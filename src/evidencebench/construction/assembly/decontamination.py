@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 from evidencebench.construction.assembly.candidates import Candidate, Met
-from evidencebench.construction.assembly.paper_names import paper_names
 from evidencebench.construction.assembly.same_text import Hashes, TextIndex, normalised, sentence_hashes
 from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.harvest.paper_names import names_of_paper
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.data.dataset import Dataset
 from evidencebench.errors import DataError
@@ -45,7 +45,7 @@ def met_elsewhere(
     for dataset in others:
         for n_done, instance in enumerate(dataset, 1):
             query, where = instance.query, f"{instance.id} of {dataset.name}"
-            for name in paper_names(query.paper_id):
+            for name in names_of_paper(query.paper_id):
                 note(BY_ID, by_name.get(name, ()), f"{where}: {name}")
             for same in index.same_papers(sentence_hashes(query.sentences, query.kinds)):
                 share = f"{100 * same.share:.0f} % of the shorter paper's sentences"
@@ -66,11 +66,11 @@ def papers_elsewhere(
             place[draft.paper_file], hashes, named = len(place), np.empty(0, dtype=np.uint64), set[str]()
             with suppress(DataError):  # told when it is judged
                 paper = folder.paper_of(draft).paper
-                hashes, named = sentence_hashes(paper.sentences, paper.kinds), paper_names("", paper.ids)
+                hashes, named = sentence_hashes(paper.sentences, paper.kinds), names_of_paper("", paper.ids)
             texts.append(hashes)
             names_in.append(named)
         text = place[draft.paper_file]
-        names = frozenset(paper_names(draft.paper_id, draft.paper_ids) | names_in[text])
+        names = frozenset(names_of_paper(draft.paper_id, draft.paper_ids) | names_in[text])
         candidates.append(Candidate(draft=draft, names=names, text=text, summary=b""))
     met = met_elsewhere(candidates, TextIndex(texts), others, on_progress)
     return {candidates[n].draft.id: why for n, why in met.items() if why.reason != BY_HYPOTHESIS}

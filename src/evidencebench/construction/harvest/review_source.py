@@ -17,35 +17,18 @@ from evidencebench.papers.xml_tree import parse_xml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSource:
-    """A review that was read.
+    """A review that was read."""
 
-    Attributes
-    ----------
-    id
-        How a data set names it, such as ``pmc_1280405``; its file's name without the suffix where it has no id.
-    paper
-        Its sentences.
-    marks
-        All marks in its running text, in order.
-    text
-        Its text around the links.
-    licence
-        As `licence_of` has it.
-    """
-
-    id: str
+    id: str  # in a data set, such as ``pmc_1280405``; its file's name without the suffix where it has none
     paper: Paper
     listed: ReferenceList
-    marks: tuple[CitationMark, ...]
+    marks: tuple[CitationMark, ...]  # in its running text, in order
     text: MarkedText
     licence: str
 
 
 def read_review(content: bytes, *, file: str) -> ReviewSource:
-    """Return a review; ``file`` is its name.
-
-    Raises `UnreadableError` if the file is no article in JATS with a body and a list of references.
-    """
+    """Return a review, ``file`` being its name; raises `UnreadableError` if it is no JATS article with references."""
     root = parse_xml(content, name=file)
     articles = articles_in(root)
     if len(articles) != 1:

@@ -33,10 +33,7 @@ _Row = tuple[int, Mapping[str, str]]  # its line, and its cells by column
 
 
 def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: bool = False) -> HarvestReport:
-    """Write the summaries of a table into ``summaries.jsonl`` in a folder.
-
-    Raises `DataError` where a row is wrong; then nothing is written.
-    """
+    """Write the summaries of a table into ``summaries.jsonl`` in a folder; nothing where a row is wrong."""
     drafts = list(_drafts(path, _rows(path), rules))
     count = DraftCount()
     header = DraftHeader(step="harvest", settings={"table": file_sha256(path)[:12], **settings_of(rules)})
