@@ -28,11 +28,7 @@ def met_elsewhere(
     others: Iterable[Dataset],
     on_progress: Callable[[int, int], None],
 ) -> dict[int, Met]:
-    """Return, by position, the candidates that other data sets have, each with the first thing that it met.
-
-    An id tells more than a text, and a text more than a hypothesis. Instances of the others are read one by one and
-    not kept.
-    """
+    """Return, by position, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
     by_name = _positions((name, n) for n, one in enumerate(candidates) for name in one.names)
     by_text = _positions((index.first[one.text], n) for n, one in enumerate(candidates))
     by_hypothesis = _positions((normalised(one.draft.hypothesis), n) for n, one in enumerate(candidates))
@@ -77,7 +73,6 @@ def papers_elsewhere(
 
 
 def _positions(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, list[int]]:
-    """Return key -> the positions that it stands with."""
     found: dict[_Key, list[int]] = {}
     for key, position in pairs:
         found.setdefault(key, []).append(position)

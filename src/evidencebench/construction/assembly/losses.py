@@ -37,10 +37,7 @@ class StepLosses:
 
 
 def steps_before(last: DraftFile) -> list[DraftFile]:
-    """Return the files of drafts that led to ``last``, it included, first step first, as far as they lie in its folder.
-
-    Each file names what made the one that its step read, so that files of other constructions are left out.
-    """
+    """Return the files of drafts in its folder that led to ``last``, it included, first step first."""
     files = {file.sha256: file for path in sorted(last.path.parent.glob("*.jsonl")) for file in _opened(path)}
     chain = [last]
     while (before := files.pop(chain[-1].header.source_sha256, None)) is not None:
@@ -56,7 +53,7 @@ def _opened(path: Path) -> Iterator[DraftFile]:
 
 
 def changed_since(files: Sequence[DraftFile]) -> list[str]:
-    """Return a sentence for each file that was changed after the next step had read it: losses then do not add up."""
+    """Return a sentence for each file that was changed after the next step had read it."""
     return [
         f"{before.path.name} was changed after the step '{after.header.step}' had read it, so that the losses of the "
         "two do not add up; run that step again with --overwrite"
