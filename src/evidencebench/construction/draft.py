@@ -57,54 +57,21 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An instance in the making.
+    """An instance in the making; what a later step adds is empty or None before it."""
 
-    Attributes
-    ----------
-    id
-        Its name in the work folder, such as ``review1.xml:B7:2``; `assemble` numbers the instances anew.
-    review_id, paper_id
-        The review, and the paper that it reports: ``pmc_1280405``, ``pubmed_9000312``, ``doi_10.1186/...``, or a name
-        that the user gave.
-    paper_file
-        The paper's file, relative to the folder of papers; empty where it is not at hand.
-    paper_ids
-        Such as ``{"pmid": "9000312", "doi": "10.1186/..."}``.
-    summary
-        What the review says of the paper: the passage at first, then what a model delimits of it.
-    context
-        The paragraphs around the summary.
-    passage
-        Where the review says so; None where the summary came from a table.
-    purpose
-        Why the reviewer extracted it, as a model says: the first step to the hypothesis.
-    aspects
-        The texts of the study aspects.
-    judging
-        Which sentences hold them; None before that step.
-    results
-        The indices of the aspects labelled Results; None before that step.
-    sources_of
-        Step, such as ``hypotheses``, or step and part, such as ``aspects verify`` -> the reply that it was read from.
-    dropped
-        Why it becomes no instance, as a phrase that is counted, such as ``reports no results``; empty: it goes on.
-    detail
-        More of that reason, for one draft, such as the words that leaked.
-    """
-
-    id: str
-    review_id: str
-    paper_id: str
-    paper_file: str = ""
-    paper_ids: Mapping[str, str] = {}
-    summary: str = ""
-    context: str = ""
-    passage: CitedPassage | None = None
-    purpose: str = ""
+    id: str  # in the work folder, such as ``review1.xml:B7:2``; `assemble` numbers the instances anew
+    review_id: str  # such as ``pmc_1280405``, ``pubmed_9000312``, ``doi_10.1186/...``, or a name that the user gave
+    paper_id: str  # the same, of the paper that the review reports
+    paper_file: str = ""  # relative to the folder of papers; empty where it is not at hand
+    paper_ids: Mapping[str, str] = {}  # such as ``{"pmid": "9000312", "doi": "10.1186/..."}``
+    summary: str = ""  # what the review says of the paper: the passage at first, then what a model delimits of it
+    context: str = ""  # the paragraphs around the summary
+    passage: CitedPassage | None = None  # where the review says so; None where the summary came from a table
+    purpose: str = ""  # why the reviewer extracted it, as a model says: the first step to the hypothesis
     hypothesis: str = ""
     aspects: tuple[str, ...] = ()
-    judging: Judging | None = None
-    results: tuple[int, ...] | None = None
-    sources_of: Mapping[str, ReplySource] = {}
-    dropped: str = ""
-    detail: str = ""
+    judging: Judging | None = None  # which sentences hold them
+    results: tuple[int, ...] | None = None  # the indices of the aspects labelled Results
+    sources_of: Mapping[str, ReplySource] = {}  # step, or step and part, such as ``aspects verify`` -> its reply
+    dropped: str = ""  # why it becomes no instance, as a phrase that is counted; empty: it goes on
+    detail: str = ""  # more of that reason, for one draft, such as the words that leaked

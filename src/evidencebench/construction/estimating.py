@@ -27,46 +27,25 @@ _NORMAL_95 = 1.96
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assumptions:
-    """What an estimate takes for granted where nothing is known.
+    """What an estimate takes for granted where nothing is known."""
 
-    ``completion_tokens`` and ``aspects`` hold where no replies of the step are stored. ``n_sample`` drafts at most are
-    led through the steps of those that wait for the same one, drawn with ``seed``.
-    """
-
-    completion_tokens: int = 400
-    aspects: int = ASSUMED_ASPECTS
-    n_sample: int = 200
+    completion_tokens: int = 400  # of a reply, where none of the step are stored
+    aspects: int = ASSUMED_ASPECTS  # of a summary, likewise
+    n_sample: int = 200  # drafts at most that are led through the steps, of those that wait for the same one
     seed: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
 class StepEstimate:
-    """What is left of a step.
-
-    Attributes
-    ----------
-    n_drafts
-        How many drafts are left, those of steps before it included that may yet be dropped.
-    uses
-        Model -> what it will be asked.
-    used
-        Model -> what it was asked for the drafts that are done, as far as its replies are stored.
-    n_pilot
-        How many drafts correct the estimate; 0: tokens are estimated and replies assumed.
-    margin
-        Half of the 95 % interval of the prompt tokens, as a share of them, from the drafts that were drawn and those of
-        the pilot; None without a pilot.
-    repeated_tokens
-        How many tokens a prompt has in common with the one before it, from the beginning, on average.
-    """
+    """What is left of a step."""
 
     step: str
-    n_drafts: int = 0
-    uses: Uses = field(default_factory=dict)
-    used: Uses = field(default_factory=dict)
-    n_pilot: int = 0
-    margin: float | None = None
-    repeated_tokens: float = 0.0
+    n_drafts: int = 0  # that are left, those of steps before it included that may yet be dropped
+    uses: Uses = field(default_factory=dict)  # model -> what it will be asked
+    used: Uses = field(default_factory=dict)  # model -> what it was asked, as far as its replies are stored
+    n_pilot: int = 0  # drafts that correct the estimate; 0: tokens are estimated and replies assumed
+    margin: float | None = None  # half of the 95 % interval of prompt tokens, as a share of them; None without a pilot
+    repeated_tokens: float = 0.0  # that a prompt shares with the one before it, from the beginning, on average
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,23 +38,10 @@ async def ask_object(
 ) -> tuple[Answered, ReplySource]:
     """Return the object that a model answers with, and the reply that it was read from.
 
-    Parameters
-    ----------
-    prompt, fields
-        The name of the prompt, and its fields but for ``form``.
-    example
-        Shows the form in the prompt; a reply that repeats it must not pass the check.
-    stand_in
-        What estimates take for the reply; it is not checked.
-    check
-        Returns what is wrong with an object, in words for the model; empty where it can be used.
-    what
-        What is missing where no reply can be used, in messages.
-
-    Raises
-    ------
-    UnreadableReplyError, ReplyError, StopError, PendingError
-        As `ask_until_read`.
+    ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
+    pass the ``check``, which returns what is wrong with an object, in words for the model. ``stand_in`` is what
+    estimates take for the reply. ``what`` is missing where no reply can be used, in messages. Raises as
+    `ask_until_read`.
     """
     form = step_prompt("form_object").render(example=_with_reasoning(example))
     stand_in_text = msgspec.json.encode(stand_in).decode()

@@ -34,22 +34,12 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """How papers are judged.
+    """How papers are judged."""
 
-    Attributes
-    ----------
-    window, overlap
-        How many sentences are judged together, and how many of them the next window shows again.
-    at_once
-        Whether one request asks for all aspects of a summary, which costs an eighth.
-    votes
-        How often each window is asked, with another seed each time; the majority decides.
-    """
-
-    window: int = 10
-    overlap: int = 5
-    at_once: bool = False
-    votes: int = 1
+    window: int = 10  # sentences that are judged together
+    overlap: int = 5  # of them, shown again in the next window
+    at_once: bool = False  # one request asks for all aspects of a summary, which costs an eighth
+    votes: int = 1  # how often each window is asked, with another seed each time; the majority decides
 
     def __post_init__(self) -> None:
         """Raise where windows would not go forward, or there would be no vote."""
