@@ -24,11 +24,7 @@ class CollectedAnnotations:
 
 
 def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedAnnotations:
-    """Return what folders and exports hold together.
-
-    Raises `RunFormatError` where a file is none of these or two of them have the same annotator's answer to the same
-    task, `RunMismatchError` for answers to other tasks, and `UnreadableError`.
-    """
+    """Return what folders and exports hold together; an annotator answers a task in one of them only."""
     merged: dict[str, dict[str, TaskAnnotation]] = {}
     adjudicated: dict[str, TaskAnnotation] = {}
     problems = []

@@ -52,10 +52,7 @@ class ForeignAnnotations:
 
 
 def tasks_mark(tasks: TasksFile) -> str:
-    """Return the short name of a file of tasks, which every exported item holds; no spreadsheet takes it for a number.
-
-    It is the beginning of the file's checksum.
-    """
+    """Return the beginning of the checksum of a file of tasks, which every exported item holds, as no number."""
     return f"sha256:{tasks.sha256[:16]}"
 
 
