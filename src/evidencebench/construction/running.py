@@ -9,7 +9,7 @@ from typing import Any
 
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile, DraftHeader, writing_drafts
-from evidencebench.construction.prompts import digests_of
+from evidencebench.construction.prompts import step_prompt
 from evidencebench.construction.steps.model_step import NO_REPLY, ModelStep, dropped, settings_of_asker
 from evidencebench.errors import DataError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all, attempted
@@ -60,7 +60,7 @@ def run_step(
     header = DraftHeader(
         step=step.name,
         settings={**settings_of_asker(asker), **step.settings},
-        prompts=digests_of(step.prompts),
+        prompts={name: step_prompt(name).digest for name in step.prompts},
         source_sha256=source.sha256,
     )
     ids = sorted(source.going_on)

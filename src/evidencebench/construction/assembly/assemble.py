@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.construction.assembly.candidates import (
-    Met,
     duplicates,
     read_candidates,
     same_papers,
@@ -86,8 +85,12 @@ def assemble(
         dropped |= duplicates(candidates, paper_of, left)
         kept = [position for position in left if position not in dropped]
         if not kept:
+            reasons = Counter(why.reason for why in dropped.values())
+            for file in before:
+                reasons.update(file.dropped)
+            all_reasons = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
             doubts = [f"{name}: {one.warning}" for name, one in agreement.items() if one.warning]
-            why = "; ".join([_why(before, dropped), *doubts])
+            why = "; ".join([all_reasons or "the first step found no passage", *doubts])
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         chosen = choose_splits(candidates, paper_of, kept, settings)
         named = {
@@ -135,14 +138,6 @@ def assemble(
 
 def _telling(on_progress: _Told, doing: str) -> Callable[[int, int], None]:
     return lambda n_done, n_all: on_progress(n_done, n_all, doing)
-
-
-def _why(before: Sequence[DraftFile], dropped: Mapping[int, Met]) -> str:
-    """Return why no draft is left: what all steps dropped, or that there was never one."""
-    reasons = Counter(one.reason for one in dropped.values())
-    for file in before:
-        reasons.update(file.dropped)
-    return "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common()) or "the first step found no passage"
 
 
 def _write_splits(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings, SplitCounts
@@ -60,22 +59,29 @@ def datasheet(
             f"The files of the steps before '{report.steps[0].step}' were not at hand, so that what they dropped is "
             "not counted. **TO FILL IN**"
         )
+    by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
+    licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
     return template.substitute(
         name=settings.name,
         date=settings.made_on.isoformat(),
         version=__version__,
         n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
         f"{counted(n_reviews, 'review')}",
-        splits=as_markdown(_split_table(report.splits)),
+        splits=as_markdown(split_table(report.splits)),
         statistics=as_markdown(_statistics_table(descriptions)),
         losses=as_markdown(loss_table(report.steps)),
         chain=chain,
         replies=_replies(parts),
-        settings=_listed("Settings of the steps:", list(_setting_lines(step_files))),
+        settings=_listed("Settings of the steps:", [line for file in step_files for line in _setting_line(file)]),
         judging=_judging(windows, len(report.unproven), agreement),
         leakage=_leakage(settings),
-        decontamination=_decontamination(against),
-        licences=_licences(licences),
+        decontamination=_listed(
+            "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:",
+            [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against],
+        )
+        if against
+        else "The data set was not compared with others: its papers may be in them.",
+        licences=f"Licences of the papers, as their files state them:\n\n{as_markdown(licence_table)}",
     )
 
 
@@ -101,17 +107,15 @@ def _sources(drafts: Iterable[Draft]) -> tuple[Counter[tuple[str, str, str]], Co
     return parts, windows
 
 
-def _setting_lines(step_files: Sequence[DraftFile]) -> Iterator[str]:
-    """Yield a line a step with its settings, without addresses of servers."""
-    for step, settings in {file.header.step: file.header.settings for file in step_files}.items():
-        if lines := list(_shown_settings(settings)):
-            yield f"{step}: {', '.join(lines)}"
-
-
-def _shown_settings(settings: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in sorted(settings.items()):
-        if value not in (None, "", [], {}) and _ADDRESS not in key:
-            yield printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
+def _setting_line(file: DraftFile) -> Iterator[str]:
+    """Yield the step with its settings, without addresses of servers, if it has any."""
+    settings = [
+        printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
+        for key, value in sorted(file.header.settings.items())
+        if value not in (None, "", [], {}) and _ADDRESS not in key
+    ]
+    if settings:
+        yield f"{file.header.step}: {', '.join(settings)}"
 
 
 def _paragraph(text: str, indent: str = "") -> str:
@@ -126,7 +130,8 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     )
 
 
-def _split_table(splits: Mapping[str, SplitCounts]) -> Table:
+def split_table(splits: Mapping[str, SplitCounts]) -> Table:
+    """Return how large the splits are."""
     rows: list[list[Cell]] = [
         [split, one.n_instances, one.n_papers, one.n_reviews, 100 * one.wanted, 100 * one.reached]
         for split, one in splits.items()
@@ -136,7 +141,8 @@ def _split_table(splits: Mapping[str, SplitCounts]) -> Table:
 
 def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
     def row(name: str, spreads: Sequence[Spread | None]) -> list[Cell]:
-        return [name, *("" if one is None else _range(one) for one in spreads), _ORIGINAL.get(name, "")]
+        texts = [f"{one.minimum:,} to {one.maximum:,}, mean {one.mean:.1f}" if one else "" for one in spreads]
+        return [name, *texts, _ORIGINAL.get(name, "")]
 
     found = list(descriptions.values())
     rows: list[list[Cell]] = [
@@ -149,10 +155,6 @@ def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
         ["aspects without a sentence", *(one.n_uncoverable_aspects for one in found), ""],
     ]
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
-
-
-def _range(spread: Spread) -> str:
-    return f"{spread.minimum:,} to {spread.maximum:,}, mean {spread.mean:.1f}"
 
 
 def _replies(parts: Counter[tuple[str, str, str]]) -> str:
@@ -187,16 +189,3 @@ def _leakage(settings: AssemblySettings) -> str:
         "sentences of the shorter one. What is linked so stays together; the groups are drawn into splits at random "
         f"(seed {settings.seed}), so that the sizes come as close to the wanted shares as whole groups allow."
     )
-
-
-def _decontamination(against: Sequence[Dataset]) -> str:
-    if not against:
-        return "The data set was not compared with others: its papers may be in them."
-    lines = [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against]
-    return _listed("Left out is what is in other data sets, by a paper's id or text or by the hypothesis:", lines)
-
-
-def _licences(licences: Counter[str]) -> str:
-    rows: list[list[Cell]] = [[name, n] for name, n in sorted(licences.items(), key=lambda item: (-item[1], item[0]))]
-    table = as_markdown(Table(columns=["licence", "papers"], rows=rows))
-    return f"Licences of the papers, as their files state them:\n\n{table}"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from evidencebench.construction.draft import Draft
@@ -38,18 +37,16 @@ class StepLosses:
 
 def steps_before(last: DraftFile) -> list[DraftFile]:
     """Return the files of drafts in its folder that led to ``last``, it included, first step first."""
-    files = {file.sha256: file for path in sorted(last.path.parent.glob("*.jsonl")) for file in _opened(path)}
+    files = {}
+    for path in sorted(last.path.parent.glob("*.jsonl")):
+        with suppress(RunError, DataError):  # one of another construction may be damaged
+            if is_draft_file(path):
+                file = open_drafts(path, must_be_finished=False)
+                files[file.sha256] = file
     chain = [last]
     while (before := files.pop(chain[-1].header.source_sha256, None)) is not None:
         chain.append(before)
     return chain[::-1]
-
-
-def _opened(path: Path) -> Iterator[DraftFile]:
-    """Yield the file if it is one of drafts that can be read; one of another construction may be damaged."""
-    with suppress(RunError, DataError):
-        if is_draft_file(path):
-            yield open_drafts(path, must_be_finished=False)
 
 
 def changed_since(files: Sequence[DraftFile]) -> list[str]:

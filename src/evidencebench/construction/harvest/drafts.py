@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from evidencebench.construction.draft import CitedPassage, Draft
 from evidencebench.construction.harvest.paper_names import paper_id_of
-from evidencebench.construction.harvest.passages import Passage, passages_of
+from evidencebench.construction.harvest.passages import passages_of
 from evidencebench.construction.harvest.reasons import HarvestRules, reason_to_drop
 from evidencebench.construction.harvest.review_source import ReviewSource, read_review
-from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
 
 MOST_CONTEXT = 6_000
@@ -33,13 +32,22 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewH
 def _drafts(source: ReviewSource, rules: HarvestRules) -> Iterator[Draft]:
     passages = list(passages_of(source.paper, source.marks, source.listed))
     cited = Counter((source.paper.places[one.first].section, ref) for one in passages for ref in one.references)
-    paragraphs = _paragraphs_of(source.paper)
+    body = [index for index, kind in enumerate(source.paper.kinds) if kind is Kind.BODY]
+    paragraphs = {
+        number: " ".join(source.paper.sentences[index] for index in members)
+        for number, members in groupby(body, key=lambda index: source.paper.places[index].paragraph)
+    }
     numbers: Counter[str] = Counter()
     for passage in passages:
         first, *others = passage.references or ("?",)
         name = f"{first}+{len(others)}" if others else first
         numbers[name] += 1
-        ids, file = _ids_and_file(source, passage, rules)
+        ids: Mapping[str, str] = {}
+        file = ""
+        if len(passage.references) == 1:
+            ids = source.listed[passage.references[0]].ids
+            if rules.papers and (paper := rules.papers.find(ids)):
+                ids, file = {**paper.ids, **ids}, paper.file
         reason = reason_to_drop(source, passage, cited, rules)
         summary = " ".join(source.paper.sentences[passage.first : passage.last + 1])
         yield Draft(
@@ -62,15 +70,6 @@ def _drafts(source: ReviewSource, rules: HarvestRules) -> Iterator[Draft]:
         )
 
 
-def _ids_and_file(source: ReviewSource, passage: Passage, rules: HarvestRules) -> tuple[Mapping[str, str], str]:
-    """Return the ids of the cited paper and of its file, and the file; of several papers, none."""
-    if len(passage.references) != 1:
-        return {}, ""
-    ids = source.listed[passage.references[0]].ids
-    paper = rules.papers.find(ids) if rules.papers else None
-    return ({**paper.ids, **ids}, paper.file) if paper else (ids, "")
-
-
 def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
     """Return a passage's paragraph, the one before and the one behind, on both sides as far as there is room."""
     before, _, behind = paragraphs[number].partition(summary)
@@ -78,9 +77,3 @@ def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
     behind = "\n\n".join([behind, *filter(None, [paragraphs.get(number + 1)])])
     room = max(0, MOST_CONTEXT - len(summary)) // 2
     return before[max(0, len(before) - room) :] + summary + behind[:room]
-
-
-def _paragraphs_of(review: Paper) -> Mapping[int, str]:
-    body = [index for index, kind in enumerate(review.kinds) if kind is Kind.BODY]
-    grouped = groupby(body, key=lambda index: review.places[index].paragraph)
-    return {number: " ".join(review.sentences[index] for index in members) for number, members in grouped}

@@ -76,12 +76,8 @@ class ReferenceList:
         return found[0].id if len(found) == 1 else None
 
 
-def references_of(article: Element) -> ReferenceList:
-    """Return the reference list of an article; an empty one where it has none."""
-    return ReferenceList(tuple(map(_reference, article.all("ref"))))
-
-
-def _reference(ref: Element) -> Reference:
+def read_reference(ref: Element) -> Reference:
+    """Return the reference in an element ``ref``."""
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)

@@ -6,7 +6,7 @@ from evidencebench.construction.harvest.licences import licence_of
 from evidencebench.construction.harvest.marks import CitationMark, MarkedText, linked_marks
 from evidencebench.construction.harvest.paper_names import normal_ids, paper_id_of
 from evidencebench.construction.harvest.plain_marks import plain_marks
-from evidencebench.construction.harvest.references import ReferenceList, references_of
+from evidencebench.construction.harvest.references import ReferenceList, read_reference
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
 from evidencebench.papers.markup_tree import Element
@@ -40,7 +40,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
     paper = checked(read_article(article, name=file))
     if isinstance(paper, UnreadableError):
         raise paper
-    listed = references_of(article)
+    listed = ReferenceList(tuple(map(read_reference, article.all("ref"))))
     if not listed.references:
         raise UnreadableError(
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "

@@ -43,7 +43,8 @@ async def ask_object(
     estimates take for the reply. ``what`` is missing where no reply can be used, in messages. Raises as
     `ask_until_read`.
     """
-    form = step_prompt("form_object").render(example=_with_reasoning(example))
+    shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
+    form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
     stand_in_text = msgspec.json.encode(stand_in).decode()
     kind = type(example)
 
@@ -110,10 +111,6 @@ def _converted(value: object, kind: type[Answered]) -> Answered | str:
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         return f"its JSON object is of another form: {error}"
     return found
-
-
-def _with_reasoning(example: msgspec.Struct) -> str:
-    return json.dumps({"reasoning": "your thinking", **msgspec.to_builtins(example)}, ensure_ascii=False)
 
 
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

@@ -69,13 +69,11 @@ def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -
         for other, theirs in enumerate(votes[place + 1 :], place + 1):
             if windows[other].start >= windows[place].stop:
                 break
-            if vote is not None and theirs is not None and _differ(vote, theirs, windows[place], windows[other]):
-                doubted |= {place, other}
+            if vote is not None and theirs is not None:
+                shared = range(windows[other].start, min(windows[place].stop, windows[other].stop))
+                if not (vote ^ theirs).isdisjoint(shared):
+                    doubted |= {place, other}
     return sorted(doubted)
-
-
-def _differ(vote: frozenset[int], theirs: frozenset[int], window: range, other: range) -> bool:
-    return any(index in window and index in other for index in vote ^ theirs)
 
 
 @dataclass(slots=True, kw_only=True)
