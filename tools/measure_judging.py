@@ -19,12 +19,11 @@ from tempfile import TemporaryDirectory
 import msgspec
 import numpy as np
 
-from evidencebench.construction.draft import Draft, JudgingRound
+from evidencebench.construction.draft import Draft, JudgingRound, WindowVote
 from evidencebench.construction.model_use import RehearsingSender
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
-from evidencebench.construction.steps.votes import doubtful, sources_of_votes, window_votes
-from evidencebench.construction.steps.windows import NOT_ASKED, mask_text, windows_of_paper
+from evidencebench.construction.steps.votes import doubtful, sources_of_votes, window_votes, windows_of_paper
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.models.llm.chat import ChatModel, Usage
@@ -224,24 +223,20 @@ class Simulation:
     def labels(self, way: Way) -> set[int]:
         """Return the sentences that become sources."""
         windows = windows_of_paper(N_SENTENCES, WINDOW, way.overlap)
-        digits = -(-WINDOW // 4)
         rounds = [self._round(way.first, windows, range(len(windows))) for _ in range(way.votes)]
         if way.second is not None:
-            doubted = doubtful(window_votes(rounds, 0, windows, digits), windows)
+            doubted = doubtful(window_votes(rounds, 0, windows), windows)
             decided = self._round(way.second, windows, doubted)
             rounds.append(msgspec.structs.replace(decided, decides=True))
-        return set(sources_of_votes(window_votes(rounds, 0, windows, digits)))
+        return set(sources_of_votes(window_votes(rounds, 0, windows)))
 
     def _round(self, erring: Erring, windows: Sequence[range], asked: Sequence[int]) -> JudgingRound:
         self.asked[erring.model] += len(asked)
-        digits = -(-WINDOW // 4)
-        masks = [
-            mask_text(window, [index for index in window if self._says(erring, index)], digits)
-            if place in asked
-            else NOT_ASKED * digits
-            for place, window in enumerate(windows)
+        votes = [
+            WindowVote(windows[place].start, tuple(index for index in windows[place] if self._says(erring, index)))
+            for place in asked
         ]
-        return JudgingRound(model=erring.model, prompt="", votes=("".join(masks),), requests="")
+        return JudgingRound(model=erring.model, prompt="", votes=(tuple(votes),))
 
     def _says(self, erring: Erring, index: int) -> bool:
         is_fixed = self._is_fixed[erring.model][index]

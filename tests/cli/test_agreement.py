@@ -30,7 +30,7 @@ def fill(name: str, chance: float, seed: int) -> None:
 
 
 def test_sheets_of_two_people_become_a_report(command: Command) -> None:
-    drawn = command(f"{DRAW} --for csv --for doccano --for label-studio")
+    drawn = command(f"{DRAW} --for csv --for label-studio")
     assert drawn.out.splitlines()[:2] == ["tasks.jsonl", "tasks.csv"]
     assert "9 tasks, a paper each, from 9 papers" in drawn.out
     assert "691 sentences to judge; the labels mark" in drawn.out

@@ -50,8 +50,8 @@ def _judged(draft: Draft) -> Draft:
     """Return a draft with the sources of its parts, and two rounds of judging."""
     assert draft.judging is not None
     rounds = (
-        JudgingRound(model="maker/cheap", prompt="a" * 64, votes=(), requests="", asks_all=True),
-        JudgingRound(model="maker/dear", prompt="b" * 64, votes=(), requests="", decides=True),
+        JudgingRound(model="maker/cheap", prompt="a" * 64, votes=(), asks_all=True),
+        JudgingRound(model="maker/dear", prompt="b" * 64, votes=(), decides=True),
     )
     return msgspec.structs.replace(
         draft,

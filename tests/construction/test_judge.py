@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import Draft, Judging
+from evidencebench.construction.draft import Draft, Judging, JudgingRound
 from evidencebench.construction.draft_file import DraftHeader, open_drafts, writing_drafts
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.running import StepReport, run_step
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step, request_beginnings
-from evidencebench.construction.steps.windows import masks_in, voted_sentences
+from evidencebench.construction.steps.judge import JudgeSettings, judge_step
 from evidencebench.errors import (
     DataError,
     EndpointError,
     PendingError,
+    RunFormatError,
     RunMismatchError,
     StopError,
     SystemSpecError,
@@ -43,6 +43,15 @@ def judging_of(draft: Draft) -> Judging:
     return draft.judging
 
 
+def said_in(judged: JudgingRound, aspect: int = 0) -> list[tuple[int, list[int] | None]]:
+    """Return the first sentence of each window that was asked for an aspect, and what it said."""
+    return [(vote.start, None if vote.sentences is None else list(vote.sentences)) for vote in judged.votes[aspect]]
+
+
+def requests_of(judged: JudgingRound) -> list[str]:
+    return [vote.request for votes in judged.votes for vote in votes]
+
+
 @pytest.mark.parametrize("at_once", [False, True])
 @given(data=st.data())
 @examples(40)
@@ -60,10 +69,9 @@ def test_a_model_that_knows_the_answer_is_repeated_exactly(
     assert [frozenset(one) for one in judging.sources] == sources
     n_windows = len(range(0, n_sentences, window - overlap))
     assert len(made.sender.asked) == n_windows * (1 if at_once else len(gold))
-    for vote, one in zip(judging.rounds[0].votes, sources, strict=True):
-        for start, mask in zip(judging.starts, masks_in(vote, judging.digits), strict=True):
-            shown = range(start, min(start + window, n_sentences))
-            assert voted_sentences(shown, mask) == [index for index in shown if index in one]
+    for aspect, one in enumerate(sources):
+        shown = [range(start, min(start + window, n_sentences)) for start in range(0, n_sentences, window - overlap)]
+        assert said_in(judging.rounds[0], aspect) == [(each.start, sorted(one.intersection(each))) for each in shown]
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -90,7 +98,7 @@ def test_three_votes_are_asked_with_other_seeds_and_the_majority_of_each_window_
     made = bench(tmp_path, answer, 10)
     judging = judging_of(made.judge(draft_of({"Pressure fell": frozenset()}), JudgeSettings(votes=3, overlap=0)))
     assert ([request.seed for request in made.sender.asked], judging.sources) == ([0, 1, 2], ((3, 4),))
-    assert [one.votes for one in judging.rounds] == [("018",), ("010",), ("218",)]
+    assert [said_in(one) for one in judging.rounds] == [[(0, [3, 4])], [(0, [4])], [(0, [3, 4, 9])]]
 
 
 def test_all_votes_wait_for_one_batch(tmp_path: Path) -> None:
@@ -113,7 +121,7 @@ def test_a_second_model_is_asked_where_windows_disagree_and_decides_there(tmp_pa
     # Windows 0 and 5 disagree on sentence 5; 15 and 20 agree on sentence 21.
     assert asked[5:] == [("local/dear", 0), ("local/dear", 5)]
     assert judging_of(draft).sources == ((6, 21),)
-    assert judging_of(draft).rounds[1].votes == ("040002" + "." * 9,)
+    assert said_in(judging_of(draft).rounds[1]) == [(0, [6]), (5, [6])]
 
 
 def test_the_requests_that_are_kept_are_the_keys_of_replies_in_the_cache(tmp_path: Path) -> None:
@@ -122,15 +130,15 @@ def test_the_requests_that_are_kept_are_the_keys_of_replies_in_the_cache(tmp_pat
     for settings in (JudgeSettings(), JudgeSettings(at_once=True), JudgeSettings(votes=2)):
         before = len(made.sender.asked)
         rounds = judging_of(made.judge(draft_of(GOLD), settings)).rounds
-        kept = [beginning for one in rounds for beginning in request_beginnings(one)]
+        kept = [request for one in rounds for request in requests_of(one)]
         with cache.reading() as connection:
             keys = {row[0].hex() for row in connection.execute("SELECT key FROM reply")}
-        assert all(any(key.startswith(one) for key in keys) for one in kept)
-        assert len(set(kept)) == len(kept) >= len(made.sender.asked) - before
+        assert set(kept) <= keys
+        assert len(set(kept)) >= len(made.sender.asked) - before
     # Aspect by aspect, window by window.
     one = judging_of(made.judge(draft_of(GOLD), JudgeSettings())).rounds[0]
-    asked = {request.key[:32]: (judged_aspects(request)[0], min(shown_in(request))) for request in made.sender.asked}
-    assert [asked[key] for key in request_beginnings(one)] == [(a, start) for a in GOLD for start in range(0, 23, 5)]
+    asked = {request.key: (judged_aspects(request)[0], min(shown_in(request))) for request in made.sender.asked}
+    assert [asked[key] for key in requests_of(one)] == [(a, start) for a in GOLD for start in range(0, 23, 5)]
 
 
 def test_a_window_that_no_reply_answers_is_marked_and_the_window_beside_it_judges_its_sentences(tmp_path: Path) -> None:
@@ -140,8 +148,8 @@ def test_a_window_that_no_reply_answers_is_marked_and_the_window_beside_it_judge
     draft = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings())
     judging = judging_of(draft)
     assert (draft.dropped, judging.sources) == ("", ((0, 7), (), (22,)))
-    assert judging.rounds[0].votes[1] == "000???000000000"
-    assert request_beginnings(judging.rounds[0])[1] == "0" * 32
+    assert said_in(judging.rounds[0], 1) == [(0, []), (5, None), (10, []), (15, []), (20, [])]
+    assert requests_of(judging.rounds[0])[1] == ""
 
 
 @pytest.mark.parametrize("at_once", [False, True])
@@ -156,7 +164,7 @@ def test_the_number_of_a_sentence_that_is_not_shown_is_no_judgment(
         return json.dumps({"aspects": every}) if at_once else f"ANSWER: [7, {strange}]"
 
     made = bench(tmp_path, answer).judge(draft_of(GOLD), JudgeSettings(at_once=at_once))
-    assert [vote[3:6] for vote in judging_of(made).rounds[0].votes] == ["???"] * 3
+    assert [said_in(judging_of(made).rounds[0], aspect)[1] for aspect in range(3)] == [(5, None)] * 3
     assert (made.dropped, judging_of(made).sources) == ("", ((0, 7), (), (22,)))  # as the windows beside it say
 
 
@@ -265,6 +273,15 @@ def test_a_failed_request_leaves_its_draft_to_the_next_run(tmp_path: Path) -> No
     assert (report.n_kept, report.failures, report.is_finished) == (1, {"d1": "the server fell"}, False)
     made.sender.answer = GoldJudge(GOLD)
     assert run(made, work).is_finished
+
+
+def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_path: Path) -> None:
+    work = work_folder(tmp_path, 1)
+    run(bench(tmp_path, GoldJudge(GOLD)), work)
+    path = work / "judgments.jsonl"
+    path.write_text(path.read_text().replace('"votes":[[[0,[0,7],', '"votes":["081000",[[0,[0,7],'))
+    with pytest.raises(RunFormatError, match=r"judgments\.jsonl: draft 'd0': .*votes.*--from judge"):
+        list(open_drafts(path).drafts())
 
 
 def test_judgments_made_otherwise_are_not_gone_on_with(tmp_path: Path) -> None:

@@ -8,9 +8,7 @@ import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,26 +128,9 @@ def fill_label_studio(tasks: TasksFile, marked: Marked) -> bytes:
     return json.dumps(items).encode()
 
 
-def fill_doccano(tasks: TasksFile, marked: Marked) -> bytes:
-    """Fill in by the places that a browser counts, in units of UTF-16."""
-    lines = []
-    for number, line in enumerate(exported(tasks, "doccano").decode().splitlines()):
-        item = json.loads(line)
-        units = item["text"].encode("utf-16-le")
-        labels: list[list[Any]] = []
-        for index in marked.get(item["evidencebench_task"], ()):
-            place = units.index(f"\n[{index}] ".encode("utf-16-le")) // 2 + 1
-            labels.append([place, place + 3, "source"])
-        if item["evidencebench_task"] in marked and not labels:
-            labels = [[0, 4, "none"]]
-        lines.append(json.dumps({"id": number, **item, "label": labels, "Comments": []}))
-    return "\n".join(lines).encode()
-
-
 FILLED: dict[str, Callable[[TasksFile, Marked], bytes]] = {
     "csv": fill_sheet,
     "label-studio": fill_label_studio,
-    "doccano": fill_doccano,
 }
 
 
@@ -233,16 +214,7 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
             }
         ]
 
-    lines = [json.loads(line) for line in exported(tasks, "doccano").splitlines()]
-    for line in lines:
-        given = said.get(line["evidencebench_task"], {})
-        line["label"] = [f"{name}: {'yes' if met else 'no'}" for name, met in given.items()]
-
-    for content in (
-        sheet.getvalue(),
-        json.dumps(items),
-        "\n".join(map(json.dumps, lines)),
-    ):
+    for content in (sheet.getvalue(), json.dumps(items)):
         (tmp_path / "Ada").write_text(content)
         ((_, found),) = collect_annotations([tmp_path / "Ada"], tasks).annotations.by_annotator.items()
         assert {task: one.ratings for task, one in found.items() if one.is_done} == said
@@ -292,9 +264,6 @@ def change(old: str, new: str) -> Callable[[str], str]:
         ("label-studio", change('"start": "1"', '"start": "-1"'), "Expected `int` >= 0"),
         ("label-studio", change("task_0", "task_77"), "task_77"),
         ("label-studio", change('"data"', '"dat"'), "export of Label Studio of the sort 'JSON'"),
-        ("doccano", change("[0] a", "[0] A"), "its text was changed in doccano"),
-        ("doccano", change('"source"', "7"), "must be of the sort 'sequence labelling'"),
-        ("doccano", change("task_0", "task_77"), "with a task's id"),
     ],
 )
 def test_what_does_not_fit_the_tasks_is_refused(
@@ -337,8 +306,3 @@ def test_files_of_another_sort_are_refused(tmp_path: Path, content: bytes) -> No
     (tmp_path / "x").write_bytes(content)
     with pytest.raises((RunFormatError, RunMismatchError, UnreadableError)):
         collect_annotations([tmp_path / "x"], tasks)
-
-
-def test_doccano_gets_its_labels(tmp_path: Path) -> None:
-    made = TOOLS["doccano"]["doccano.labels.json"](tasks_at(tmp_path))
-    assert [label["text"] for label in msgspec.json.decode(made)] == ["source", "none"]

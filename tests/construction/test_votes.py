@@ -1,4 +1,4 @@
-"""Windows, masks and votes, against what each sentence of each window says when it is looked up by itself."""
+"""Windows and votes, against what each sentence of each window says when it is looked up by itself."""
 
 from collections import Counter
 from itertools import combinations
@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from evidencebench.construction.draft import Judging, JudgingRound
+from evidencebench.construction.draft import Judging, JudgingRound, WindowVote
 from evidencebench.construction.steps.votes import (
     WindowAgreement,
     doubtful,
     sources_of_votes,
     unjudged,
     window_votes,
+    windows_of_paper,
 )
-from evidencebench.construction.steps.windows import mask_text, masks_in, voted_sentences, windows_of_paper
 from examples import examples
 
 Vote = frozenset[int] | str
@@ -36,23 +36,24 @@ def votes_of(window: range) -> st.SearchStrategy[Vote]:
 
 
 @st.composite
-def votings(draw: st.DrawFn) -> tuple[list[range], int, list[tuple[bool, list[Vote]]]]:
-    """Draw windows, the digits of a mask, and rounds: whether each decides, and its votes of one aspect."""
+def votings(draw: st.DrawFn) -> tuple[list[range], list[tuple[bool, list[Vote]]]]:
+    """Draw windows and rounds: whether each decides, and its votes of one aspect."""
     n, window, overlap = draw(papers())
     windows = windows_of_paper(n, window, overlap)
     rounds = [
         (place > 0 and draw(st.booleans()), [draw(votes_of(one)) for one in windows])
         for place in range(draw(st.integers(1, 4)))
     ]
-    return windows, -(-window // 4), rounds
+    return windows, rounds
 
 
-def as_round(decides: bool, votes: list[Vote], windows: list[range], digits: int) -> JudgingRound:  # noqa: FBT001
-    text = "".join(
-        vote * digits if isinstance(vote, str) else mask_text(window, vote, digits)
+def as_round(decides: bool, votes: list[Vote], windows: list[range]) -> JudgingRound:  # noqa: FBT001
+    of_windows = (
+        WindowVote(window.start, None if isinstance(vote, str) else tuple(sorted(vote)))
         for vote, window in zip(votes, windows, strict=True)
+        if vote != "."
     )
-    return JudgingRound(model="m", prompt="", votes=(text,), requests="", decides=decides)
+    return JudgingRound(model="m", prompt="", votes=(tuple(of_windows),), decides=decides)
 
 
 @given(papers())
@@ -70,25 +71,13 @@ def test_windows_hold_every_sentence_and_all_but_the_first_and_last_as_often_as_
         assert all(times[index] == (1 if index < overlap else 2) for index in range(n))
 
 
-@given(st.data())
-@examples(200)
-def test_masks_come_back_from_their_text(data: st.DataObject) -> None:
-    n, window, overlap = data.draw(papers())
-    windows, digits = windows_of_paper(n, window, overlap), -(-window // 4)
-    said = [data.draw(st.frozensets(st.sampled_from(one))) for one in windows]
-    text = "".join(mask_text(one, sentences, digits) for one, sentences in zip(windows, said, strict=True))
-    assert len(text) == digits * len(windows)
-    found = [voted_sentences(one, mask) for one, mask in zip(windows, masks_in(text, digits), strict=True)]
-    assert found == [sorted(one) for one in said]
-
-
 @given(votings())
 @examples(300)
 def test_sources_are_what_the_rule_says_of_each_sentence_by_itself(
-    voting: tuple[list[range], int, list[tuple[bool, list[Vote]]]],
+    voting: tuple[list[range], list[tuple[bool, list[Vote]]]],
 ) -> None:
-    windows, digits, rounds = voting
-    votes = window_votes([as_round(*one, windows, digits) for one in rounds], 0, windows, digits)
+    windows, rounds = voting
+    votes = window_votes([as_round(*one, windows) for one in rounds], 0, windows)
     n = windows[-1].stop
     sources, unread = set[int](), set[int]()
     for index in range(n):
@@ -117,10 +106,10 @@ def verdict(index: int, place: int, rounds: list[tuple[bool, list[Vote]]]) -> bo
 @given(votings())
 @examples(300)
 def test_windows_are_doubtful_that_differ_on_a_sentence_of_both_or_were_not_read(
-    voting: tuple[list[range], int, list[tuple[bool, list[Vote]]]],
+    voting: tuple[list[range], list[tuple[bool, list[Vote]]]],
 ) -> None:
-    windows, digits, rounds = voting
-    votes = window_votes([as_round(*one, windows, digits) for one in rounds], 0, windows, digits)
+    windows, rounds = voting
+    votes = window_votes([as_round(*one, windows) for one in rounds], 0, windows)
     expected = {place for place, vote in enumerate(votes) if vote is None}
     for one, other in combinations(range(len(windows)), 2):
         mine, theirs = votes[one], votes[other]
@@ -134,11 +123,11 @@ def test_windows_are_doubtful_that_differ_on_a_sentence_of_both_or_were_not_read
 @examples(300)
 def test_agreement_of_windows_is_that_of_their_pairs_of_verdicts(data: st.DataObject) -> None:
     n, window, overlap = data.draw(papers())
-    windows, digits = windows_of_paper(n, window, overlap), -(-window // 4)
+    windows = windows_of_paper(n, window, overlap)
     said = [data.draw(votes_of(one)) for one in windows]
     judging = Judging(paper_sha256="", n_sentences=n, window=window, overlap=overlap, rounds=(), sources=())
     counted = WindowAgreement()
-    counted.add(judging, as_round(False, said, windows, digits))  # noqa: FBT003
+    counted.add(judging, as_round(False, said, windows))  # noqa: FBT003
     pairs = [
         (index in mine, index in theirs)
         for one, other in combinations(range(len(windows)), 2)

@@ -13,8 +13,9 @@ from evidencebench.wording import did_you_mean
 class LazyGroup(click.Group):
     """A group that imports a command only when it is used, so that ``--help`` and every command start fast.
 
-    Each command is a module of ``package`` with its name. ``lines`` has its line of help by its name, so that help
-    imports no command. ``former`` maps former names of commands to the present ones.
+    Each command is a module of ``package`` with its name, or in ``COMMANDS`` of the module that ``modules`` has for it.
+    ``lines`` has its line of help by its name, so that help imports no command. ``former`` maps former names of
+    commands to the present ones.
     """
 
     def __init__(
@@ -23,10 +24,11 @@ class LazyGroup(click.Group):
         package: str,
         lines: Mapping[str, str],
         former: Mapping[str, str] | None = None,
+        modules: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*args, **settings)
-        self.package, self.lines, self.former = package, lines, former or {}
+        self.package, self.lines, self.former, self.modules = package, lines, former or {}, modules or {}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of all commands."""
@@ -36,7 +38,8 @@ class LazyGroup(click.Group):
         """Return a command, imported now, or None where there is none of the name."""
         if cmd_name not in self.lines:
             return None
-        command: click.Command = import_module(f"{self.package}.{cmd_name.replace('-', '_')}").command
+        module = import_module(f"{self.package}.{self.modules.get(cmd_name, cmd_name.replace('-', '_'))}")
+        command: click.Command = module.COMMANDS[cmd_name] if cmd_name in self.modules else module.command
         return command
 
     def resolve_command(

@@ -108,11 +108,7 @@ class Config:
 
 
 def read_config(path: Path) -> Config:
-    """Return the configuration in a file.
-
-    Raises `UnreadableError` where it cannot be read, and `FormatError` where it is no TOML, a key is unknown, missing
-    or of another type, or the values do not fit one another.
-    """
+    """Return the configuration in a file; raises `FormatError` where keys are wrong or do not fit one another."""
     try:
         file = msgspec.convert(tomllib.loads(read_text(path)), ConfigFile)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:

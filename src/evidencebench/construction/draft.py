@@ -24,30 +24,22 @@ class ReplySource(msgspec.Struct, frozen=True, kw_only=True):
     request: str  # the request's key, under which the cache of replies has it
 
 
-class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The votes of one model in one pass over the windows of a paper.
+class WindowVote(msgspec.Struct, frozen=True, array_like=True):
+    """What a model said of one window for one aspect, as ``[5, [7, 9], "KEY"]``."""
 
-    Attributes
-    ----------
-    votes
-        One text an aspect, with as many characters a window as `Judging.digits`: the sentences of the window that hold
-        the aspect, as a mask in hexadecimal, whose lowest bit is the window's first sentence. Dots stand where the
-        window was not asked in this round, question marks where no reply could be read.
-    requests
-        The first `REQUEST_BYTES` of the keys of the requests, in base64: aspect by aspect, window by window, for those
-        that were asked; one a window where all aspects were asked at once.
-    """
+    start: int  # the window's first sentence
+    sentences: tuple[int, ...] | None  # that hold the aspect; None: no reply could be read
+    request: str = ""  # the request's key, under which the cache of replies has what it was read from
+
+
+class JudgingRound(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The votes of one model in one pass over the windows of a paper."""
 
     model: str
     prompt: str  # SHA-256 of the prompt's file
-    votes: tuple[str, ...]
-    requests: str
+    votes: tuple[tuple[WindowVote, ...], ...]  # aspect by aspect, of the windows that were asked
     asks_all: bool = False  # whether one request asked for all aspects
     decides: bool = False  # whether these votes stand in place of those of the rounds before, where they were asked
-
-
-REQUEST_BYTES = 16
-"""How many bytes of a request's key a round keeps: enough to find the reply in the cache."""
 
 
 class Judging(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,66 +55,23 @@ class Judging(msgspec.Struct, frozen=True, kw_only=True):
     rounds: tuple[JudgingRound, ...]
     sources: tuple[tuple[int, ...], ...]  # aspect by aspect: the sentences, from 0, that hold it by the step's rule
 
-    @property
-    def starts(self) -> range:
-        """The first sentence of each window."""
-        return range(0, self.n_sentences, self.window - self.overlap)
-
-    @property
-    def digits(self) -> int:
-        """How many characters of `JudgingRound.votes` a window has."""
-        return -(-self.window // 4)
-
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An instance in the making.
+    """An instance in the making; what a later step adds is empty or None before it."""
 
-    Attributes
-    ----------
-    id
-        Its name in the work folder, such as ``review1.xml:B7:2``; `assemble` numbers the instances anew.
-    review_id, paper_id
-        The review, and the paper that it reports: ``pmc_1280405``, ``pubmed_9000312``, ``doi_10.1186/...``, or a name
-        that the user gave.
-    paper_file
-        The paper's file, relative to the folder of papers; empty where it is not at hand.
-    paper_ids
-        Such as ``{"pmid": "9000312", "doi": "10.1186/..."}``.
-    summary
-        What the review says of the paper: the passage at first, then what a model delimits of it.
-    context
-        The paragraphs around the summary.
-    passage
-        Where the review says so; None where the summary came from a table.
-    purpose
-        Why the reviewer extracted it, as a model says: the first step to the hypothesis.
-    aspects
-        The texts of the study aspects.
-    judging
-        Which sentences hold them; None before that step.
-    results
-        The indices of the aspects labelled Results; None before that step.
-    sources_of
-        Step, such as ``hypotheses``, or step and part, such as ``aspects verify`` -> the reply that it was read from.
-    dropped
-        Why it becomes no instance, as a phrase that is counted, such as ``reports no results``; empty: it goes on.
-    detail
-        More of that reason, for one draft, such as the words that leaked.
-    """
-
-    id: str
-    review_id: str
-    paper_id: str
-    paper_file: str = ""
-    paper_ids: Mapping[str, str] = {}
-    summary: str = ""
-    context: str = ""
-    passage: CitedPassage | None = None
-    purpose: str = ""
+    id: str  # in the work folder, such as ``review1.xml:B7:2``; `assemble` numbers the instances anew
+    review_id: str  # such as ``pmc_1280405``, ``pubmed_9000312``, ``doi_10.1186/...``, or a name that the user gave
+    paper_id: str  # the same, of the paper that the review reports
+    paper_file: str = ""  # relative to the folder of papers; empty where it is not at hand
+    paper_ids: Mapping[str, str] = {}  # such as ``{"pmid": "9000312", "doi": "10.1186/..."}``
+    summary: str = ""  # what the review says of the paper: the passage at first, then what a model delimits of it
+    context: str = ""  # the paragraphs around the summary
+    passage: CitedPassage | None = None  # where the review says so; None where the summary came from a table
+    purpose: str = ""  # why the reviewer extracted it, as a model says: the first step to the hypothesis
     hypothesis: str = ""
     aspects: tuple[str, ...] = ()
-    judging: Judging | None = None
-    results: tuple[int, ...] | None = None
-    sources_of: Mapping[str, ReplySource] = {}
-    dropped: str = ""
-    detail: str = ""
+    judging: Judging | None = None  # which sentences hold them
+    results: tuple[int, ...] | None = None  # the indices of the aspects labelled Results
+    sources_of: Mapping[str, ReplySource] = {}  # step, or step and part, such as ``aspects verify`` -> its reply
+    dropped: str = ""  # why it becomes no instance, as a phrase that is counted; empty: it goes on
+    detail: str = ""  # more of that reason, for one draft, such as the words that leaked

@@ -99,7 +99,10 @@ class DraftFile:
         try:
             return msgspec.json.decode(line, type=Draft)
         except BROKEN_JSON as error:
-            raise RunFormatError(f"{self.path}: draft '{draft_id}': {error}") from error
+            raise RunFormatError(
+                f"{self.path}: draft '{draft_id}': {error}; make it again, as with 'construct run CONFIG.toml --from "
+                f"{self.header.step}': replies that are stored cost nothing"
+            ) from error
 
     def drafts(self) -> Iterator[Draft]:
         """Yield the drafts that were not dropped, in the order of their ids."""

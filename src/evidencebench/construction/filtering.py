@@ -23,26 +23,20 @@ def filter_drafts(
     *,
     least_covered: float = LEAST_COVERED,
     overwrite: bool = False,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> DraftFile:
-    """Write the judged drafts to a file, those with too few covered aspects as dropped, and return that file.
-
-    ``least_covered`` is a share in 0..1: at 0.7, a draft with 7 of 10 aspects covered is kept. Raises `RunFormatError`
-    if a draft was not judged, and as `writing_drafts` does.
-    """
+    """Write the judged drafts to a file, those with too few covered aspects as dropped, and return that file."""
     header = DraftHeader(step="filter", settings={"least_covered": least_covered}, source_sha256=source.sha256)
     with writing_drafts(path, header, source=source, overwrite=overwrite) as writer:
         for n_done, draft in enumerate(source.drafts(), 1):
             if draft.id not in writer.done:
                 writer.append(_filtered(draft, least_covered))
-            if on_progress is not None:
-                on_progress(n_done, len(source.going_on))
+            on_progress(n_done, len(source.going_on))
         writer.finish()
     return open_drafts(path)
 
 
 def _filtered(draft: Draft, least_covered: float) -> Draft:
-    """Return the draft, dropped with the reason where it has too few covered aspects."""
     sources = judging_of(draft).sources
     if not sources:
         return msgspec.structs.replace(draft, dropped=NO_ASPECTS)

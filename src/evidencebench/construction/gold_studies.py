@@ -1,6 +1,5 @@
 """Gold studies: what is right of each passage of a review, for the trial server to answer from."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -8,7 +7,6 @@ import msgspec
 from evidencebench.errors import UnreadableError
 from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.storage.text_file import read_text
-from evidencebench.storage.whole_file import write_whole
 
 
 class GoldAspect(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +38,3 @@ def read_gold(path: Path) -> list[GoldStudy]:
             except BROKEN_JSON as error:
                 raise UnreadableError(f"{path}: line {number}: expected a gold study: {error}") from error
     return studies
-
-
-def write_gold(path: Path, studies: Iterable[GoldStudy]) -> None:
-    """Write studies as JSON Lines; the file appears whole."""
-    write_whole(path, (msgspec.json.encode(study) + b"\n" for study in studies))

@@ -58,22 +58,24 @@ def joined(one: Uses, other: Uses) -> Uses:
 
 
 class RehearsingSender(EstimatingSender):
-    """Answers with stored replies where there is a cache, else with stand-ins, and sums up what was asked."""
+    """Answers with stored replies where `begin` says so, else with stand-ins, and sums up what was asked."""
 
     def __init__(self, prices: PriceTable, cache: ReplyCache | None, completion_tokens: int) -> None:
         super().__init__(prices)
         self._cache, self._assumed = cache, completion_tokens
+        self._stored = False
         self._before: dict[str, str] = {}
         self.uses: dict[str, ModelUse] = {}
         self.repeated_tokens = self.n_missing = 0
 
-    def begin(self) -> None:
-        """Sum up from nothing."""
+    def begin(self, *, stored: bool = False) -> None:
+        """Sum up from nothing; ``stored``: answer with stored replies."""
+        self._stored = stored
         self.uses, self.repeated_tokens, self.n_missing = {}, 0, 0
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
         """Return the stored reply, or the stand-in."""
-        found = None if self._cache is None else self._cache.find(request.key)
+        found = self._cache.find(request.key) if self._stored and self._cache is not None else None
         usage = Usage() if found is None else found[0].usage
         n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
         n_reply = usage.completion_tokens

@@ -32,11 +32,7 @@ class PaperFolder:
         self._read = lru_cache(maxsize=_KEPT)(self._read_anew)
 
     def paper_of(self, draft: Draft) -> PaperOnDisk:
-        """Return the paper of a draft.
-
-        Raises `UnreadableError` if its file cannot be read, and `DataError` if the draft names none, or one outside of
-        the folder.
-        """
+        """Return the paper of a draft; raises `DataError` if it names no file that can be read in the folder."""
         if not draft.paper_file:
             raise DataError(f"draft '{draft.id}': expected the file of a paper, got none; fetch it and harvest again")
         return self._read(draft.paper_file)

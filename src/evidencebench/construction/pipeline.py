@@ -48,15 +48,11 @@ Told = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constructed:
-    """What a run of all steps came to.
+    """What a run of all steps came to."""
 
-    ``steps`` are the reports of the steps that ask a model; ``unreadable`` says why reviews could not be read.
-    ``dataset`` is None where drafts are left to be asked for again, or only a pilot was run.
-    """
-
-    steps: tuple[StepReport, ...]
-    unreadable: tuple[str, ...] = ()
-    dataset: AssemblyReport | None = None
+    steps: tuple[StepReport, ...]  # of those that ask a model
+    unreadable: tuple[str, ...] = ()  # why reviews could not be read
+    dataset: AssemblyReport | None = None  # None where drafts are to be asked for again, or after a pilot
 
     @property
     def n_failures(self) -> int:
@@ -99,26 +95,10 @@ def run_all(
 ) -> Constructed:
     """Run all steps; what is done already is not done again.
 
-    Parameters
-    ----------
-    limit
-        How many drafts each step that asks a model is given, as a pilot; the run then ends before the first step that
-        is not finished by it.
-    until
-        The step that asks a model behind which the run ends; None: all is run.
-    overwrite
-        Whether what is stale is made again: files made otherwise, or of drafts that were changed since.
-    drops_failed
-        Whether drafts are dropped for which a request failed for good.
-    jobs, engine
-        Where `assemble` reads papers and solves optima.
-
-    Raises
-    ------
-    RunMismatchError
-        If a file was made with other settings, prompts or input, unless ``overwrite``.
-    StopError
-        If no more requests may be sent, or replies wait for a batch.
+    ``limit`` is how many drafts each step that asks a model is given, as a pilot: the run then ends before the first
+    step that asks none. ``until`` names the step behind which it ends. ``overwrite``: what is stale is made again.
+    ``drops_failed``: drafts are dropped for which a request failed for good. ``jobs`` and ``engine`` are of `assemble`.
+    Raises `RunMismatchError` if a file was made otherwise, unless ``overwrite``, and `StopError` as `run_step`.
     """
     against = _require_all(config, client)
     unreadable = harvest_inputs(config, overwrite=overwrite, on_progress=on_progress)
@@ -180,7 +160,8 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
     if len(keyless) < len(servers):  # without any key, the first request says so, unless all replies are stored
         for one in keyless:
             key_for(one)
-    return [open_dataset(_data_path(config, one)) for one in config.file.assemble.against]
+    paths = [(config.folder / name, name) for name in config.file.assemble.against]
+    return [open_dataset(str(path) if path.exists() else name) for path, name in paths]  # a file, or a known name
 
 
 def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]) -> ModelStep:
@@ -217,15 +198,8 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tup
 
 
 def _files_in(path: Path) -> list[Path]:
-    """Return a file, or the files of a folder in the order of their names."""
     if path.is_dir():
         return sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
     if not path.is_file():
         raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     return [path]
-
-
-def _data_path(config: Config, name: str) -> str:
-    """Return a file or folder beside the configuration, or the name of a data set as it is."""
-    path = config.folder / name
-    return str(path) if path.exists() else name

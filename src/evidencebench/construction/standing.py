@@ -10,19 +10,16 @@ from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, STE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStanding:
-    """How far a step is: ``n_drafts`` were given to it (None: not known), of which ``n_done`` have a line.
-
-    Of these ``n_edited`` were edited by hand. ``stale`` says why it is to be made again; empty where it is not.
-    """
+    """How far a step is."""
 
     step: str
-    n_drafts: int | None
-    n_done: int
+    n_drafts: int | None  # that were given to it; None: not known
+    n_done: int  # that have a line
     n_kept: int
     dropped: Mapping[str, int]
     is_finished: bool
-    n_edited: int
-    stale: str
+    n_edited: int  # by hand
+    stale: str  # why it is to be made again; empty where it is not
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +50,11 @@ def standing_of(work: Path) -> ConstructionStanding:
         if not path.is_file():
             continue
         found = open_drafts(path, must_be_finished=False)
+        stale = ""
+        if before is not None and found.header.source_sha256 != before.sha256:
+            stale = f"made from another {before.path.name}"
+        elif before is not None and (n_behind := found.n_behind(before)):
+            stale = f"{n_behind:,} of {before.path.name} changed since"
         steps.append(
             StepStanding(
                 step=name,
@@ -62,18 +64,9 @@ def standing_of(work: Path) -> ConstructionStanding:
                 dropped=found.dropped,
                 is_finished=found.is_finished,
                 n_edited=found.n_edited,
-                stale=_stale(found, before) or (f"behind {steps[-1].step}" if steps and steps[-1].stale else ""),
+                stale=stale or (f"behind {steps[-1].step}" if steps and steps[-1].stale else ""),
             )
         )
         before = found
         n_given = len(found.going_on) if found.is_finished else None
     return ConstructionStanding(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())
-
-
-def _stale(found: DraftFile, before: DraftFile | None) -> str:
-    if before is None:
-        return ""
-    if found.header.source_sha256 != before.sha256:
-        return f"made from another {before.path.name}"
-    n_behind = found.n_behind(before)
-    return f"{n_behind:,} of {before.path.name} changed since" if n_behind else ""

@@ -9,7 +9,9 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
-from evidencebench.construction.gold_studies import GoldAspect, GoldStudy, write_gold
+import msgspec
+
+from evidencebench.construction.gold_studies import GoldAspect, GoldStudy
 from evidencebench.data.instance import Evaluation, Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.query import Kind
@@ -56,7 +58,7 @@ def write_synthetic_review(folder: Path, *, model: str) -> None:
     for number, instance in enumerate(instances, 1):
         write_whole(folder / "papers" / f"paper_{number}.xml", _paper_xml(instance, number))
     write_whole(folder / "reviews" / "review.xml", _review_xml(instances))
-    write_gold(folder / "gold.jsonl", synthetic_studies())
+    write_whole(folder / "gold.jsonl", (msgspec.json.encode(study) + b"\n" for study in synthetic_studies()))
     write_whole(folder / "construction.toml", _CONFIG.format(model=model))
 
 
@@ -119,20 +121,20 @@ def _sections(pairs: Sequence[tuple[str, Kind]]) -> Iterator[str]:
 
 def _review_xml(instances: Sequence[Instance]) -> str:
     """Return a review with a section a paper, and one with what must be dropped."""
-    sections = [
-        f"<sec><title>Study {number}</title><p>We looked for studies of this question. {_passage(instance, number)} "
-        "We rated how sure this evidence is.</p></sec>"
-        for number, instance in enumerate(instances, 1)
-    ]
-    discussion = " ".join(
-        (
-            f"Three studies were small {_mark(1)}{_mark(2)}{_mark(3)}.",
-            f"The registered protocol of a trial described its two arms {_mark(4)}.",
-            f"A survey of nurses reported fewer falls after new lights {_mark(_MISSING)}.",
-            f"An unpublished register counted 312 cases {_mark(_NAMELESS)}.",
+    sections = []
+    for number, instance in enumerate(instances, 1):
+        cited = " ".join(f"{escape(text.rstrip('.'))} {_mark(number)}." for text in instance.labels.texts.values())
+        sections.append(
+            f"<sec><title>Study {number}</title><p>We looked for studies of this question. {cited} "
+            "We rated how sure this evidence is.</p></sec>"
         )
+    sections.append(
+        "<sec><title>Discussion</title>"  # each sentence as a paragraph, so that each is a passage of its own
+        f"<p>Three studies were small {_mark(1)}{_mark(2)}{_mark(3)}.</p>"
+        f"<p>The registered protocol of a trial described its two arms {_mark(4)}.</p>"
+        f"<p>A survey of nurses reported fewer falls after new lights {_mark(_MISSING)}.</p>"
+        f"<p>An unpublished register counted 312 cases {_mark(_NAMELESS)}.</p></sec>"
     )
-    sections.append(f"<sec><title>Discussion</title>{_paragraphs_of(discussion)}</sec>")
     references = [
         f'<ref id="B{number}"><label>{number}</label><mixed-citation>Paper {number}.'
         f'<pub-id pub-id-type="doi">{_DOI}{number}</pub-id></mixed-citation></ref>'
@@ -151,18 +153,8 @@ def _review_xml(instances: Sequence[Instance]) -> str:
     )
 
 
-def _paragraphs_of(text: str) -> str:
-    """Return each sentence as a paragraph, so that each is a passage of its own."""
-    return "".join(f"<p>{one.rstrip('.')}.</p>" for one in text.split(". "))
-
-
 def _mark(number: int) -> str:
     return f'[<xref ref-type="bibr" rid="B{number}">{number}</xref>]'
-
-
-def _passage(instance: Instance, number: int) -> str:
-    """Return what the review says of a paper: each aspect as a sentence that cites it."""
-    return " ".join(f"{escape(text.rstrip('.'))} {_mark(number)}." for text in instance.labels.texts.values())
 
 
 def synthetic_studies() -> Iterator[GoldStudy]:

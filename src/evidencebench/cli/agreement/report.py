@@ -94,8 +94,8 @@ def command(
     """Report how people agree with each other and with the model.
 
     SOURCE is a folder of 'agreement annotate', or what people filled in elsewhere:
-    the JSON export of Label Studio, the JSONL of doccano (a file an annotator), a
-    CSV (its name is the annotator's, unless the column annotator is filled).
+    the JSON export of Label Studio, or a CSV (its name is the annotator's, unless
+    the column annotator is filled).
 
     Intervals are studentised bootstraps over papers. Equivalence is shown where
     both one-sided tests reject a difference beyond the margin at the 5 % level;

@@ -55,7 +55,7 @@ def command(
     said. The same data, seed and number give the same tasks.
 
     Files for other tools lie beside FILE: tasks.label-studio.json and .xml,
-    tasks.doccano.jsonl and .labels.json, tasks.csv.
+    tasks.csv.
 
     \b
     Examples:

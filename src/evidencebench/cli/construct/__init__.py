@@ -1,8 +1,7 @@
-"""``evidencebench construct``: make a benchmark from papers and reviews, one command a file.
+"""``evidencebench construct``: make a benchmark from papers and reviews.
 
-The commands, in the order of the steps: `harvest`, `summaries`, `hypotheses`, `aspects`, `judge`, `label_results`,
-`filter` and `assemble`; those that ask a model share `stepping`. `run` runs all of them, `estimate` prices them before,
-`status` says where they stand, `demo` shows them on a synthetic review.
+`harvest` and `assemble` are the first and the last step; `steps` has the table of those between them. `run` runs all
+steps, `estimate` prices them before, `status` says how far they are, `demo` shows them on a synthetic review.
 """
 
 import click
@@ -23,8 +22,9 @@ _COMMANDS = {
     "filter": "Drop drafts of which too few aspects have a source sentence.",
     "assemble": "Make the data set: splits, optima, datasheet.",
 }
+_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results", "filter")
 
 
-@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
+@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS, modules=dict.fromkeys(_STEPS, "steps"))
 def command() -> None:
     """Make a benchmark from papers and reviews."""

@@ -14,6 +14,7 @@ from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.datasheet import split_table
 from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.assembly.settings import (
     AssemblyReport,
@@ -25,7 +26,7 @@ from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, output_of
 from evidencebench.data.dataset import open_dataset
 from evidencebench.storage.whole_folder import require_replaceable_folder
-from evidencebench.tables import Table, printable
+from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 _SHARE = re.compile(r"(\w+)=([0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?)", re.ASCII)
@@ -156,15 +157,7 @@ def command(
 def _print_report(report: AssemblyReport) -> None:
     print_cautions(report.warnings)
     print_table(loss_table(report.steps))
-    print_table(
-        Table(
-            columns=["split", "instances", "papers", "reviews", "wanted %", "reached %"],
-            rows=[
-                [split, one.n_instances, one.n_papers, one.n_reviews, 100 * one.wanted, 100 * one.reached]
-                for split, one in report.splits.items()
-            ],
-        )
-    )
+    print_table(split_table(report.splits))
     click.echo(f"{report.folder}: {counted(report.n_instances, 'instance')}")
     for instance_id, tasks in report.unproven.items():
         click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.stepping import tell_failures
+from evidencebench.cli.construct.steps import print_failures
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.construction.config import read_config
@@ -141,7 +141,7 @@ def _all(uses: Iterator[Uses]) -> Uses:
 def _print(
     found: ConstructionEstimate, prices: PriceTable, per_minute: float, assumed: Assumptions, *, has_second: bool
 ) -> None:
-    tell_failures(found.unreadable)
+    print_failures(found.unreadable)
     left = _all(one.uses for one in found.steps)
     rows: list[list[Cell]] = [
         [

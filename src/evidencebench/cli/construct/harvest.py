@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.stepping import make_room
+from evidencebench.cli.construct.steps import make_room
 from evidencebench.cli.find.inputs import paper_names
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, refuse_existing
 from evidencebench.cli.progress import progress

@@ -9,12 +9,12 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
-from evidencebench.cli.construct.stepping import (
+from evidencebench.cli.construct.steps import (
     agreement_fields,
     agreement_in,
     make_room,
-    tell_agreement,
-    tell_failures,
+    print_agreement,
+    print_failures,
 )
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.cli.work_place import WorkPlace, work_place
@@ -89,7 +89,7 @@ def command(
     tell_asked(client)
     agreement = agreement_in(config.work)
     _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
-    tell_agreement(agreement, as_json=asking.as_json)
+    print_agreement(agreement, as_json=asking.as_json)
     is_proven = made.dataset is None or not made.dataset.unproven
     ctx.exit(1 if made.n_failures or made.unreadable or not is_proven else 0)
 
@@ -97,7 +97,7 @@ def command(
 def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
     for why in made.unreadable:
         click.echo(f"error: {printable(why)}", err=True)
-    tell_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
+    print_failures({draft_id: why for step in made.steps for draft_id, why in step.failures.items()})
     if made.n_failures:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
     dataset = made.dataset

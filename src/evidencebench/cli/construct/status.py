@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.stepping import agreement_fields, agreement_in, tell_agreement
+from evidencebench.cli.construct.steps import agreement_fields, agreement_in, print_agreement
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.construction.standing import standing_of
 from evidencebench.tables import Cell, Table
@@ -27,7 +27,7 @@ def command(*, work: Path, as_json: bool) -> None:
     found, agreement = standing_of(work), agreement_in(work)
     if as_json:
         print_json({**asdict(found), "next_step": found.next_step, **agreement_fields(agreement)})
-        tell_agreement(agreement, as_json=True)
+        print_agreement(agreement, as_json=True)
         return
     rows: list[list[Cell]] = []
     for step in found.steps:
@@ -42,4 +42,4 @@ def command(*, work: Path, as_json: bool) -> None:
         is_stale = any(one.stale for one in found.steps if one.step == found.next_step)
         how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
         click.echo(f"next: {found.next_step}{how if is_stale else ''}")
-    tell_agreement(agreement, as_json=False)
+    print_agreement(agreement, as_json=False)

@@ -8,15 +8,13 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.construction.assembly.candidates import (
-    Met,
     duplicates,
     read_candidates,
     same_papers,
 )
 from evidencebench.construction.assembly.chosen_splits import choose_splits
-from evidencebench.construction.assembly.datasheet import DatasheetFacts, datasheet
+from evidencebench.construction.assembly.datasheet import datasheet, licences_in
 from evidencebench.construction.assembly.decontamination import met_elsewhere
-from evidencebench.construction.assembly.instances import instance_of
 from evidencebench.construction.assembly.losses import (
     StepLosses,
     changed_since,
@@ -25,21 +23,23 @@ from evidencebench.construction.assembly.losses import (
     losses_of,
     steps_before,
 )
-from evidencebench.construction.assembly.paper_texts import PaperStore, store_papers
-from evidencebench.construction.assembly.provenance import licences_in, setting_lines, sources_of_drafts
+from evidencebench.construction.assembly.paper_texts import PaperStore, PaperText, store_papers
 from evidencebench.construction.assembly.same_text import TextIndex
 from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings
+from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.judged_draft import judging_of
 from evidencebench.construction.steps.votes import windows_agree
 from evidencebench.construction.work_folder import MANIFEST
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance
+from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.data.statistics import describe
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine
 from evidencebench.engine.results import map_in_order
 from evidencebench.errors import DataError
+from evidencebench.query import Query
 from evidencebench.storage.reading import file_sha256
 from evidencebench.storage.whole_file import write_whole
 from evidencebench.storage.whole_folder import whole_folder
@@ -66,30 +66,10 @@ def assemble(
 ) -> AssemblyReport:
     """Write a folder with a file a split, a datasheet, a manifest, and a table of all drafts that were dropped.
 
-    Parameters
-    ----------
-    source
-        The judged drafts, as `filter_drafts` leaves them. Their order in the file does not matter. What earlier steps
-        dropped is told from the files that lie beside it.
-    papers
-        The folder of the papers that the drafts name.
-    output
-        The folder, which appears whole or not at all.
-    against
-        Data sets whose papers and hypotheses must not be in this one.
-    jobs, engine
-        Where papers are read and optima solved, as in `solve_file`.
-    on_progress
-        Called with (done, in all, what is done).
-
-    Raises
-    ------
-    UnreadableError, ChangedDataError
-        If a paper cannot be read, or is not the one that was judged.
-    RunFormatError
-        If a draft was not judged, or its parts do not fit one another.
-    DataError
-        If no draft is left, or the folder cannot be written.
+    The folder appears whole or not at all. ``source`` are the judged drafts, as `filter_drafts` leaves them; what
+    earlier steps dropped is read from the files beside it. Papers and hypotheses of ``against`` are left out. ``jobs``
+    and ``engine`` say where papers are read and optima solved. Raises `DataError` if no draft is left, a paper cannot
+    be read or is not the one that was judged, and `RunFormatError` if the parts of a draft do not fit one another.
     """
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
@@ -105,8 +85,12 @@ def assemble(
         dropped |= duplicates(candidates, paper_of, left)
         kept = [position for position in left if position not in dropped]
         if not kept:
+            reasons = Counter(why.reason for why in dropped.values())
+            for file in before:
+                reasons.update(file.dropped)
+            all_reasons = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
             doubts = [f"{name}: {one.warning}" for name, one in agreement.items() if one.warning]
-            why = "; ".join([_why(before, dropped), *doubts])
+            why = "; ".join([all_reasons or "the first step found no passage", *doubts])
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         chosen = choose_splits(candidates, paper_of, kept, settings)
         named = {
@@ -131,11 +115,11 @@ def assemble(
             warnings=(*changed_since(before), *chosen.warnings),
             unproven=unproven,
         )
-        facts = DatasheetFacts(
-            settings=settings,
-            steps=report.steps,
-            starts_late=bool(before[0].header.source_sha256),
-            splits=report.splits,
+        sheet = datasheet(
+            settings,
+            report,
+            step_files=before,
+            drafts=(source[candidates[one].draft.id] for one in kept),
             descriptions={
                 split: describe(open_dataset(made / f"{split}.json"), _telling(on_progress, "describing"))
                 for split, names in named.items()
@@ -143,28 +127,17 @@ def assemble(
             },
             n_papers=len({paper_of[one] for one in kept}),
             n_reviews=len({candidates[one].draft.review_id for one in kept} - {""}),
-            n_unproven=len(unproven),
-            sources=sources_of_drafts(source[candidates[one].draft.id] for one in kept),
             agreement=agreement,
-            setting_lines=setting_lines(before),
-            against=[(one.name, one.sha256) for one in against],
+            against=against,
             licences=licences_in(papers, {candidates[one].draft.paper_file for one in kept}),
         )
-        write_whole(made / "datasheet.md", datasheet(facts))
+        write_whole(made / "datasheet.md", sheet)
         write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
     return report
 
 
 def _telling(on_progress: _Told, doing: str) -> Callable[[int, int], None]:
     return lambda n_done, n_all: on_progress(n_done, n_all, doing)
-
-
-def _why(before: Sequence[DraftFile], dropped: Mapping[int, Met]) -> str:
-    """Return why no draft is left: what all steps dropped, or that there was never one."""
-    reasons = Counter(one.reason for one in dropped.values())
-    for file in before:
-        reasons.update(file.dropped)
-    return "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common()) or "the first step found no passage"
 
 
 def _write_splits(
@@ -198,11 +171,31 @@ def _write_splits(
 def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], _Solved]:
     def solved(names: tuple[str, str]) -> _Solved:
         draft = source[names[0]]
-        instance = instance_of(draft, names[1], store.text(draft.paper_file))
+        instance = _instance(draft, names[1], store.text(draft.paper_file))
         optima = derive_optima(instance)
         return with_optima(instance, optima), optima.unproven
 
     return solved
+
+
+def _instance(draft: Draft, instance_id: str, paper: PaperText) -> Instance:
+    judging = judging_of(draft)
+    aspects = tuple(f"{instance_id}_aspect_{number}" for number in range(len(draft.aspects)))
+    query = Query(
+        instance_id=instance_id,
+        paper_id=draft.paper_id,
+        hypothesis=draft.hypothesis,
+        sentences=paper.sentences,
+        kinds=paper.kinds,
+    )
+    labels = Labels(
+        aspects=aspects,
+        results=tuple(aspects[number] for number in sorted(set(draft.results or ()))),
+        sources={one: tuple(sorted(set(places))) for one, places in zip(aspects, judging.sources, strict=True)},
+        texts=dict(zip(aspects, draft.aspects, strict=True)),
+        review_id=draft.review_id,
+    )
+    return Instance(query=query, labels=labels)
 
 
 def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset]) -> bytes:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from evidencebench.construction.assembly.instances import require_judged_paper
-from evidencebench.construction.assembly.paper_names import paper_names
-from evidencebench.construction.assembly.paper_texts import PaperStore
+from evidencebench.construction.assembly.paper_texts import PaperStore, ReadPaper
 from evidencebench.construction.assembly.same_text import TextIndex, normalised
 from evidencebench.construction.assembly.splits import linked_groups
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile
-from evidencebench.errors import RunFormatError
+from evidencebench.construction.harvest.paper_names import names_of_paper
+from evidencebench.construction.judged_draft import judging_of
+from evidencebench.errors import ChangedDataError, RunFormatError
 
 DUPLICATE = "same paper and summary as another draft"
 
@@ -37,17 +37,14 @@ class Met:
 
 
 def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidate], str]:
-    """Return what is held of the drafts, in the order of their ids, and a checksum of all that they have.
-
-    Raises `ChangedDataError` if a paper is not the one that was judged, and `RunFormatError` if a draft is not whole.
-    """
+    """Return what is held of the drafts, in the order of their ids, and a checksum of all that they have."""
     position = {paper_file: number for number, paper_file in enumerate(store.papers)}
-    found = []
+    candidates = []
     digest = hashlib.sha256()
     for draft in source.drafts():
         digest.update(msgspec.json.encode(draft) + b"\n")
         paper = store.papers[draft.paper_file]
-        require_judged_paper(draft, sha256=paper.sha256, n_sentences=paper.n_sentences)
+        _require_judged_paper(draft, paper)
         if not draft.hypothesis.strip():
             raise RunFormatError(f"draft '{draft.id}': expected a hypothesis, got none")
         if not draft.aspects:
@@ -59,11 +56,27 @@ def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidat
             paper_file=draft.paper_file,
             hypothesis=draft.hypothesis,
         )
-        names = paper_names(draft.paper_id, draft.paper_ids) | paper_names("", paper.ids)
+        names = names_of_paper(draft.paper_id, draft.paper_ids) | names_of_paper("", paper.ids)
         said = normalised(draft.summary) or normalised(draft.hypothesis)
         summary = hashlib.sha256(said.encode(errors="surrogatepass")).digest()
-        found.append(Candidate(draft=kept, names=frozenset(names), text=position[draft.paper_file], summary=summary))
-    return found, digest.hexdigest()
+        candidates.append(
+            Candidate(draft=kept, names=frozenset(names), text=position[draft.paper_file], summary=summary)
+        )
+    return candidates, digest.hexdigest()
+
+
+def _require_judged_paper(draft: Draft, paper: ReadPaper) -> None:
+    judging = judging_of(draft)
+    if paper.sha256 != judging.paper_sha256:
+        raise ChangedDataError(
+            f"draft '{draft.id}': paper '{draft.paper_file}' has changed since it was judged: expected the file with "
+            f"SHA-256 {judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or judge anew"
+        )
+    if paper.n_sentences != judging.n_sentences:
+        raise ChangedDataError(
+            f"draft '{draft.id}': paper '{draft.paper_file}' is read as {paper.n_sentences} sentences, and had "
+            f"{judging.n_sentences} when it was judged; use the evidencebench that judged it, or judge anew"
+        )
 
 
 def same_papers(candidates: Sequence[Candidate], store: PaperStore, index: TextIndex) -> list[int]:
@@ -73,11 +86,8 @@ def same_papers(candidates: Sequence[Candidate], store: PaperStore, index: TextI
         for number, paper in enumerate(store.papers.values())
     ]
     groups = linked_groups([[*one.names, *texts[one.text]] for one in candidates])
-    numbers = [0] * len(candidates)
-    for number, members in enumerate(groups):
-        for member in members:
-            numbers[member] = number
-    return numbers
+    number_of = {member: number for number, members in enumerate(groups) for member in members}
+    return [number_of[position] for position in range(len(candidates))]
 
 
 def duplicates(candidates: Sequence[Candidate], papers: Sequence[int], among: Iterable[int]) -> dict[int, Met]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from evidencebench.construction.assembly.candidates import Candidate
 from evidencebench.construction.assembly.settings import AssemblySettings, SplitCounts
@@ -13,13 +13,12 @@ from evidencebench.wording import counted
 _FAR = 0.02  # a reached share that is so far from the wanted one is told
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenSplits:
+class ChosenSplits(NamedTuple):
     """Split -> positions of its candidates; its counts; and whole sentences of warning."""
 
     members: dict[str, list[int]]
     counts: dict[str, SplitCounts]
-    warnings: tuple[str, ...]
+    warnings: list[str]
 
 
 def choose_splits(
@@ -50,11 +49,8 @@ def choose_splits(
     }
     largest = max(groups, key=len)
     reviews = Counter(review(one) for one in largest)
-    return ChosenSplits(
-        members={split: sorted(chosen) for split, chosen in members.items()},
-        counts=counts,
-        warnings=tuple(_warnings(counts, len(largest), len(kept), reviews, by_review=by_review)),
-    )
+    warnings = _warnings(counts, len(largest), len(kept), reviews, by_review=by_review)
+    return ChosenSplits({split: sorted(chosen) for split, chosen in members.items()}, counts, warnings)
 
 
 def _warnings(

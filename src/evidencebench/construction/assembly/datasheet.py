@@ -2,21 +2,26 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 
-from evidencebench.construction.assembly.losses import StepLosses, loss_table
-from evidencebench.construction.assembly.provenance import Sources, source_table
-from evidencebench.construction.assembly.settings import AssemblySettings, SplitCounts
+from evidencebench.construction.assembly.losses import loss_table
+from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings, SplitCounts
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.harvest.papers_at_hand import papers_in
 from evidencebench.construction.steps.votes import WindowAgreement
+from evidencebench.data.dataset import Dataset
 from evidencebench.data.statistics import Description, Spread
-from evidencebench.tables import Cell, Table, as_markdown
+from evidencebench.tables import Cell, Table, as_markdown, printable
 from evidencebench.version import __version__
 from evidencebench.wording import counted
 
 _WIDTH = 120
+_SHOWN_DIGITS = 12
+_ADDRESS = "url"  # of one's own server: no one's business
 
 # What the train and dev splits of EvidenceBench have (133 instances), measured: least to most, and mean where told.
 _ORIGINAL = {
@@ -27,51 +32,90 @@ _ORIGINAL = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatasheetFacts:
-    """What the datasheet tells.
+def datasheet(
+    settings: AssemblySettings,
+    report: AssemblyReport,
+    *,
+    step_files: Sequence[DraftFile],
+    drafts: Iterable[Draft],
+    descriptions: Mapping[str, Description],
+    n_papers: int,
+    n_reviews: int,
+    agreement: Mapping[str, WindowAgreement],
+    against: Sequence[Dataset],
+    licences: Counter[str],
+) -> str:
+    """Return the datasheet as Markdown.
 
-    ``descriptions`` are the statistics by split; ``starts_late`` says that the first step of ``steps`` read a file that
-    is not at hand; ``agreement`` is that of the windows of all judged drafts, by model; ``against`` are
-    names and checksums of other data sets; ``licences`` counts the papers by licence.
+    ``step_files`` are the files of all steps that are at hand, ``drafts`` those that became instances,
+    ``descriptions`` the statistics by split; ``agreement`` is that of the windows of all judged drafts, by model;
+    ``licences`` counts the papers.
     """
-
-    settings: AssemblySettings
-    steps: Sequence[StepLosses]
-    starts_late: bool
-    splits: Mapping[str, SplitCounts]
-    descriptions: Mapping[str, Description]
-    n_papers: int
-    n_reviews: int
-    n_unproven: int
-    sources: Sources
-    agreement: Mapping[str, WindowAgreement]
-    setting_lines: Sequence[str]
-    against: Sequence[tuple[str, str]]
-    licences: Counter[str]
-
-
-def datasheet(facts: DatasheetFacts) -> str:
-    """Return the datasheet as Markdown."""
     template = Template(files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8"))
-    n_instances = sum(one.n_instances for one in facts.splits.values())
+    parts, windows = _sources(drafts)
+    chain = "Where do the reviews come from, how were they chosen, and from which years? **TO FILL IN**"
+    if step_files[0].header.source_sha256:
+        chain = _paragraph(
+            f"The files of the steps before '{report.steps[0].step}' were not at hand, so that what they dropped is "
+            "not counted. **TO FILL IN**"
+        )
+    by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
+    licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
     return template.substitute(
-        name=facts.settings.name,
-        date=facts.settings.made_on.isoformat(),
+        name=settings.name,
+        date=settings.made_on.isoformat(),
         version=__version__,
-        n_instances=f"{counted(n_instances, 'instance')} of {counted(facts.n_papers, 'paper')} and "
-        f"{counted(facts.n_reviews, 'review')}",
-        splits=as_markdown(_split_table(facts.splits)),
-        statistics=as_markdown(_statistics_table(facts.descriptions)),
-        losses=as_markdown(loss_table(facts.steps)),
-        chain=_chain(facts),
-        replies=_replies(facts.sources),
-        settings=_listed("Settings of the steps:", facts.setting_lines),
-        judging=_judging(facts),
-        leakage=_leakage(facts.settings),
-        decontamination=_decontamination(facts.against),
-        licences=_licences(facts.licences),
+        n_instances=f"{counted(report.n_instances, 'instance')} of {counted(n_papers, 'paper')} and "
+        f"{counted(n_reviews, 'review')}",
+        splits=as_markdown(split_table(report.splits)),
+        statistics=as_markdown(_statistics_table(descriptions)),
+        losses=as_markdown(loss_table(report.steps)),
+        chain=chain,
+        replies=_replies(parts),
+        settings=_listed("Settings of the steps:", [line for file in step_files for line in _setting_line(file)]),
+        judging=_judging(windows, len(report.unproven), agreement),
+        leakage=_leakage(settings),
+        decontamination=_listed(
+            "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:",
+            [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against],
+        )
+        if against
+        else "The data set was not compared with others: its papers may be in them.",
+        licences=f"Licences of the papers, as their files state them:\n\n{as_markdown(licence_table)}",
     )
+
+
+def licences_in(folder: Path, paper_files: Iterable[str]) -> Counter[str]:
+    """Return licence -> how many of these papers are under it, as far as their files or ``papers.csv`` tell."""
+    papers = papers_in(folder)
+    at_hand = (papers.at(paper_file) for paper_file in paper_files)
+    return Counter("unknown" if paper is None else paper.licence for paper in at_hand)
+
+
+def _sources(drafts: Iterable[Draft]) -> tuple[Counter[tuple[str, str, str]], Counter[tuple[int, int]]]:
+    """Count drafts by part, model and prompt that the part was read from, and by window and overlap of the judge."""
+    parts: Counter[tuple[str, str, str]] = Counter()
+    windows: Counter[tuple[int, int]] = Counter()
+    for draft in drafts:
+        parts.update((part, source.model, source.prompt) for part, source in draft.sources_of.items())
+        if draft.judging is not None:
+            windows[draft.judging.window, draft.judging.overlap] += 1
+            for number, judged in enumerate(draft.judging.rounds, 1):
+                at_once = ", all aspects at once" if judged.asks_all else ""
+                decides = ", where windows disagreed" if judged.decides else ""
+                parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
+    return parts, windows
+
+
+def _setting_line(file: DraftFile) -> Iterator[str]:
+    """Yield the step with its settings, without addresses of servers, if it has any."""
+    settings = [
+        printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
+        for key, value in sorted(file.header.settings.items())
+        if value not in (None, "", [], {}) and _ADDRESS not in key
+    ]
+    if settings:
+        yield f"{file.header.step}: {', '.join(settings)}"
 
 
 def _paragraph(text: str, indent: str = "") -> str:
@@ -86,7 +130,8 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     )
 
 
-def _split_table(splits: Mapping[str, SplitCounts]) -> Table:
+def split_table(splits: Mapping[str, SplitCounts]) -> Table:
+    """Return how large the splits are."""
     rows: list[list[Cell]] = [
         [split, one.n_instances, one.n_papers, one.n_reviews, 100 * one.wanted, 100 * one.reached]
         for split, one in splits.items()
@@ -95,10 +140,9 @@ def _split_table(splits: Mapping[str, SplitCounts]) -> Table:
 
 
 def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
-    """Return the statistics by split, beside those of the benchmark whose way of making this is."""
-
     def row(name: str, spreads: Sequence[Spread | None]) -> list[Cell]:
-        return [name, *("" if one is None else _range(one) for one in spreads), _ORIGINAL.get(name, "")]
+        texts = [f"{one.minimum:,} to {one.maximum:,}, mean {one.mean:.1f}" if one else "" for one in spreads]
+        return [name, *texts, _ORIGINAL.get(name, "")]
 
     found = list(descriptions.values())
     rows: list[list[Cell]] = [
@@ -113,40 +157,27 @@ def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
 
 
-def _range(spread: Spread) -> str:
-    return f"{spread.minimum:,} to {spread.maximum:,}, mean {spread.mean:.1f}"
-
-
-def _chain(facts: DatasheetFacts) -> str:
-    if facts.starts_late:
-        return _paragraph(
-            f"The files of the steps before '{facts.steps[0].step}' were not at hand, so that what they dropped is not "
-            "counted. **TO FILL IN**"
-        )
-    return "Where do the reviews come from, how were they chosen, and from which years? **TO FILL IN**"
-
-
-def _replies(sources: Sources) -> str:
-    if not sources.parts:
+def _replies(parts: Counter[tuple[str, str, str]]) -> str:
+    if not parts:
         return "No reply of a model is named in the drafts: how the texts and labels were made is **TO FILL IN**."
-    return (
-        f"Models and prompts that the parts of the instances come from:\n\n{as_markdown(source_table(sources.parts))}"
-    )
+    rows: list[list[Cell]] = [[part, model, prompt[:_SHOWN_DIGITS], n] for (part, model, prompt), n in parts.items()]
+    table = as_markdown(Table(columns=["part", "model", "prompt (SHA-256)", "instances"], rows=rows))
+    return f"Models and prompts that the parts of the instances come from:\n\n{table}"
 
 
-def _judging(facts: DatasheetFacts) -> str:
-    told = [
-        f"windows of {one.window} sentences with an overlap of {one.overlap} ({counted(n, 'instance')})"
-        for one, n in sorted(facts.sources.windows.items())
+def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapping[str, WindowAgreement]) -> str:
+    used = [
+        f"windows of {window} sentences with an overlap of {overlap} ({counted(n, 'instance')})"
+        for (window, overlap), n in sorted(windows.items())
     ]
-    unproven = f", but for {counted(facts.n_unproven, 'instance')} without a proof" if facts.n_unproven else ""
+    unproven = f", but for {counted(n_unproven, 'instance')} without a proof" if n_unproven else ""
     return _paragraph(
-        f"Which sentences hold an aspect was judged in {' and '.join(told)}. A sentence holds it if any window that it "
+        f"Which sentences hold an aspect was judged in {' and '.join(used)}. A sentence holds it if any window that it "
         "stands in says so; several votes on a window count by majority. The optima, that is the fewest "
         f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}. "
         + " ".join(
-            f"Of {model}, {one.told}{f'. **Doubtful**: {one.warning}' if one.warning else ''}."
-            for model, one in facts.agreement.items()
+            f"Of {model}, {one.text}{f'. **Doubtful**: {one.warning}' if one.warning else ''}."
+            for model, one in agreement.items()
         )
     )
 
@@ -158,17 +189,3 @@ def _leakage(settings: AssemblySettings) -> str:
         "sentences of the shorter one. What is linked so stays together; the groups are drawn into splits at random "
         f"(seed {settings.seed}), so that the sizes come as close to the wanted shares as whole groups allow."
     )
-
-
-def _decontamination(against: Sequence[tuple[str, str]]) -> str:
-    if not against:
-        return "The data set was not compared with others: its papers may be in them."
-    lines = [f"{name}, SHA-256 {sha256}" for name, sha256 in against]
-    return _listed("Left out is what is in other data sets, by a paper's id or text or by the hypothesis:", lines)
-
-
-def _licences(licences: Counter[str]) -> str:
-    rows: list[list[Cell]] = []
-    rows += [[licence, n] for licence, n in sorted(licences.items(), key=lambda item: (-item[1], item[0]))]
-    table = as_markdown(Table(columns=["licence", "papers"], rows=rows))
-    return f"Licences of the papers, as their files state them:\n\n{table}"

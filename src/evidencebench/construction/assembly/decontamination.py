@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 from evidencebench.construction.assembly.candidates import Candidate, Met
-from evidencebench.construction.assembly.paper_names import paper_names
 from evidencebench.construction.assembly.same_text import Hashes, TextIndex, normalised, sentence_hashes
 from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.harvest.paper_names import names_of_paper
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.data.dataset import Dataset
 from evidencebench.errors import DataError
@@ -28,11 +28,7 @@ def met_elsewhere(
     others: Iterable[Dataset],
     on_progress: Callable[[int, int], None],
 ) -> dict[int, Met]:
-    """Return, by position, the candidates that other data sets have, each with the first thing that it met.
-
-    An id tells more than a text, and a text more than a hypothesis. Instances of the others are read one by one and
-    not kept.
-    """
+    """Return, by position, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
     by_name = _positions((name, n) for n, one in enumerate(candidates) for name in one.names)
     by_text = _positions((index.first[one.text], n) for n, one in enumerate(candidates))
     by_hypothesis = _positions((normalised(one.draft.hypothesis), n) for n, one in enumerate(candidates))
@@ -45,7 +41,7 @@ def met_elsewhere(
     for dataset in others:
         for n_done, instance in enumerate(dataset, 1):
             query, where = instance.query, f"{instance.id} of {dataset.name}"
-            for name in paper_names(query.paper_id):
+            for name in names_of_paper(query.paper_id):
                 note(BY_ID, by_name.get(name, ()), f"{where}: {name}")
             for same in index.same_papers(sentence_hashes(query.sentences, query.kinds)):
                 share = f"{100 * same.share:.0f} % of the shorter paper's sentences"
@@ -66,18 +62,17 @@ def papers_elsewhere(
             place[draft.paper_file], hashes, named = len(place), np.empty(0, dtype=np.uint64), set[str]()
             with suppress(DataError):  # told when it is judged
                 paper = folder.paper_of(draft).paper
-                hashes, named = sentence_hashes(paper.sentences, paper.kinds), paper_names("", paper.ids)
+                hashes, named = sentence_hashes(paper.sentences, paper.kinds), names_of_paper("", paper.ids)
             texts.append(hashes)
             names_in.append(named)
         text = place[draft.paper_file]
-        names = frozenset(paper_names(draft.paper_id, draft.paper_ids) | names_in[text])
+        names = frozenset(names_of_paper(draft.paper_id, draft.paper_ids) | names_in[text])
         candidates.append(Candidate(draft=draft, names=names, text=text, summary=b""))
     met = met_elsewhere(candidates, TextIndex(texts), others, on_progress)
     return {candidates[n].draft.id: why for n, why in met.items() if why.reason != BY_HYPOTHESIS}
 
 
 def _positions(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, list[int]]:
-    """Return key -> the positions that it stands with."""
     found: dict[_Key, list[int]] = {}
     for key, position in pairs:
         found.setdefault(key, []).append(position)

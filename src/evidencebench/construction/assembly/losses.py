@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DRAFTS, DraftFile, open_drafts
+from evidencebench.construction.draft_file import DraftFile, open_drafts
 from evidencebench.errors import DataError, RunError
 from evidencebench.tables import Cell, Table, printable, safe_cell
 
@@ -37,26 +36,21 @@ class StepLosses:
 
 
 def steps_before(last: DraftFile) -> list[DraftFile]:
-    """Return the files of drafts that led to ``last``, it included, first step first, as far as they lie in its folder.
-
-    Each file names what made the one that its step read, so that files of other constructions are left out.
-    """
-    files = {file.sha256: file for path in sorted(last.path.parent.glob("*.jsonl")) for file in _opened(path)}
+    """Return the files of drafts in its folder that led to ``last``, it included, first step first."""
+    files = {}
+    for path in sorted(last.path.parent.glob("*.jsonl")):
+        with suppress(RunError, DataError):  # one of another construction may be damaged
+            if DRAFTS.is_at(path):
+                file = open_drafts(path, must_be_finished=False)
+                files[file.sha256] = file
     chain = [last]
     while (before := files.pop(chain[-1].header.source_sha256, None)) is not None:
         chain.append(before)
     return chain[::-1]
 
 
-def _opened(path: Path) -> Iterator[DraftFile]:
-    """Yield the file if it is one of drafts that can be read; one of another construction may be damaged."""
-    with suppress(RunError, DataError):
-        if DRAFTS.is_at(path):
-            yield open_drafts(path, must_be_finished=False)
-
-
 def changed_since(files: Sequence[DraftFile]) -> list[str]:
-    """Return a sentence for each file that was changed after the next step had read it: losses then do not add up."""
+    """Return a sentence for each file that was changed after the next step had read it."""
     return [
         f"{before.path.name} was changed after the step '{after.header.step}' had read it, so that the losses of the "
         "two do not add up; run that step again with --overwrite"

@@ -52,10 +52,7 @@ class PaperStore:
 def store_papers(
     path: Path, folder: Path, source: DraftFile, engine: Engine, on_progress: Callable[[int, int], None]
 ) -> PaperStore:
-    """Read the papers of drafts, write their texts into the file ``path``, and return what was read, sorted by name.
-
-    Raises `UnreadableError` or `DataError` if a paper cannot be read, and `DataError` if the file cannot be written.
-    """
+    """Read the papers of drafts, write their texts into the file ``path``, and return what was read, sorted by name."""
     first = {draft.paper_file: draft.id for draft in source.drafts()}  # a draft of each paper
     papers: dict[str, ReadPaper] = {}
 

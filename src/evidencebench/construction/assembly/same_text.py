@@ -36,12 +36,12 @@ def normalised(text: str) -> str:
 def sentence_hashes(sentences: Sequence[str], kinds: Sequence[Kind]) -> Hashes:
     """Return a hash for each distinct sentence that tells papers apart, ascending: headings and short ones do not."""
     words = {normalised(sentence) for sentence, kind in zip(sentences, kinds, strict=True) if kind is not Kind.HEADING}
-    found = {_hash(one) for one in words if one.count(" ") >= _FEWEST_WORDS - 1}
-    return np.array(sorted(found), dtype=np.uint64)
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "big")
+    digests = (
+        hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
+        for text in words
+        if text.count(" ") >= _FEWEST_WORDS - 1
+    )
+    return np.array(sorted({int.from_bytes(digest, "big") for digest in digests}), dtype=np.uint64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

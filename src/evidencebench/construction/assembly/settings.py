@@ -23,15 +23,10 @@ DEFAULT_SHARES: Mapping[str, Fraction] = {"train": Fraction(8, 10), "dev": Fract
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblySettings:
-    """What decides a data set.
+    """What decides a data set. Raises `DataError` for a name that no file could have, and for shares that miss 1."""
 
-    ``name`` begins the ids of the instances, as in ``tea_dev_id_4``. ``shares`` are the wanted parts of the instances
-    by split; they add up to 1. ``made_on`` is the day that the datasheet names. Raises `DataError` for a name that no
-    file could have, and for other shares.
-    """
-
-    name: str
-    made_on: date
+    name: str  # begins the ids of the instances, as in ``tea_dev_id_4``
+    made_on: date  # that the datasheet names
     shares: Mapping[str, Fraction] = field(default_factory=lambda: DEFAULT_SHARES)
     split_by: SplitBy = "both"
     seed: int = 0
@@ -74,15 +69,11 @@ class SplitCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssemblyReport:
-    """What was made: ``steps`` are all steps from the first one known, ``assemble`` included.
-
-    ``splits`` has all wanted splits, also those that got no instance and so have no file. ``warnings`` are whole
-    sentences; ``unproven`` has, by instance id, the tasks whose optimum is not proven.
-    """
+    """What was made."""
 
     folder: str
     n_instances: int
-    steps: tuple[StepLosses, ...]
-    splits: Mapping[str, SplitCounts]
-    warnings: tuple[str, ...]
-    unproven: Mapping[str, tuple[str, ...]]
+    steps: tuple[StepLosses, ...]  # all from the first one known, ``assemble`` included
+    splits: Mapping[str, SplitCounts]  # all wanted ones, also those that got no instance and so have no file
+    warnings: tuple[str, ...]  # whole sentences
+    unproven: Mapping[str, tuple[str, ...]]  # by instance id: the tasks whose optimum is not proven

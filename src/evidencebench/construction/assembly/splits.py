@@ -38,10 +38,9 @@ def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
 def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed: int) -> list[str]:
     """Return the split of each group, so that the splits' sizes come as close to the shares as whole groups allow.
 
-    Close means a small sum of differences between the sizes and the shares of all. Groups are drawn into splits at
-    random, the largest first, with chances by the room that is left, so that each split has groups of all sizes. Where
-    that misses the shares, the closest sizes are searched for exactly; with too many groups for that, some thousands in
-    large groups, what was drawn stays.
+    Groups are drawn into splits at random, the largest first, with chances by the room that is left, so that each split
+    has groups of all sizes. Where that misses the shares, the closest sizes are searched for exactly, unless there are
+    too many groups.
     """
     names, n_all = list(shares), sum(sizes)
     scale = lcm(*(share.denominator for share in shares.values()))
@@ -53,7 +52,10 @@ def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed:
     weights = [sizes[group] for group in order]
     places = _drawn_places([scale * weight for weight in weights], targets, random)
     missed = _distance(weights, places, targets, scale)
-    if missed > _least_distance(n_all, targets, scale):
+    # The distance of the best whole numbers: where all groups have one instance, it is reached.
+    rest = n_all - sum(target // scale for target in targets)
+    parts = sorted((target % scale for target in targets), reverse=True)
+    if missed > sum(scale - part for part in parts[:rest]) + sum(parts[rest:]):
         places = _closest_places(weights, targets, scale, missed) or places
     split_of = dict(zip(order, places, strict=True))
     return [names[split_of[group]] for group in range(len(sizes))]
@@ -80,13 +82,6 @@ def _distance(weights: Sequence[int], places: Sequence[int], targets: Sequence[i
     for weight, place in zip(weights, places, strict=True):
         reached[place] += scale * weight
     return sum(abs(size - target) for size, target in zip(reached, targets, strict=True))
-
-
-def _least_distance(n_all: int, targets: Sequence[int], scale: int) -> int:
-    """Return the distance of the best whole numbers: where all groups have one instance, it is reached."""
-    rest = n_all - sum(target // scale for target in targets)
-    parts = sorted((target % scale for target in targets), reverse=True)
-    return sum(scale - part for part in parts[:rest]) + sum(parts[rest:])
 
 
 def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, missed: int) -> list[int] | None:

@@ -42,31 +42,20 @@ class AuditedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditedMiss:
-    """A miss with the verdict of people.
+    """A miss with the verdict of people."""
 
-    ``place`` is the position of its instance, ``excused`` how far it is not the system's fault (0 to 1).
-    """
-
-    place: int
+    place: int  # the position of its instance
     stands_for: float
-    excused: float
+    excused: float  # how far it is not the system's fault, 0 to 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CorrectedScore:
-    """What people's verdicts make of a score; ``excused`` is the share of what was lost that is not the system's fault.
+    """What people's verdicts make of a score."""
 
-    Attributes
-    ----------
-    plain
-        The score as it was.
-    readings
-        `Reading` -> the corrected score.
-    """
-
-    plain: Estimate
-    excused: Estimate
-    readings: dict[Reading, Estimate]
+    plain: Estimate  # as it was
+    excused: Estimate  # the share of what was lost that is not the system's fault
+    readings: dict[Reading, Estimate]  # the corrected score
 
 
 def corrected_score(
@@ -76,10 +65,7 @@ def corrected_score(
     all_audited: bool,
     resampling: Resampling = DEFAULT_RESAMPLING,
 ) -> CorrectedScore:
-    """Return the corrected score of a run; ``all_audited`` says whether people have judged every miss.
-
-    Raises `UndefinedScoreError` if none is judged.
-    """
+    """Return the corrected score of a run; ``all_audited`` says whether people have judged every miss."""
     if not audited:
         raise UndefinedScoreError("the share of misses that are not the system's fault is undefined: none is audited")
     known = np.zeros((len(run.recalls), 2))

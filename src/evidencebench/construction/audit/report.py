@@ -50,27 +50,15 @@ class AuditorPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditReport:
-    """What an audit found.
-
-    Attributes
-    ----------
-    auditors
-        Name -> how many misses the auditor judged.
-    n_audited
-        Misses with a verdict; the header of the misses says how many were drawn, and of how many.
-    excused
-        How many of them are not the system's fault; ``strata`` has that by stratum.
-    tied
-        Ids of the misses of which as many auditors say one as the other; they count as the system's fault.
-    """
+    """What an audit found."""
 
     header: MissesHeader
-    auditors: dict[str, int]
-    n_audited: int
+    auditors: dict[str, int]  # name -> how many misses the auditor judged
+    n_audited: int  # misses with a verdict
     causes: tuple[CauseShare, ...]
-    excused: Proportion
-    strata: dict[str, Proportion]
-    tied: tuple[str, ...]
+    excused: Proportion  # of them not the system's fault
+    strata: dict[str, Proportion]  # the same by stratum
+    tied: tuple[str, ...]  # misses on which auditors are even about whose fault it is: they count as the system's
     pairs: tuple[AuditorPair, ...]
     corrected: CorrectedScore
 
@@ -85,8 +73,7 @@ def audit_report(
     """Return the report of an audit.
 
     Whether a miss is the system's fault is decided by the majority of its auditors; a tie counts as its fault. Misses
-    without a verdict are taken to be like the others. Raises `RunMismatchError` if the run or the data are not those
-    that the misses were drawn from, and `UnreadableError` if nobody has judged anything.
+    without a verdict are taken to be like the others.
     """
     audited_run, places = _audited_run(misses, run, dataset)
     verdicts = _verdicts(folder, misses)

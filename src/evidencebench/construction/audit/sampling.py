@@ -133,10 +133,7 @@ def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -
 def sample_misses(
     run: Path, dataset: Dataset, task: Task, *, n: int, seed: int, rules: Rules = DEFAULT_RULES
 ) -> tuple[MissesHeader, tuple[Miss, ...]]:
-    """Return ``n`` misses of a run, all if it has fewer, in random order, with the header of their file.
-
-    Raises as `score_runs`, and `UndefinedScoreError` if the run misses no aspect that could be covered.
-    """
+    """Return ``n`` misses of a run, all if it has fewer, in random order, with the header of their file."""
     signature, sha256, scores = scores_to_audit(run, dataset, task, rules)
     found = list(misses_of(scores, dataset))
     if not found:

@@ -2,23 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from evidencebench.construction.draft import CitedPassage, Draft
 from evidencebench.construction.harvest.paper_names import paper_id_of
-from evidencebench.construction.harvest.passages import Passage, passages_of
-from evidencebench.construction.harvest.reasons import HarvestRules, reason_to_drop, section_of
+from evidencebench.construction.harvest.passages import passages_of
+from evidencebench.construction.harvest.reasons import HarvestRules, reason_to_drop
 from evidencebench.construction.harvest.review_source import ReviewSource, read_review
-from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
 
 MOST_CONTEXT = 6_000
 """The most characters of the paragraphs around a passage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewHarvest:
+class ReviewHarvest(NamedTuple):
     """A review's drafts in order, and how many marks stand in its headings, tables, figures and notes."""
 
     drafts: tuple[Draft, ...]
@@ -28,18 +26,28 @@ class ReviewHarvest:
 def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewHarvest:
     """Return a draft for each passage of a review; ``file`` is its name. Raises as `read_review` does."""
     source = read_review(content, file=file)
-    return ReviewHarvest(drafts=tuple(_drafts(source, rules)), n_marks_elsewhere=source.text.n_elsewhere)
+    return ReviewHarvest(tuple(_drafts(source, rules)), source.text.n_elsewhere)
 
 
 def _drafts(source: ReviewSource, rules: HarvestRules) -> Iterator[Draft]:
     passages = list(passages_of(source.paper, source.marks, source.listed))
-    cited = Counter((section_of(source.paper, one), reference) for one in passages for reference in one.references)
-    paragraphs = _paragraphs_of(source.paper)
+    cited = Counter((source.paper.places[one.first].section, ref) for one in passages for ref in one.references)
+    body = [index for index, kind in enumerate(source.paper.kinds) if kind is Kind.BODY]
+    paragraphs = {
+        number: " ".join(source.paper.sentences[index] for index in members)
+        for number, members in groupby(body, key=lambda index: source.paper.places[index].paragraph)
+    }
     numbers: Counter[str] = Counter()
     for passage in passages:
-        name = _name_of(passage)
+        first, *others = passage.references or ("?",)
+        name = f"{first}+{len(others)}" if others else first
         numbers[name] += 1
-        ids, file = _ids_and_file(source, passage, rules)
+        ids: Mapping[str, str] = {}
+        file = ""
+        if len(passage.references) == 1:
+            ids = source.listed[passage.references[0]].ids
+            if rules.papers and (paper := rules.papers.find(ids)):
+                ids, file = {**paper.ids, **ids}, paper.file
         reason = reason_to_drop(source, passage, cited, rules)
         summary = " ".join(source.paper.sentences[passage.first : passage.last + 1])
         yield Draft(
@@ -56,25 +64,10 @@ def _drafts(source: ReviewSource, rules: HarvestRules) -> Iterator[Draft]:
                 stop=source.paper.spans[passage.last].stop,
                 marks=tuple(mark.text for mark in passage.marks),
                 reference=" ".join(passage.references),
-                section=section_of(source.paper, passage),
+                section=source.paper.places[passage.first].section,
             ),
             dropped=reason,
         )
-
-
-def _name_of(passage: Passage) -> str:
-    """Return what a passage is called within its review: its reference, and how many more it cites."""
-    first, *others = passage.references or ("?",)
-    return f"{first}+{len(others)}" if others else first
-
-
-def _ids_and_file(source: ReviewSource, passage: Passage, rules: HarvestRules) -> tuple[Mapping[str, str], str]:
-    """Return the ids of the cited paper, those of its file included, and the file; of several papers, none."""
-    if len(passage.references) != 1:
-        return {}, ""
-    ids = source.listed[passage.references[0]].ids
-    paper = rules.papers.find(ids) if rules.papers else None
-    return ({**paper.ids, **ids}, paper.file) if paper else (ids, "")
 
 
 def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
@@ -84,10 +77,3 @@ def _context(paragraphs: Mapping[int, str], number: int, summary: str) -> str:
     behind = "\n\n".join([behind, *filter(None, [paragraphs.get(number + 1)])])
     room = max(0, MOST_CONTEXT - len(summary)) // 2
     return before[max(0, len(before) - room) :] + summary + behind[:room]
-
-
-def _paragraphs_of(review: Paper) -> Mapping[int, str]:
-    """Return the text of each paragraph of the body by its number."""
-    body = [index for index, kind in enumerate(review.kinds) if kind is Kind.BODY]
-    grouped = groupby(body, key=lambda index: review.places[index].paragraph)
-    return {number: " ".join(review.sentences[index] for index in members) for number, members in grouped}

@@ -19,36 +19,16 @@ from evidencebench.storage.text_file import read_bytes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestReport:
-    """What became of the drafts.
+    """What became of the drafts."""
 
-    Attributes
-    ----------
-    n_reviews
-        That were read, with passages or not.
-    n_without_marks
-        Of these, those in which no mark was found.
-    n_kept
-        Drafts that go on.
-    n_papers
-        That these speak of.
-    dropped
-        Reason -> how many drafts were dropped.
-    n_marks_elsewhere
-        Marks in headings, tables, figures and notes, which are in no draft.
-    unreadable
-        Why files could not be read.
-    ids
-        Of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once.
-    """
-
-    n_reviews: int
-    n_without_marks: int
-    n_kept: int
-    n_papers: int
-    dropped: Counter[str]
-    n_marks_elsewhere: int
-    unreadable: tuple[str, ...]
-    ids: tuple[str, ...]
+    n_reviews: int  # that were read, with passages or not
+    n_without_marks: int  # of these, those in which no mark was found
+    n_kept: int  # drafts that go on
+    n_papers: int  # that these speak of
+    dropped: Counter[str]  # reason -> drafts
+    n_marks_elsewhere: int  # in headings, tables, figures and notes, which are in no draft
+    unreadable: tuple[str, ...]  # why files could not be read
+    ids: tuple[str, ...]  # of the papers that are wanted and not at hand, as ``papers fetch`` takes them, each once
 
 
 class DraftCount:
@@ -94,12 +74,13 @@ def harvest(
     overwrite: bool = False,
     on_review: Callable[[int, int], object] = lambda *_: None,
 ) -> HarvestReport:
-    """Write the passages of reviews into ``passages.jsonl`` in a folder; go on there after a stop.
-
-    Raises `DataError` where two reviews have the same name, and `RunMismatchError` where the folder has the passages of
-    other reviews, licences or papers, unless ``overwrite``.
-    """
-    _require_names(reviews)
+    """Write the passages of reviews into ``passages.jsonl`` in a folder; go on there after a stop."""
+    n_files = Counter(path.name for path in reviews)
+    if twice := [name for name, n in n_files.items() if n > 1]:
+        raise DataError(
+            f"{twice[0]}: expected reviews in files of different names, got several of this one; rename them, since a "
+            "draft is named after its file"
+        )
     header = DraftHeader(step="harvest", settings={"reviews": _digest(reviews), **settings_of(rules)})
     count, unreadable = DraftCount(), list[str]()
     n_without_marks = n_marks_elsewhere = 0
@@ -107,16 +88,16 @@ def harvest(
     with writing_drafts(output_of("harvest", folder), header, overwrite=overwrite) as writer:
         for number, path in enumerate(reviews, 1):
             try:
-                found = harvest_review(read_bytes(path), file=path.name, rules=rules)
+                drafts, n_elsewhere = harvest_review(read_bytes(path), file=path.name, rules=rules)
             except UnreadableError as error:
                 unreadable.append(str(error))
             else:
-                for draft in found.drafts:
+                for draft in drafts:
                     if draft.id not in writer.done:
                         writer.append(draft)
                     count.add(draft)
-                n_without_marks += not (found.drafts or found.n_marks_elsewhere)
-                n_marks_elsewhere += found.n_marks_elsewhere
+                n_without_marks += not (drafts or n_elsewhere)
+                n_marks_elsewhere += n_elsewhere
             on_review(number, len(reviews))
         writer.finish()
     return count.report(
@@ -141,17 +122,7 @@ def make_folder(folder: Path) -> None:
         raise DataError(f"{folder}: cannot be made: {error.strerror}") from error
 
 
-def _require_names(reviews: Iterable[Path]) -> None:
-    twice = [name for name, n in Counter(path.name for path in reviews).items() if n > 1]
-    if twice:
-        raise DataError(
-            f"{twice[0]}: expected reviews in files of different names, got several of this one; rename them, since a "
-            "draft is named after its file"
-        )
-
-
 def _digest(reviews: Iterable[Path]) -> str:
-    """Return the checksum of the reviews' names and contents."""
     digest = hashlib.sha256()
     for path in reviews:
         try:

@@ -27,35 +27,27 @@ _RANGE = re.compile(rf"(\d+)(?:\s*[{_DASHES}]\s*(\d+))?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitationMark:
-    """A mark at characters start..stop-1 of the decoded file, and the ids of the references that it names, in order.
-
-    ``references`` is empty where it is not known which references the mark names. An empty ``xref`` stands where the
-    text before it ends: start is stop.
-    """
+    """A mark at characters start..stop-1 of the decoded file; an empty ``xref`` is where the text before it ends."""
 
     start: int
     stop: int
     text: str
-    references: tuple[str, ...]
+    references: tuple[str, ...]  # ids of those that it names, in order; empty where it is not known which
 
 
 @dataclass(slots=True)
 class MarkedText:
-    """A review's body: the marks that are links, and the text between them, with `LINK` for each.
-
-    ``n_elsewhere`` counts links in headings, tables, figures and notes, which are in no sentence of a paragraph.
-    """
+    """A review's body: the marks that are links, and the text between them, with `LINK` for each."""
 
     linked: list[CitationMark] = field(default_factory=list)
     pieces: list[Characters] = field(default_factory=list)
-    n_elsewhere: int = 0
+    n_elsewhere: int = 0  # links in headings, tables, figures and notes, which are in no sentence of a paragraph
 
     def between(self, start: int, stop: int) -> str:
         """Return the text outside links at start..stop-1 of the file, whole pieces where they are not cut."""
         first = bisect_right(self.pieces, start, key=lambda piece: piece.start) - 1
         parts: list[str] = []
-        for number in range(max(0, first), len(self.pieces)):
-            piece = self.pieces[number]
+        for piece in self.pieces[max(0, first) :]:
             if piece.start >= stop:
                 break
             if piece.stop > start:
@@ -69,10 +61,7 @@ LINK = "\ue000"
 
 
 def linked_marks(body: Element, listed: ReferenceList) -> MarkedText:
-    """Return the marks of a body that are links, ranges filled from the reference list.
-
-    Raises `UnreadableError` where they name more than `MOST_CITED` references.
-    """
+    """Return the marks of a body that are links, ranges filled from the reference list."""
     text = MarkedText()
     n_cited, n_before, stop = 0, 0, 0
     for node, is_running in _nodes(body, listed):
@@ -83,7 +72,13 @@ def linked_marks(body: Element, listed: ReferenceList) -> MarkedText:
         if not is_running:
             text.n_elsewhere += 1
             continue
-        mark = _linked(node, stop, listed)
+        characters = list(node.characters())
+        mark = CitationMark(
+            start=characters[0].start if characters else stop,
+            stop=characters[-1].stop if characters else stop,
+            text=node.text,
+            references=_named(node, listed),
+        )
         between = "".join(piece.text for piece in text.pieces[n_before:])
         if text.linked and _DASH.fullmatch(between) and (filled := _filled(text.linked[-1], mark, listed)):
             mark = filled
@@ -116,18 +111,8 @@ def numbers_in(text: str, most: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _linked(xref: Element, stop: int, listed: ReferenceList) -> CitationMark:
-    pieces = list(xref.characters())
-    return CitationMark(
-        start=pieces[0].start if pieces else stop,
-        stop=pieces[-1].stop if pieces else stop,
-        text=xref.text,
-        references=_named(xref, listed),
-    )
-
-
 def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:
-    """Return the references that a link names: those that it leads to, and the others that its numbers name."""
+    """Return the references that a link leads to, and the others that its numbers name."""
     linked = tuple(dict.fromkeys(xref.attributes.get("rid", "").split()))
     if any(one not in listed.positions for one in linked):
         return ()

@@ -29,6 +29,21 @@ def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     return {one.scheme.name.lower(): one.value for one in found if one is not None}
 
 
+def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]:
+    """Return the names by which a paper is known: its id in a data set and its other ids, in their normal spelling.
+
+    >>> sorted(names_of_paper("pmc_1280405", {"doi": "10.1186/TEA-5"}))
+    ['10.1186/tea-5', 'PMC1280405']
+    """
+    names = {str(found) for pair in (ids or {}).items() if (found := id_of_type(*pair)) is not None}
+    if paper_id := paper_id.strip():
+        try:
+            names.add(str(public_id(paper_id.removeprefix("doi_"))))
+        except DataError:  # a name that the user gave
+            names.add(paper_id.casefold())
+    return names
+
+
 def paper_id_of(ids: Mapping[str, str]) -> str:
     """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none.
 

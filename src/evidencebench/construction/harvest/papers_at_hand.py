@@ -54,9 +54,8 @@ class PapersAtHand:
     @cached_property
     def sha256(self) -> str:
         """The checksum of what is known of the papers."""
-        return hashlib.sha256(
-            msgspec.json.encode([(one.file, dict(one.ids), one.licence) for one in self.papers])
-        ).hexdigest()
+        known = [(paper.file, dict(paper.ids), paper.licence) for paper in self.papers]
+        return hashlib.sha256(msgspec.json.encode(known)).hexdigest()
 
     @cached_property
     def _by_id(self) -> Mapping[tuple[str, str], PaperAtHand]:
@@ -68,10 +67,10 @@ class PapersAtHand:
 
 
 def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
-    """Return the papers of a folder and the folders in it; hidden ones are left out.
+    """Return the papers of a folder and the folders in it, hidden ones left out.
 
     Ids and licence come from the file where it is JATS, from ``papers.csv``, as `papers fetch` writes it, and from the
-    file's name, such as ``PMC1280405.pdf``. Raises `DataError` where the folder has no files.
+    file's name, such as ``PMC1280405.pdf``.
     """
     files = sorted(
         path
@@ -104,7 +103,7 @@ def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
 
 
 def _read_head(path: Path) -> tuple[dict[str, str], str]:
-    """Return the ids and the licence that a file in JATS states; raises `UnreadableError` where it is malformed."""
+    """Return the ids and the licence that a file in JATS states."""
     try:
         with open_file(path) as file:
             head = file.read(HEAD_BYTES)

@@ -48,8 +48,10 @@ def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceL
     without a mark that speak of it: see `voice`.
     """
     cited = _marks_by_sentence(review, marks)
-    for paragraph in _paragraphs(review):
-        yield from _Paragraph(review, paragraph, cited, listed).passages()
+    body = (index for index, kind in enumerate(review.kinds) if kind is Kind.BODY)
+    for _, members in groupby(body, key=lambda index: review.places[index].paragraph):
+        indices = list(members)
+        yield from _Paragraph(review, range(indices[0], indices[-1] + 1), cited, listed).passages()
 
 
 class _Paragraph:
@@ -66,7 +68,8 @@ class _Paragraph:
             reference = self._reference(at)
             first, last = at, at
             if reference is not None:
-                last = self._end(at, reference)
+                while (after := self._next(last, at, reference)) is not None:
+                    last = after
                 first = self._beginning(at, reference, free)
             marks = tuple(mark for one in range(first, last + 1) for mark in self._cited.get(one, ()))
             yield Passage(first=first, last=last, marks=marks)
@@ -77,13 +80,6 @@ class _Paragraph:
         named = {mark.references for mark in self._cited.get(sentence, ())}
         ids = {one for references in named for one in references}
         return ids.pop() if len(ids) == 1 and () not in named else None
-
-    def _end(self, at: int, reference: str) -> int:
-        """Return the last sentence of the passage that begins at or before a sentence that cites its paper."""
-        last = at
-        while (after := self._next(last, at, reference)) is not None:
-            last = after
-        return last
 
     def _next(self, last: int, at: int, reference: str) -> int | None:
         """Return up to which sentence the passage goes on behind its last one; None: it ends there."""
@@ -112,14 +108,6 @@ class _Paragraph:
             if not continues(text, "study"):
                 return first
         return at
-
-
-def _paragraphs(review: Paper) -> Iterator[range]:
-    """Yield the sentences of each paragraph of the body."""
-    body = (index for index, kind in enumerate(review.kinds) if kind is Kind.BODY)
-    for _, members in groupby(body, key=lambda index: review.places[index].paragraph):
-        indices = list(members)
-        yield range(indices[0], indices[-1] + 1)
 
 
 def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[int, list[CitationMark]]:

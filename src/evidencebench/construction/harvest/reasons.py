@@ -11,7 +11,6 @@ from evidencebench.construction.harvest.papers_at_hand import PaperAtHand, Paper
 from evidencebench.construction.harvest.passages import Passage
 from evidencebench.construction.harvest.review_source import ReviewSource
 from evidencebench.construction.harvest.voice import is_own, is_subject, points_back, rests_on_own
-from evidencebench.papers.paper import Paper
 from evidencebench.papers.section_titles import plain_title
 from evidencebench.query import Kind
 
@@ -69,11 +68,6 @@ class HarvestRules:
         return "" if paper.licence in self.licences else PAPER_LICENCE
 
 
-def section_of(review: Paper, passage: Passage) -> tuple[str, ...]:
-    """Return the titles of the sections that a passage stands in."""
-    return review.places[passage.first].section
-
-
 def reason_to_drop(
     source: ReviewSource, passage: Passage, cited: Mapping[tuple[tuple[str, ...], str], int], rules: HarvestRules
 ) -> str:
@@ -81,11 +75,14 @@ def reason_to_drop(
 
     ``cited`` is how many passages of a section cite a reference.
     """
-    return (
-        _reason_of_marks(source, passage, cited)
-        or _reason_of_text(source, passage)
-        or _reason_of_papers(source, passage.references[0], rules)
-    )
+    if reason := _reason_of_marks(source, passage, cited) or _reason_of_text(source, passage):
+        return reason
+    ids = source.listed[passage.references[0]].ids
+    if not ids:
+        return NO_ID
+    if source.licence not in rules.licences:
+        return REVIEW_LICENCE
+    return rules.reason_against(rules.papers.find(ids) if rules.papers else None)
 
 
 def _reason_of_marks(source: ReviewSource, passage: Passage, cited: Mapping[tuple[tuple[str, ...], str], int]) -> str:
@@ -94,24 +91,24 @@ def _reason_of_marks(source: ReviewSource, passage: Passage, cited: Mapping[tupl
     reference = passage.references[0]
     if len(passage.references) > 1 or source.listed[reference].lists_several:
         return SEVERAL_PAPERS
-    return CITED_AGAIN if cited[section_of(source.paper, passage), reference] > 1 else ""
+    return CITED_AGAIN if cited[source.paper.places[passage.first].section, reference] > 1 else ""
 
 
 def _reason_of_text(source: ReviewSource, passage: Passage) -> str:
-    sentences = source.paper.sentences[passage.first : passage.last + 1]
-    if any(_METHODS.search(plain_title(title)) for title in section_of(source.paper, passage)):
+    review, first = source.paper, passage.first
+    sentences = review.sentences[first : passage.last + 1]
+    if any(_METHODS.search(plain_title(title)) for title in review.places[first].section):
         return METHODS
     if any(map(is_own, sentences)) or rests_on_own(sentences[0]):
         return OWN_VOICE
-    if points_back(sentences[0]) and not _begins_paragraph(source.paper, passage.first):
+    is_behind_another = (
+        first > 0
+        and review.places[first - 1].paragraph == review.places[first].paragraph
+        and review.kinds[first - 1] is not Kind.HEADING
+    )
+    if points_back(sentences[0]) and is_behind_another:
         return POINTS_BACK
     return PART_OF_SENTENCE if any(_is_for_part(source, mark) for mark in passage.marks) else ""
-
-
-def _begins_paragraph(review: Paper, sentence: int) -> bool:
-    before = sentence - 1
-    is_first = before < 0 or review.places[before].paragraph != review.places[sentence].paragraph
-    return is_first or review.kinds[before] is Kind.HEADING
 
 
 def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
@@ -125,12 +122,3 @@ def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
     is_in_brackets = _IN_BRACKETS.search(before) is not None
     is_written_out = mark.text[:1].isalpha() and not before.rstrip().endswith("(")
     return is_in_brackets or not (is_written_out or is_subject(before))
-
-
-def _reason_of_papers(source: ReviewSource, reference: str, rules: HarvestRules) -> str:
-    ids = source.listed[reference].ids
-    if not ids:
-        return NO_ID
-    if source.licence not in rules.licences:
-        return REVIEW_LICENCE
-    return rules.reason_against(rules.papers.find(ids) if rules.papers else None)

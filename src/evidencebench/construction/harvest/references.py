@@ -19,30 +19,14 @@ _LONGEST_ENTRY = 2_000  # characters of an entry without tags in which its year 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """An entry of a reference list.
+    """An entry of a reference list; texts are empty where there are none."""
 
-    Attributes
-    ----------
-    id
-        Its id in the file, such as ``B7``.
-    number
-        The number that its label gives; None where it has no such label.
-    surname
-        Its first author's, or the first word of the entry; empty where there is none.
-    year
-        Such as ``2004`` or ``2004b``; empty where there is none.
-    ids
-        The paper's ids in their normal spelling, such as ``{"pmid": "9000312"}``; empty where the entry names none.
-    lists_several
-        Whether its ids are those of several papers.
-    """
-
-    id: str
-    number: int | None
-    surname: str
-    year: str
-    ids: Mapping[str, str]
-    lists_several: bool
+    id: str  # in the file, such as ``B7``
+    number: int | None  # that its label gives
+    surname: str  # its first author's, or the first word of the entry
+    year: str  # such as ``2004`` or ``2004b``
+    ids: Mapping[str, str]  # in their normal spelling, such as ``{"pmid": "9000312"}``
+    lists_several: bool  # whether its ids are those of several papers
 
 
 @dataclass(frozen=True)
@@ -92,12 +76,8 @@ class ReferenceList:
         return found[0].id if len(found) == 1 else None
 
 
-def references_of(article: Element) -> ReferenceList:
-    """Return the reference list of an article; an empty one where it has none."""
-    return ReferenceList(tuple(map(_reference, article.all("ref"))))
-
-
-def _reference(ref: Element) -> Reference:
+def read_reference(ref: Element) -> Reference:
+    """Return the reference in an element ``ref``."""
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)
@@ -124,14 +104,10 @@ def _public_ids_in(ref: Element) -> Iterator[PublicId]:
         if element.tag == "pub-id":
             found = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
         else:
-            found = _id_of_link(element.attributes.get("href") or element.text)
+            address = element.attributes.get("href") or element.text
+            try:
+                found = public_id(address) if "/" in address else None  # a number alone could be anything
+            except DataError:
+                found = None
         if found is not None:
             yield found
-
-
-def _id_of_link(address: str) -> PublicId | None:
-    """Return the id of a paper whose page a link leads to; a number alone could be anything."""
-    try:
-        return public_id(address) if "/" in address else None
-    except DataError:
-        return None

@@ -6,7 +6,7 @@ from evidencebench.construction.harvest.licences import licence_of
 from evidencebench.construction.harvest.marks import CitationMark, MarkedText, linked_marks
 from evidencebench.construction.harvest.paper_names import normal_ids, paper_id_of
 from evidencebench.construction.harvest.plain_marks import plain_marks
-from evidencebench.construction.harvest.references import ReferenceList, references_of
+from evidencebench.construction.harvest.references import ReferenceList, read_reference
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
 from evidencebench.papers.markup_tree import Element
@@ -17,35 +17,18 @@ from evidencebench.papers.xml_tree import parse_xml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSource:
-    """A review that was read.
+    """A review that was read."""
 
-    Attributes
-    ----------
-    id
-        How a data set names it, such as ``pmc_1280405``; its file's name without the suffix where it has no id.
-    paper
-        Its sentences.
-    marks
-        All marks in its running text, in order.
-    text
-        Its text around the links.
-    licence
-        As `licence_of` has it.
-    """
-
-    id: str
+    id: str  # in a data set, such as ``pmc_1280405``; its file's name without the suffix where it has none
     paper: Paper
     listed: ReferenceList
-    marks: tuple[CitationMark, ...]
+    marks: tuple[CitationMark, ...]  # in its running text, in order
     text: MarkedText
     licence: str
 
 
 def read_review(content: bytes, *, file: str) -> ReviewSource:
-    """Return a review; ``file`` is its name.
-
-    Raises `UnreadableError` if the file is no article in JATS with a body and a list of references.
-    """
+    """Return a review, ``file`` being its name; raises `UnreadableError` if it is no JATS article with references."""
     root = parse_xml(content, name=file)
     articles = articles_in(root)
     if len(articles) != 1:
@@ -57,7 +40,7 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
     paper = checked(read_article(article, name=file))
     if isinstance(paper, UnreadableError):
         raise paper
-    listed = references_of(article)
+    listed = ReferenceList(tuple(map(read_reference, article.all("ref"))))
     if not listed.references:
         raise UnreadableError(
             f"{file}: expected a review with a list of references, got none (no <ref>); get its XML elsewhere, or give "

@@ -33,11 +33,15 @@ _Row = tuple[int, Mapping[str, str]]  # its line, and its cells by column
 
 
 def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: bool = False) -> HarvestReport:
-    """Write the summaries of a table into ``summaries.jsonl`` in a folder.
-
-    Raises `DataError` where a row is wrong; then nothing is written.
-    """
-    drafts = list(_drafts(path, _rows(path), rules))
+    """Write the summaries of a table into ``summaries.jsonl`` in a folder; nothing where a row is wrong."""
+    suffix = path.suffix.lower()
+    if suffix not in _DELIMITERS and suffix not in _JSON_LINES:
+        raise UnreadableError(
+            f"{path}: expected a table in .csv, .tsv or .jsonl, got '{suffix}'; save it as one of these"
+        )
+    text = read_text(path)
+    rows = _lines_of_json(path, text) if suffix in _JSON_LINES else _lines_of_csv(path, text, _DELIMITERS[suffix])
+    drafts = list(_drafts(path, rows, rules))
     count = DraftCount()
     header = DraftHeader(step="harvest", settings={"table": file_sha256(path)[:12], **settings_of(rules)})
     make_folder(folder)
@@ -48,16 +52,6 @@ def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: b
             count.add(draft)
         writer.finish()
     return count.report(n_reviews=len({draft.review_id for draft in drafts}))
-
-
-def _rows(path: Path) -> Iterator[_Row]:
-    suffix = path.suffix.lower()
-    if suffix not in _DELIMITERS and suffix not in _JSON_LINES:
-        raise UnreadableError(
-            f"{path}: expected a table in .csv, .tsv or .jsonl, got '{suffix}'; save it as one of these"
-        )
-    text = read_text(path)
-    return _lines_of_json(path, text) if suffix in _JSON_LINES else _lines_of_csv(path, text, _DELIMITERS[suffix])
 
 
 def _lines_of_csv(path: Path, text: str, delimiter: str) -> Iterator[_Row]:

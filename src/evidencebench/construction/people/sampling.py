@@ -42,8 +42,7 @@ def draw_tasks(
 ) -> DrawnTasks:
     """Return one task for each of ``n_papers`` papers, in random order; memory is that of the names and the draw.
 
-    Papers are equally likely, and so are a paper's aspects (or, where hypotheses are rated, its instances). Raises
-    `DataError` where the data set has too few papers with what is asked about.
+    Papers are equally likely, and so are a paper's aspects (or, where hypotheses are rated, its instances).
     """
     of_paper: dict[str, list[tuple[str, str]]] = {}
     for instance in dataset:
@@ -51,7 +50,15 @@ def draw_tasks(
         if asked:
             of_paper.setdefault(instance.query.paper_id, []).extend((instance.id, aspect) for aspect in asked)
     if len(of_paper) < n_papers:
-        raise DataError(_too_few(dataset, sort, n_papers, len(of_paper)))
+        if not of_paper:
+            raise DataError(
+                f"{dataset.path}: expected a data set with the texts of its aspects, which people are asked about, got "
+                "none; the original data has none, but --sort hypotheses works for it"
+            )
+        what = "" if sort == "hypotheses" else " with the text of an aspect"
+        raise DataError(
+            f"{dataset.path}: expected {counted(n_papers, 'paper')}{what}, got {len(of_paper):,}; draw fewer"
+        )
     drawn = random.Random(seed)  # noqa: S311 - a sample, not a secret
     chosen = [drawn.choice(sorted(of_paper[paper])) for paper in drawn.sample(sorted(of_paper), n_papers)]
     digits = len(str(n_papers))
@@ -65,7 +72,11 @@ def draw_tasks(
         sort=sort,
         seed=seed,
         data=FileDigest(name=dataset.name, sha256=dataset.sha256),
-        criteria=_criteria(sort, with_summaries=bool(summaries)),
+        criteria={
+            "sentences": (),
+            "hypotheses": (VALUABLE, RELEVANT),
+            "aspects": (FAITHFUL, MATCHABLE) if summaries else (MATCHABLE,),
+        }[sort],
     )
     return DrawnTasks(
         header=header,
@@ -94,14 +105,6 @@ def _askable(instance: Instance, sort: TaskSort) -> tuple[str, ...]:
     return tuple(aspect for aspect in instance.labels.aspects if instance.labels.texts.get(aspect, "").strip())
 
 
-def _criteria(sort: TaskSort, *, with_summaries: bool) -> tuple[Criterion, ...]:
-    if sort == "sentences":
-        return ()
-    if sort == "hypotheses":
-        return (VALUABLE, RELEVANT)
-    return (FAITHFUL, MATCHABLE) if with_summaries else (MATCHABLE,)
-
-
 def _task(
     task_id: str, instance: Instance, aspect: str, sort: TaskSort, summaries: Mapping[SummaryKey, str]
 ) -> AnnotationTask:
@@ -125,13 +128,3 @@ def _task(
         sentences=query.sentences if with_paper else (),
         kinds=query.kinds if with_paper else (),
     )
-
-
-def _too_few(dataset: Dataset, sort: TaskSort, n_papers: int, n_found: int) -> str:
-    if not n_found:
-        return (
-            f"{dataset.path}: expected a data set with the texts of its aspects, which people are asked about, got "
-            "none; the original data has none, but --sort hypotheses works for it"
-        )
-    what = "" if sort == "hypotheses" else " with the text of an aspect"
-    return f"{dataset.path}: expected {counted(n_papers, 'paper')}{what}, got {n_found:,}; draw fewer"

@@ -38,25 +38,13 @@ def ask_object(
 ) -> tuple[Answered, ReplySource]:
     """Return the object that a model answers with, and the reply that it was read from.
 
-    Parameters
-    ----------
-    prompt, fields
-        The name of the prompt, and its fields but for ``form``.
-    example
-        Shows the form in the prompt; a reply that repeats it must not pass the check.
-    stand_in
-        What estimates take for the reply; it is not checked.
-    check
-        Returns what is wrong with an object, in words for the model; empty where it can be used.
-    what
-        What is missing where no reply can be used, in messages.
-
-    Raises
-    ------
-    UnreadableReplyError, ReplyError, StopError, PendingError
-        As `ask_until_read`.
+    ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
+    pass the ``check``, which returns what is wrong with an object, in words for the model. ``stand_in`` is what
+    estimates take for the reply. ``what`` is missing where no reply can be used, in messages. Raises as
+    `ask_until_read`.
     """
-    form = step_prompt("form_object").render(example=_with_reasoning(example))
+    shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
+    form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
     stand_in_text = msgspec.json.encode(stand_in).decode()
     kind = type(example)
 
@@ -123,10 +111,6 @@ def _converted(value: object, kind: type[Answered]) -> Answered | str:
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         return f"its JSON object is of another form: {error}"
     return found
-
-
-def _with_reasoning(example: msgspec.Struct) -> str:
-    return json.dumps({"reasoning": "your thinking", **msgspec.to_builtins(example)}, ensure_ascii=False)
 
 
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

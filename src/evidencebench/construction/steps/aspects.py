@@ -52,7 +52,11 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
         stand_in=_AspectVerdicts(
             [_AspectVerdict(aspect=n, faithful=True, single=True) for n in range(1, len(aspects) + 1)]
         ),
-        check=lambda found: _wrong_with_verdicts(found.verdicts, len(aspects)),
+        check=lambda found: (
+            ""
+            if sorted(one.aspect for one in found.verdicts) == list(range(1, len(aspects) + 1))
+            else f"expected one verdict for each of the aspects 1 to {len(aspects)}"
+        ),
         what="verdicts on the aspects",
     )
     made = msgspec.structs.replace(made, sources_of=sources)
@@ -79,12 +83,6 @@ def _wrong_with(aspects: list[str], summary: str) -> str:
     if len({" ".join(words_of(aspect)) for aspect in aspects}) < len(aspects):
         return "two aspects are the same"
     return next(filter(None, (wrong_with_aspect(aspect, summary) for aspect in aspects)), "")
-
-
-def _wrong_with_verdicts(verdicts: list[_AspectVerdict], n_aspects: int) -> str:
-    if sorted(one.aspect for one in verdicts) != list(range(1, n_aspects + 1)):
-        return f"expected one verdict for each of the aspects 1 to {n_aspects}"
-    return ""
 
 
 def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:

@@ -1,21 +1,19 @@
 """Judge which sentences of a paper hold which aspects, window by window."""
 
-import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 import msgspec
 
-from evidencebench.construction.draft import REQUEST_BYTES, Draft, Judging, JudgingRound
+from evidencebench.construction.draft import Draft, Judging, JudgingRound, WindowVote
 from evidencebench.construction.paper_files import PaperFolder
 from evidencebench.construction.prompts import step_prompt
 from evidencebench.construction.steps.asking_objects import FORM_PROMPTS, ask_object
 from evidencebench.construction.steps.aspects import MOST_ASPECTS, numbered_aspects
 from evidencebench.construction.steps.model_step import ModelStep, dropped, settings_of_asker
-from evidencebench.construction.steps.votes import doubtful, sources_of_votes, unjudged, window_votes
-from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, mask_text, windows_of_paper
+from evidencebench.construction.steps.votes import doubtful, sources_of_votes, unjudged, window_votes, windows_of_paper
 from evidencebench.errors import SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.reading import ReplyClass, read_selection
@@ -35,22 +33,12 @@ Outcome = TypeVar("Outcome")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """How papers are judged.
+    """How papers are judged."""
 
-    Attributes
-    ----------
-    window, overlap
-        How many sentences are judged together, and how many of them the next window shows again.
-    at_once
-        Whether one request asks for all aspects of a summary, which costs an eighth.
-    votes
-        How often each window is asked, with another seed each time; the majority decides.
-    """
-
-    window: int = 10
-    overlap: int = 5
-    at_once: bool = False
-    votes: int = 1
+    window: int = 10  # sentences that are judged together
+    overlap: int = 5  # of them, shown again in the next window
+    at_once: bool = False  # one request asks for all aspects of a summary, which costs an eighth
+    votes: int = 1  # how often each window is asked, with another seed each time; the majority decides
 
     def __post_init__(self) -> None:
         """Raise where windows would not go forward, or there would be no vote."""
@@ -131,7 +119,7 @@ class _Judge:
             sources=(),
         )
         spans = [one.sentences for one in windows]
-        votes_of = partial(window_votes, windows=spans, digits=judging.digits)
+        votes_of = partial(window_votes, windows=spans)
         if self.second is not None:
             doubts = [doubtful(votes_of(judging.rounds, aspect), spans) for aspect in range(len(draft.aspects))]
             decided = self._round(self.second, draft, windows, doubts)
@@ -149,28 +137,28 @@ class _Judge:
         self, asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]]
     ) -> JudgingRound:
         """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
-        digits = -(-self.settings.window // 4)
         places = sorted({place for one in asked for place in one})
         if self.settings.at_once:
             found = _ask_together(asker, [partial(_ask_all, asker, draft, windows[place]) for place in places])
             votes = {(aspect, place): one[aspect] for place, one in zip(places, found, strict=True)
                      for aspect in range(len(draft.aspects))}  # fmt: skip
-            keys = [one[0].request_key for one in found]
         else:
             pairs = [(aspect, place) for aspect, one in enumerate(asked) for place in one]
             said = _ask_together(
                 asker, [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs]
             )
             votes = dict(zip(pairs, said, strict=True))
-            keys = [one.request_key for one in said]
         return JudgingRound(
             model=asker.chat.model,
             prompt=step_prompt("judge_all" if self.settings.at_once else "judge_one").digest,
             votes=tuple(
-                "".join(_mask_of(votes.get((aspect, place)), window, digits) for place, window in enumerate(windows))
+                tuple(
+                    WindowVote(window.sentences.start, vote.sentences, vote.request_key)
+                    for place, window in enumerate(windows)
+                    if (vote := votes.get((aspect, place))) is not None
+                )
                 for aspect in range(len(draft.aspects))
             ),
-            requests=_requests_text(keys),
             asks_all=self.settings.at_once,
         )
 
@@ -178,24 +166,6 @@ class _Judge:
 def _shown(query: Query, sentences: range) -> _ShownWindow:
     shown = {index: prompt_line(query.sentences[index]) for index in sentences}
     return _ShownWindow(sentences=sentences, shown=shown, lines=Excerpt(shown=shown).block)
-
-
-def _mask_of(vote: _Vote | None, window: _ShownWindow, digits: int) -> str:
-    if vote is None:
-        return NOT_ASKED * digits
-    return UNREAD * digits if vote.sentences is None else mask_text(window.sentences, vote.sentences, digits)
-
-
-def _requests_text(keys: Iterable[str]) -> str:
-    """Return the first bytes of the keys of requests; zeros for one whose replies could not be read."""
-    beginnings = (bytes.fromhex(key[: 2 * REQUEST_BYTES]) or bytes(REQUEST_BYTES) for key in keys)
-    return base64.b64encode(b"".join(beginnings)).decode()
-
-
-def request_beginnings(judged: JudgingRound) -> list[str]:
-    """Return how the keys of a round's requests begin, in hexadecimal, in the order of `JudgingRound.requests`."""
-    content = base64.b64decode(judged.requests)
-    return [content[start : start + REQUEST_BYTES].hex() for start in range(0, len(content), REQUEST_BYTES)]
 
 
 def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _Vote:
@@ -228,7 +198,7 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _
         )
     except UnreadableReplyError:
         return _Vote(sentences=None)
-    return _Vote(sentences=found.answer, request_key=found.request_key)
+    return _Vote(sentences=tuple(sorted(set(found.answer))), request_key=found.request_key)
 
 
 def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
@@ -251,7 +221,7 @@ def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
         )
     except UnreadableReplyError:
         return [_Vote(sentences=None)] * n_aspects
-    said = {one.aspect: tuple(one.sentences) for one in found.aspects}
+    said = {one.aspect: tuple(sorted(set(one.sentences))) for one in found.aspects}
     return [_Vote(sentences=said.get(n, ()), request_key=source.request) for n in range(1, n_aspects + 1)]
 
 

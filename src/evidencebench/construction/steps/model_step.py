@@ -15,10 +15,10 @@ NO_REPLY = "no usable reply"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelStep:
-    """What a step does with one draft.
+    """What a step does with one draft; ``settings`` are what decides its outcome besides the prompts.
 
     ``work`` raises `UnreadableReplyError` where the draft is to be dropped as `NO_REPLY`, and `ReplyError` where a
-    request failed for good, so that it is asked again in the next run. ``settings`` are what else decides its outcome.
+    request failed for good, so that it is asked again in the next run.
     """
 
     name: str

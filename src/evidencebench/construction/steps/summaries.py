@@ -26,11 +26,12 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
     summary = draft.summary
     if draft.passage is not None:  # a summary from a table is delimited already
         text, cited = _text_around(draft)
+        numbers = str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}"
         shown = {number: prompt_line(one) for number, one in enumerate(text, 1)}
         found, sources["summaries delimit"] = ask_object(
             asker,
             "delimit",
-            {"numbers": _listed(cited), "lines": Excerpt(shown=shown).block},
+            {"numbers": numbers, "lines": Excerpt(shown=shown).block},
             example=_Delimited([len(text) + 3, len(text) + 4]),
             stand_in=_Delimited(cited),
             check=lambda found: _wrong_with(found.sentences, len(text)),
@@ -69,10 +70,6 @@ def _wrong_with(numbers: list[int], n_sentences: int) -> str:
     if numbers and max(numbers) - min(numbers) + 1 != len(set(numbers)):
         return "the sentences do not follow each other"
     return ""
-
-
-def _listed(numbers: list[int]) -> str:
-    return str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}"
 
 
 SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep", *FORM_PROMPTS), work=_make_summary)

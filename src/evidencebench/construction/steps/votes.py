@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from evidencebench.construction.draft import Draft, Judging, JudgingRound
-from evidencebench.construction.steps.windows import NOT_ASKED, UNREAD, masks_in, voted_sentences, windows_of_paper
 from evidencebench.wording import counted
 
 LEAST_KAPPA = 0.6
@@ -17,32 +16,35 @@ MOST_UNREAD = 0.1
 _LOOK = "it may guess, or number sentences otherwise than they are shown: read some of its replies, or take another"
 
 
-def window_votes(
-    rounds: Sequence[JudgingRound], aspect: int, windows: Sequence[range], digits: int
-) -> list[frozenset[int] | None]:
+def windows_of_paper(n_sentences: int, window: int, overlap: int) -> list[range]:
+    """Return the sentences of each window; the last ones are shorter, so that nearly all sentences are in two.
+
+    >>> windows_of_paper(12, 10, 5)
+    [range(0, 10), range(5, 12), range(10, 12)]
+    """
+    return [range(start, min(start + window, n_sentences)) for start in range(0, n_sentences, window - overlap)]
+
+
+def window_votes(rounds: Sequence[JudgingRound], aspect: int, windows: Sequence[range]) -> list[frozenset[int] | None]:
     """Return, for each window, the sentences that it says are sources of an aspect; None where nothing was read.
 
     Rounds that do not decide vote by majority, sentence by sentence, a tie being a no; a later round that ``decides``
     stands in their place where it was read. A window that was never asked says none.
     """
-    read_rounds = [(one.decides, list(masks_in(one.votes[aspect], digits))) for one in rounds]
+    votes = [(one.decides, {vote.start: vote.sentences for vote in one.votes[aspect]}) for one in rounds]
     return [
-        _vote_of(window, [(decides, masks[place]) for decides, masks in read_rounds])
-        for place, window in enumerate(windows)
+        _majority([(decides, said[window.start]) for decides, said in votes if window.start in said])
+        for window in windows
     ]
 
 
-def _vote_of(window: range, masks: Sequence[tuple[bool, str]]) -> frozenset[int] | None:
-    asked = [(decides, mask) for decides, mask in masks if not mask.startswith(NOT_ASKED)]
-    if not asked:
-        return frozenset()
-    read = [(decides, mask) for decides, mask in asked if not mask.startswith(UNREAD)]
+def _majority(votes: Sequence[tuple[bool, tuple[int, ...] | None]]) -> frozenset[int] | None:
+    read = [(decides, sentences) for decides, sentences in votes if sentences is not None]
     if not read:
-        return None
-    deciding = [mask for decides, mask in read if decides][-1:]
-    voting = deciding or [mask for _, mask in read]
-    said = [index for mask in voting for index in voted_sentences(window, mask)]
-    return frozenset(index for index in set(said) if 2 * said.count(index) > len(voting))
+        return None if votes else frozenset()
+    voting = [sentences for decides, sentences in read if decides][-1:] or [sentences for _, sentences in read]
+    n_votes = Counter(index for sentences in voting for index in set(sentences))
+    return frozenset(index for index, n in n_votes.items() if 2 * n > len(voting))
 
 
 def sources_of_votes(votes: Sequence[frozenset[int] | None]) -> tuple[int, ...]:
@@ -67,13 +69,11 @@ def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -
         for other, theirs in enumerate(votes[place + 1 :], place + 1):
             if windows[other].start >= windows[place].stop:
                 break
-            if vote is not None and theirs is not None and _differ(vote, theirs, windows[place], windows[other]):
-                doubted |= {place, other}
+            if vote is not None and theirs is not None:
+                shared = range(windows[other].start, min(windows[place].stop, windows[other].stop))
+                if not (vote ^ theirs).isdisjoint(shared):
+                    doubted |= {place, other}
     return sorted(doubted)
-
-
-def _differ(vote: frozenset[int], theirs: frozenset[int], window: range, other: range) -> bool:
-    return any(index in window and index in other for index in vote ^ theirs)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,26 +90,23 @@ class WindowAgreement:
 
     def add(self, judging: Judging, judged: JudgingRound) -> None:
         """Count the votes of a round."""
-        windows = windows_of_paper(judging.n_sentences, judging.window, judging.overlap)
         for votes in judged.votes:
-            asked = [
-                (window, mask)
-                for window, mask in zip(windows, masks_in(votes, judging.digits), strict=True)
-                if mask[0] != NOT_ASKED
+            read = [
+                (range(vote.start, min(vote.start + judging.window, judging.n_sentences)), set(vote.sentences))
+                for vote in votes
+                if vote.sentences is not None
             ]
-            read = [(window, int(mask, 16)) for window, mask in asked if mask[0] != UNREAD]
-            self.n_asked += len(asked)
-            self.n_unread += len(asked) - len(read)
+            self.n_asked += len(votes)
+            self.n_unread += len(votes) - len(read)
             for place, (window, said) in enumerate(read):
-                for other, theirs in read[place + 1 :]:
+                for other, others in read[place + 1 :]:
                     if other.start >= window.stop:
                         break
-                    n_shared = min(window.stop, other.stop) - other.start
-                    shared, own = (1 << n_shared) - 1, said >> (other.start - window.start)
-                    n_both, n_one = (own & theirs & shared).bit_count(), ((own ^ theirs) & shared).bit_count()
-                    self.pairs[2] += n_both
-                    self.pairs[1] += n_one
-                    self.pairs[0] += n_shared - n_both - n_one
+                    shared = range(other.start, min(window.stop, other.stop))
+                    own, theirs = said.intersection(shared), others.intersection(shared)
+                    self.pairs[2] += len(own & theirs)
+                    self.pairs[1] += len(own ^ theirs)
+                    self.pairs[0] += len(shared) - len(own | theirs)
 
     @property
     def share(self) -> float | None:
@@ -126,7 +123,7 @@ class WindowAgreement:
         return None if self.share is None or by_chance == 1 else (self.share - by_chance) / (1 - by_chance)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The agreement in words."""
         if self.share is None:
             return "no sentence was judged in two windows, so that their agreement is not known"
@@ -150,9 +147,9 @@ class WindowAgreement:
 
 def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
     """Return how often two windows of judged drafts agree on a sentence, by model."""
-    found: dict[str, WindowAgreement] = {}
+    by_model: dict[str, WindowAgreement] = {}
     for draft in drafts:
         for judged in draft.judging.rounds if draft.judging else ():
             if draft.judging is not None and not judged.decides:  # that one is asked where windows disagree
-                found.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
-    return found
+                by_model.setdefault(judged.model, WindowAgreement()).add(draft.judging, judged)
+    return by_model

@@ -43,17 +43,12 @@ class RaterPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equivalence:
-    """Two one-sided tests of whether the true difference is within -margin..margin.
-
-    ``p_value`` is the larger of the two, and ``low`` and ``high`` are the interval at 1 - 2 alpha that goes with them.
-    ``p_not_worse`` is that of the one test of whether the difference is above -margin: the model agrees with people no
-    worse, perhaps better, than they do with each other. All None where there is no interval.
-    """
+    """Two one-sided tests of whether the true difference is within -margin..margin; None where there is no interval."""
 
     margin: float
-    p_value: float | None
-    p_not_worse: float | None
-    low: float | None
+    p_value: float | None  # the larger of the two
+    p_not_worse: float | None  # of the one test of whether the difference is above -margin
+    low: float | None  # the interval at 1 - 2 alpha that goes with the tests
     high: float | None
 
     @property
@@ -93,14 +88,13 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
     """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
     sums, statistic = sums_of(marks)
     drawn = studentised(sums, statistic, resampling)
-    n_people = len(marks.people)
     pairs = [_rater_pair(marks, statistic, drawn, number, resampling.level) for number in range(len(statistic.pairs))]
     n_values = len(PAIR_MEASURES) * statistic.n_of_measure
     alphas = [
         agreement_at(drawn, n_values + number, resampling.level, bounds_of("alpha"))
         for number in range(statistic.n_alphas)
     ]
-    has_contrast = n_people > 1 and marks.model is not None
+    has_contrast = len(marks.people) > 1 and marks.model is not None
     return RaterComparison(
         pairs=tuple(pairs),
         alpha_people=alphas[0],
@@ -141,9 +135,10 @@ def _rater_pair(
 
 
 def _contrasts(statistic: PairStatistic, drawn: StudentisedDraws, level: float, margin: float) -> tuple[Contrast, ...]:
-    found = []
+    contrasts = []
     for measure in PAIR_MEASURES:
         place = statistic.place(measure, -1)
+        above, below = drawn.p_above(place, 0), drawn.p_below(place, 0)
         means: dict[str, Any] = {
             name: agreement_at(drawn, statistic.place(measure, which), level, bounds)
             for name, which, bounds in (
@@ -152,15 +147,15 @@ def _contrasts(statistic: PairStatistic, drawn: StudentisedDraws, level: float, 
                 ("difference", -1, (-2.0, 2.0)),
             )
         }
-        found.append(
+        contrasts.append(
             Contrast(
                 measure=measure,
                 **means,
-                p_value=_two_sided(drawn, place),
+                p_value=None if above is None or below is None else min(1.0, 2 * min(above, below)),
                 equivalence=None if measure == NOT_TESTED else equivalence_at(drawn, place, margin),
             )
         )
-    return tuple(found)
+    return tuple(contrasts)
 
 
 def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
@@ -175,8 +170,3 @@ def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equiva
     low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
     p_value = None if above is None or below is None else max(above, below)
     return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
-
-
-def _two_sided(drawn: StudentisedDraws, which: int) -> float | None:
-    above, below = drawn.p_above(which, 0), drawn.p_below(which, 0)
-    return None if above is None or below is None else min(1.0, 2 * min(above, below))

@@ -1,6 +1,6 @@
 """The sentences that not everybody judges alike, each with its place and who said what."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,20 +27,14 @@ class Disagreement:
 
 def disagreements_in(marks: Marks) -> list[Disagreement]:
     """Return the disagreements: those of the model against all people first, then in the order of the tasks."""
-    found = list(_each(marks))
-    if marks.model is not None:
-        found.sort(key=lambda one: (marks.model,) not in {one.marked_by, one.not_marked_by})
-    return found
-
-
-def _each(marks: Marks) -> Iterator[Disagreement]:
+    disagreements = []
     differ = np.flatnonzero((marks.values == 1).any(0) & (marks.values == 0).any(0))
     starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
     for place in differ.tolist():
         task = marks.tasks[marks.task_of[place]]
         number = place - int(starts[marks.task_of[place]])
         column = marks.values[:, place]
-        yield Disagreement(
+        disagreement = Disagreement(
             task=task.id,
             paper_id=task.paper_id,
             aspect=task.aspect,
@@ -52,6 +46,10 @@ def _each(marks: Marks) -> Iterator[Disagreement]:
             marked_by=tuple(name for name, value in zip(marks.raters, column, strict=True) if value == 1),
             not_marked_by=tuple(name for name, value in zip(marks.raters, column, strict=True) if value == 0),
         )
+        disagreements.append(disagreement)
+    if marks.model is not None:
+        disagreements.sort(key=lambda one: (marks.model,) not in {one.marked_by, one.not_marked_by})
+    return disagreements
 
 
 def disagreement_table(found: Sequence[Disagreement], raters: Sequence[str]) -> Table:

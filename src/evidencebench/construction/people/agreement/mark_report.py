@@ -47,6 +47,11 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
             "with the model, or wait for a second annotator"
         )
     everything = compare_raters(marks, resampling, margin)
+    sums, statistic = sums_of(marks)
+    power = tuple(
+        power_of(sums, statistic.pairs, name, margin=margin, seed=resampling.seed)
+        for name in (POWER_MEASURES if everything.contrasts else ())
+    )
     return MarkReport(
         n_tasks=len(marks.tasks),
         n_papers=marks.n_papers,
@@ -58,14 +63,9 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
             for kind in Kind
             if kind in marks.kinds
         },
-        power=_power(marks, margin, resampling.seed) if everything.contrasts else (),
+        power=power,
         disagreements=tuple(disagreements_in(marks)),
     )
-
-
-def _power(marks: Marks, margin: float, seed: int) -> tuple[Power, ...]:
-    sums, statistic = sums_of(marks)
-    return tuple(power_of(sums, statistic.pairs, name, margin=margin, seed=seed) for name in POWER_MEASURES)
 
 
 def _count(marks: Marks, number: int) -> RaterCount:

@@ -1,7 +1,7 @@
 """Who marked which sentence, as arrays: of the people, of teams, of what was decided, and of the model."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
@@ -25,18 +25,14 @@ PairSort = Literal["human-human", "human-model", "decided-model"]
 
 @dataclass(frozen=True, kw_only=True)
 class Marks:
-    """What each rater says of each sentence of each task.
-
-    ``values`` is raters x sentences of all tasks, in the order of the tasks: 1 marked, 0 not, -1 not judged by this
-    rater. ``task_of`` and ``paper_of`` are the numbers of each sentence's task and paper.
-    """
+    """What each rater says of each sentence of each task."""
 
     tasks: Sequence[AnnotationTask]
     people: tuple[str, ...]  # people and teams that are compared with each other
     model: str | None
     raters: tuple[str, ...]  # people, then "decided" where there is such, then the model where there is one
-    values: npt.NDArray[np.int8]
-    task_of: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int8]  # raters x sentences of all tasks: 1 marked, 0 not, -1 not judged by this rater
+    task_of: npt.NDArray[np.int64]  # the number of each sentence's task
     paper_of: npt.NDArray[np.int64]
     kinds: tuple[Kind, ...]
 
@@ -60,16 +56,7 @@ class Marks:
     def of_kind(self, kind: Kind) -> "Marks":
         """Return the marks of the sentences of one kind; papers without any stay, and count nothing."""
         kept = np.array([one is kind for one in self.kinds], dtype=bool)
-        return Marks(
-            tasks=self.tasks,
-            people=self.people,
-            model=self.model,
-            raters=self.raters,
-            values=np.where(kept, self.values, np.int8(MISSING)),
-            task_of=self.task_of,
-            paper_of=self.paper_of,
-            kinds=self.kinds,
-        )
+        return replace(self, values=np.where(kept, self.values, np.int8(MISSING)))
 
     def tables(self, first: int, second: int) -> Floats:
         """Return the 2 x 2 table of two raters in each paper (papers x 4), as `pair_measures` has them."""
@@ -101,9 +88,7 @@ def collect_marks(
 ) -> Marks:
     """Return the marks of people, teams and the data set's labels; an annotation that is not done counts nothing.
 
-    A team stands for its members: it marks what at least half of them mark. Raises `PeopleError` where a team has no
-    such member or a name is given twice, and `RunMismatchError` where the data set lacks a task's instance or has
-    another text of it.
+    A team stands for its members: it marks what at least half of them mark.
     """
     done = {
         name: {one.task: one for one in found.values() if one.is_done}

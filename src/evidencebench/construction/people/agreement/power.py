@@ -25,20 +25,15 @@ _STEP = 1.02  # the number of papers is found to within 2 %
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Power:
-    """The chance to show equivalence of one measure within a margin.
-
-    ``n_papers`` are the pilot's, ``now`` the chance with as many; ``needed`` is the number of papers for
-    `WANTED_POWER`. All suppose a true difference of 0, but ``needed_as_observed``: that it is the observed one. None:
-    `MOST_PAPERS` are not enough. ``is_defined`` is false where the pilot's papers allow no estimate.
-    """
+    """The chance to show equivalence of one measure within a margin, from the papers of a pilot."""
 
     measure: str
     margin: float
-    n_papers: int
-    is_defined: bool
-    now: float | None = None
-    needed: int | None = None
-    needed_as_observed: int | None = None
+    n_papers: int  # of the pilot
+    is_defined: bool  # false where these allow no estimate
+    now: float | None = None  # the chance with as many, if there is no true difference
+    needed: int | None = None  # papers for `WANTED_POWER`, if there is no true difference; None: over `MOST_PAPERS`
+    needed_as_observed: int | None = None  # the same, if the true difference is the observed one
     is_observed_beyond: bool = False  # whether the observed difference lies beyond the margin
 
 

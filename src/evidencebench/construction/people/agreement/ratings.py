@@ -25,16 +25,12 @@ class RatedShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingsReport:
-    """Each criterion by each rater, and by the majority of those who rated the task; a tie is a no.
-
-    ``n_unanimous`` is, by criterion, on how many of the tasks that two or more people rated (``n_shared``) all of them
-    say the same.
-    """
+    """Each criterion by each rater, and by the majority of those who rated the task; a tie is a no."""
 
     n_tasks: int
     shares: tuple[RatedShare, ...]
-    n_shared: int
-    n_unanimous: dict[str, int]
+    n_shared: int  # tasks that two or more people rated
+    n_unanimous: dict[str, int]  # criterion -> on how many of these all say the same
 
 
 def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.95) -> RatingsReport:

@@ -23,14 +23,11 @@ _BLOCK_NUMBERS = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudentisedDraws:
-    """Values, their standard errors, and how far the draws lay from them, in standard errors.
-
-    ``deviations`` holds the draws of each value, ascending (values x draws); NaN in all of a value that has none.
-    """
+    """Values, their standard errors, and how far the draws lay from them, in standard errors."""
 
     values: Floats
     errors: Floats
-    deviations: Floats
+    deviations: Floats  # values x draws, ascending; NaN in all of a value that has none
 
     def interval(self, which: int, level: float) -> tuple[float, float] | None:
         """Return the interval of a value at a level, or None where it has none."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation, read_annotations
-from evidencebench.construction.people.exchange.doccano import read_doccano
 from evidencebench.construction.people.exchange.foreign import ForeignAnnotations
 from evidencebench.construction.people.exchange.label_studio import read_label_studio
 from evidencebench.construction.people.exchange.sheet import read_sheet
@@ -25,11 +24,7 @@ class CollectedAnnotations:
 
 
 def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedAnnotations:
-    """Return what folders and exports hold together.
-
-    Raises `RunFormatError` where a file is none of these or two of them have the same annotator's answer to the same
-    task, `RunMismatchError` for answers to other tasks, and `UnreadableError`.
-    """
+    """Return what folders and exports hold together; an annotator answers a task in one of them only."""
     merged: dict[str, dict[str, TaskAnnotation]] = {}
     adjudicated: dict[str, TaskAnnotation] = {}
     problems = []
@@ -64,8 +59,6 @@ def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
         raise RunFormatError(f"{path}: is one annotator's file; give its folder, '{path.parent}'")
     if head.startswith(b"["):
         read_label_studio(content, found)
-    elif head.startswith(b"{"):
-        read_doccano(content, found)
     else:
         read_sheet(content, found)
     return found

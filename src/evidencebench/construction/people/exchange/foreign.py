@@ -1,18 +1,16 @@
 """What the readers of other tools' exports share: what was read, and whether it is of these tasks."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import msgspec
 
 from evidencebench.construction.people.annotations import TaskAnnotation, check_annotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
 from evidencebench.runs.people.person_names import checked_name
 
-SOURCE, NONE = "source", "none"
-"""The label of a sentence that holds the aspect, and what says that no sentence does."""
+SOURCE = "source"
+"""The label of a sentence that holds the aspect."""
 
 YES, NO = "yes", "no"
 
@@ -54,10 +52,7 @@ class ForeignAnnotations:
 
 
 def tasks_mark(tasks: TasksFile) -> str:
-    """Return the short name of a file of tasks, which every exported item holds; no spreadsheet takes it for a number.
-
-    It is the beginning of the file's checksum.
-    """
+    """Return the beginning of the checksum of a file of tasks, which every exported item holds, as no number."""
     return f"sha256:{tasks.sha256[:16]}"
 
 
@@ -67,8 +62,3 @@ def shown_texts(task: AnnotationTask) -> Iterator[tuple[str, str]]:
         text: str = getattr(task, name)
         if text:
             yield name, text
-
-
-def json_lines(items: Iterable[object]) -> bytes:
-    """Return objects as JSON Lines."""
-    return b"".join(msgspec.json.encode(item) + b"\n" for item in items)

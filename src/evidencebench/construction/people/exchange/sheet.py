@@ -51,8 +51,7 @@ def _sentence_rows(task: AnnotationTask, names: Sequence[str], mark: str) -> Ite
 def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
     """Add what a filled sheet holds; the annotator is in a column, else the file's name.
 
-    A task counts as done where one of its cells is filled; empty ones then say no. Raises `RunFormatError` for another
-    file, and as `require_same_tasks`.
+    A task counts as done where one of its cells is filled; empty ones then say no.
     """
     cells = [criterion.name for criterion in into.tasks.header.criteria] or [IS_SOURCE]
     filled: dict[tuple[str, str], dict[str, bool]] = {}  # annotator, task -> cell -> yes or no

@@ -1,0 +1,307 @@
+"""The commands of the steps, made from the table at the end, and what they share with ``run`` and ``status``."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
+from evidencebench.cli.progress import progress
+from evidencebench.construction.assembly.losses import loss_table, losses_of
+from evidencebench.construction.draft_file import open_drafts, set_aside
+from evidencebench.construction.filtering import LEAST_COVERED, filter_drafts
+from evidencebench.construction.paper_files import PaperFolder
+from evidencebench.construction.running import StepReport, run_step
+from evidencebench.construction.steps.aspects import ASPECTS
+from evidencebench.construction.steps.hypotheses import HYPOTHESES
+from evidencebench.construction.steps.judge import JudgeSettings, judge_step
+from evidencebench.construction.steps.label_results import LABEL_RESULTS
+from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.steps.summaries import SUMMARIES
+from evidencebench.construction.steps.votes import WindowAgreement, windows_agree
+from evidencebench.construction.work_folder import input_of, output_of
+from evidencebench.execution.asking import Rehearsal, rehearsal_of
+from evidencebench.execution.rewriting import asker_from
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.tables import Cell, Table, printable
+from evidencebench.wording import counted
+
+_MOST_FAILURES = 5
+
+_MakeStep = Callable[[ChatClient | None], ModelStep]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StepOptions:
+    folder: Path
+    model: str
+    limit: int | None
+    overwrite: bool
+    drop_failed: bool
+
+
+_step_options = options.bundled_as(
+    "step_options",
+    _StepOptions,
+    click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK"),
+    click.option(
+        "--model", required=True, metavar="MODEL", help="Such as openai/NAME; behind commas, options of llm_base."
+    ),
+    options.number("--limit", help="Only so many drafts, of all reviews: a pilot."),
+    click.option("--overwrite", is_flag=True, help="Make the file anew where it exists."),
+    click.option("--drop-failed", is_flag=True, help="Drop a draft whose request failed for good."),
+)
+
+
+def _command(
+    name: str, text: str, prepare: Callable[..., _MakeStep], *own: Callable[[Any], Any]
+) -> tuple[str, click.Command]:
+    """Return a step's name and command; ``prepare`` gets the values of its ``own`` options before anything is asked."""
+
+    @_step_options
+    @asking_options()
+    @click.pass_context
+    def run(ctx: click.Context, /, *, step_options: _StepOptions, asking: Asking, **values: Any) -> None:
+        ctx.exit(_run_step(name, prepare(**values), step_options, asking))
+
+    for option in reversed(own):
+        run = option(run)
+    return name, click.command(name=name, help=text)(run)
+
+
+def _run_step(name: str, make_step: _MakeStep, step_options: _StepOptions, asking: Asking) -> int:
+    """Run a step in its work folder, print what it did, and return the exit code: 1 where drafts failed."""
+    source, output = open_drafts(input_of(name, step_options.folder)), output_of(name, step_options.folder)
+    if asking.estimate:
+
+        def rehearse(client: ChatClient, on_progress: Callable[[int, int], None]) -> Rehearsal:
+            with tempfile.TemporaryDirectory() as scratch:
+                report = run_step(
+                    make_step(client),
+                    source,
+                    Path(scratch) / "drafts.jsonl",
+                    asker=asker_from(step_options.model, client=client),
+                    limit=step_options.limit,
+                    on_progress=on_progress,
+                )
+            return rehearsal_of(report.n_drafts, report.failures)
+
+        return int(print_estimate(asking, rehearse) > 0)
+    with opened_client(asking, name, asks=True) as (client, waiting, shown):
+        make_room([output] if step_options.overwrite else [])
+        report = run_step(
+            make_step(client),
+            source,
+            output,
+            asker=asker_from(step_options.model, client=client),
+            waiting=waiting,
+            limit=step_options.limit,
+            drops_failed=step_options.drop_failed,
+            on_progress=shown,
+        )
+    tell_asked(client)
+    more: dict[str, Any] = {} if client is None else {"asked": client.totals.fields()}
+    agreement = agreement_in(step_options.folder) if name == "judge" else {}
+    more |= agreement_fields(agreement) if agreement else {}
+    _print_report(report, output, as_json=asking.as_json, more=more)
+    print_agreement(agreement, as_json=asking.as_json)
+    return int(bool(report.failures))
+
+
+def _print_report(report: StepReport, output: Path, *, as_json: bool, more: dict[str, Any]) -> None:
+    print_failures(report.failures)
+    if as_json:
+        print_json({"output": str(output), **report.fields(), **more})
+        return
+    rows: list[list[Cell]] = [["kept", report.n_kept]]
+    rows += [[f"dropped: {reason}", n] for reason, n in report.dropped.most_common()]
+    if report.failures:
+        rows.append(["failed, to be asked again", len(report.failures)])
+    print_table(Table(columns=[report.step, counted(report.n_drafts, "draft")], rows=rows))
+    click.echo(f"{output}{'' if report.is_finished else ': not finished; run again'}")
+
+
+def make_room(paths: Iterable[Path]) -> None:
+    """Take away files of drafts, so that they are made anew, and say which are kept since they were edited by hand."""
+    for path in paths:
+        if (kept := set_aside(path)) is not None:
+            print_cautions([f"{path}: was edited by hand; what was there is kept as {kept}"])
+
+
+def agreement_in(work: Path) -> dict[str, WindowAgreement]:
+    """Return how often two windows agree on a sentence, by model; empty where nothing is judged yet."""
+    path = output_of("judge", work)
+    if not path.is_file():
+        return {}
+    file = open_drafts(path, must_be_finished=False)
+    return windows_agree(file[draft_id] for draft_id in file.offsets)
+
+
+def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
+    """Return the agreement as a program reads it."""
+    fields = {
+        model: {
+            "n": windows.pairs.total(),
+            "agree": windows.share,
+            "kappa": windows.kappa,
+            "n_unread": windows.n_unread,
+        }
+        for model, windows in by_model.items()
+    }
+    return {"windows_agree": fields}
+
+
+def print_agreement(by_model: Mapping[str, WindowAgreement], *, as_json: bool) -> None:
+    """Print the agreement, unless what is printed is JSON, and warn of models whose windows do not agree."""
+    for model, windows in by_model.items():
+        if not as_json:
+            print_prose(printable(f"{model}: {windows.text}."))
+    print_cautions(f"{model}: {windows.warning}" for model, windows in by_model.items() if windows.warning)
+
+
+def print_failures(failures: Mapping[str, str]) -> None:
+    """Print the first of the drafts that failed, with the reason, on standard error."""
+    for draft_id, why in list(failures.items())[:_MOST_FAILURES]:
+        click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
+
+
+def _judge(
+    *, papers: Path, window: int, overlap: int, at_once: bool, votes: int, second_model: str | None
+) -> _MakeStep:
+    if overlap >= window:
+        raise click.UsageError(f"--overlap: expected less than the window of {window}, got {overlap}")
+    settings = JudgeSettings(window=window, overlap=overlap, at_once=at_once, votes=votes)
+    folder = PaperFolder(papers)
+
+    def make(client: ChatClient | None) -> ModelStep:
+        second = None if second_model is None else asker_from(second_model, client=client)
+        return judge_step(settings, folder, second=second)
+
+    return make
+
+
+@click.command(name="filter")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK")
+@click.option(
+    "--least-covered",
+    type=options.Finite(0, 1),
+    metavar="SHARE",
+    default=LEAST_COVERED,
+    show_default=True,
+    help="Of a draft's aspects that must have a source sentence.",
+)
+@click.option("--overwrite", is_flag=True, help="Make the file anew where it exists.")
+@options.as_json
+@options.progress_style
+def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: bool, progress_style: str) -> None:
+    """Drop drafts of which too few aspects have a source sentence.
+
+    Reads WORK/results.jsonl, writes WORK/filtered.jsonl. Drafts that are dropped
+    stay in the file, with the reason.
+
+    \b
+    Example: evidencebench construct filter work
+    """
+    path = output_of("filter", folder)
+    make_room([path] if overwrite else [])
+    with progress("filtering", progress_style) as on_progress:
+        source = open_drafts(input_of("filter", folder))
+        losses = losses_of(filter_drafts(source, path, least_covered=least_covered, on_progress=on_progress))
+    if as_json:
+        print_json({"output": str(path), **losses.fields()})
+    else:
+        print_table(loss_table([losses]))
+        click.echo(f"{path}")
+
+
+COMMANDS: Mapping[str, click.Command] = {
+    **dict(
+        (
+            _command(
+                "summaries",
+                """Delimit passages, and keep those that report results.
+
+                Reads WORK/passages.jsonl, writes WORK/summaries.jsonl. A model says which
+                sentences are about the paper, then whether they report a result of it.
+
+                \b
+                Example: evidencebench construct summaries work \\
+                           --model openai/gpt-4o-mini --max-cost-usd 1
+                """,
+                lambda: lambda _: SUMMARIES,
+            ),
+            _command(
+                "hypotheses",
+                """Write the hypothesis that each summary is evidence on.
+
+                Reads WORK/summaries.jsonl, writes WORK/hypotheses.jsonl. A model says why
+                the evidence was extracted, then trims that to the central question. It must
+                be one sentence of 5 to 50 words that gives no number or finding away.
+
+                \b
+                Example: evidencebench construct hypotheses work \\
+                           --model openai/gpt-4o-mini --max-cost-usd 1
+                """,
+                lambda: lambda _: HYPOTHESES,
+            ),
+            _command(
+                "aspects",
+                """Split each summary into aspects, and verify them.
+
+                Reads WORK/hypotheses.jsonl, writes WORK/aspects.jsonl. One sentence of a
+                paper can match an aspect, and no aspect says more than the summary.
+
+                \b
+                Example: evidencebench construct aspects work \\
+                           --model openai/gpt-4o-mini --max-cost-usd 1
+                """,
+                lambda: lambda _: ASPECTS,
+            ),
+            _command(
+                "judge",
+                """Judge which sentences of each paper hold which aspects.
+
+                Reads WORK/aspects.jsonl, writes WORK/judgments.jsonl. Sentences are judged in
+                windows that overlap, so that nearly every one is judged twice; it holds the
+                aspect if either window says so. Both votes are kept.
+
+                \b
+                Example: evidencebench construct judge work --papers papers \\
+                           --model openai/gpt-4o-mini --batch --max-cost-usd 20
+                """,
+                _judge,
+                click.option(
+                    "--papers",
+                    required=True,
+                    type=click.Path(path_type=Path, exists=True, file_okay=False),
+                    metavar="FOLDER",
+                    help="The papers.",
+                ),
+                options.number("--window", default=10, help="Sentences judged together."),
+                options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window."),
+                click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request."),
+                options.number("--votes", default=1, help="Times that each window is asked; the majority decides."),
+                click.option("--second-model", metavar="MODEL", help="Decides where windows of the first disagree."),
+            ),
+            _command(
+                "label-results",
+                """Say which aspects are results.
+
+                Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
+
+                \b
+                Example: evidencebench construct label-results work \\
+                           --model openai/gpt-4o-mini --max-cost-usd 1
+                """,
+                lambda: lambda _: LABEL_RESULTS,
+            ),
+        )
+    ),
+    "filter": _filter,
+}
+"""Step -> its command."""
