@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftFile, open_drafts
+from evidencebench.construction.draft_file import DRAFTS, DraftFile, open_drafts
 from evidencebench.errors import DataError, RunError
 from evidencebench.tables import Cell, Table, printable, safe_cell
 
