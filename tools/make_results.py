@@ -41,7 +41,6 @@ UNTRAINED = (
     "tfidf",
     "tfidf_char",
     "minilm",
-    "minilm:int8=true",
     "minilm:title=true",
     "minilm:neighbours=1",
     "fuse:systems=[bm25+minilm]",
