@@ -80,8 +80,7 @@ def _ways(folder: Path) -> tuple[_Way, list[_Way]]:
         return found
 
     encoders: dict[str, Encoder] = {
-        "minilm": onnx_encoder(model, int8=False, folder=folder),
-        "minilm, int8": onnx_encoder(model, int8=True, folder=folder),
+        "minilm": onnx_encoder(model, folder=folder),
         "minilm, torch": transformer_encoder(model),
     }
     ours = [_Way(name=name, encode=partial(_by_ours, encoder)) for name, encoder in encoders.items()]

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.errors import CacheError
+from evidencebench.errors import CacheError, DrainingError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.http_sender import HttpSender
 from evidencebench.models.llm.reply_cache import ReplyCache
@@ -103,6 +103,8 @@ class SlowSender:
         try:
             if not self.is_open:
                 self.gate.wait()
+            if self.is_closed:
+                raise DrainingError("the client was closed before the replies were there")
             if number <= len(self.failures) and (failure := self.failures[number - 1]) is not None:
                 raise failure
             return ChatReply(text=f"reply to seed {request.seed}", usage=self.usage)

@@ -13,7 +13,6 @@ from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import factory_of
 from evidencebench.execution.options import options_of
-from evidencebench.models.http import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS
 from evidencebench.models.llm.http_sender import Bounds
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import DEFAULT_DRAWS
@@ -23,6 +22,7 @@ from evidencebench.systems.retrievers.fusion import Fuse
 from evidencebench.systems.selectors.cues import WEIGHTS
 from evidencebench.training.training_table import TRAININGS
 from evidencebench.web.serving import HEAD_SECONDS, MAX_CONNECTIONS
+from evidencebench.web.transient import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

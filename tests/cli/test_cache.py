@@ -1,12 +1,9 @@
 """The commands that list, prune and export what is kept between runs."""
 
-import gzip
-import json
 import sqlite3
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -100,16 +97,15 @@ def test_the_list_is_printed_in_every_format(command: Command, table_format: str
     assert "anthropic/b" in command(f"cache list --format {table_format}").out
 
 
-def test_with_the_cache_off_the_list_says_so_and_the_others_refuse(
+def test_with_the_cache_off_the_list_says_so_and_prune_refuses(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", "off")
     assert listed(command) == {"folder": None}
     assert "nothing is kept" in command("cache list").out
-    for arguments in ("cache prune --all --yes", "cache export -o r.jsonl"):
-        outcome = command(arguments)
-        assert outcome.code == 2
-        assert "nothing is kept, since EVIDENCEBENCH_CACHE is 'off'" in outcome.err
+    outcome = command("cache prune --all --yes")
+    assert outcome.code == 2
+    assert "nothing is kept, since EVIDENCEBENCH_CACHE is 'off'" in outcome.err
 
 
 @pytest.mark.usefixtures("filled")
@@ -188,8 +184,6 @@ def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
         ("cache prune --older-than nan --yes", "nan is not a finite number"),
         ("cache prune --older-than inf --yes", "inf is not a finite number"),
         ("cache prune --older-than -1 --yes", "--older-than"),
-        ("cache export -o replies.csv", "ends in .jsonl"),
-        ("cache export", "--output"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(command: Command, arguments: str, message: str) -> None:
@@ -199,61 +193,17 @@ def test_what_cannot_be_meant_is_refused(command: Command, arguments: str, messa
     assert n_replies(command) == 5
 
 
-@pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize("name", ["r.jsonl", "r.jsonl.gz"])
-def test_an_export_holds_every_request_and_reply(command: Command, name: str) -> None:
-    assert command(f"cache export -o {name} --json").json == {"path": name, "n_replies": 5, "n_damaged": 0}
-    content = Path(name).read_bytes()
-    lines = [json.loads(line) for line in (gzip.decompress(content) if name.endswith("gz") else content).splitlines()]
-    assert [line["model"] for line in lines] == list(MODELS)
-    assert [line["cost_usd"] for line in lines] == [0.25, None, 0.25, 0.25, None]
-    for n, line in enumerate(lines):
-        request = msgspec.convert(line["request"], ChatRequest)
-        assert request == numbered(n, MODELS[n])
-        assert line["key"] == request.key
-        assert line["reply"]["text"] == f"it is {n}"
-        assert line["created"].startswith(("2096-09-", "2096-10-"))
-
-
-@pytest.mark.usefixtures("filled")
-def test_an_export_of_one_model_holds_no_other(command: Command) -> None:
-    assert command("cache export -o r.jsonl --model openai/a --json").json["n_replies"] == 3
-    assert {json.loads(line)["model"] for line in Path("r.jsonl").read_text().splitlines()} == {"openai/a"}
-
-
-@pytest.mark.usefixtures("filled")
-def test_an_export_replaces_nothing_unless_told_to(command: Command) -> None:
-    Path("r.jsonl").write_text("mine")
-    outcome = command("cache export -o r.jsonl")
-    assert outcome.code == 2
-    assert "--overwrite" in outcome.err
-    assert Path("r.jsonl").read_text() == "mine"
-    assert command("cache export -o r.jsonl --overwrite").code == 0
-    assert len(Path("r.jsonl").read_text().splitlines()) == 5
-
-
-def test_an_export_of_nothing_is_refused(command: Command) -> None:
-    outcome = command("cache export -o r.jsonl")
-    assert outcome.code == 2
-    assert "holds no replies yet" in outcome.err
-
-
-def test_damaged_replies_are_left_out_told_and_pruned(command: Command, filled: Path) -> None:
+def test_damaged_replies_are_pruned(command: Command, filled: Path) -> None:
     with sqlite3.connect(filled / "replies.sqlite") as connection:
         connection.execute("UPDATE reply SET reply = x'00' WHERE id = 2")
         connection.execute("UPDATE reply SET request = x'00' WHERE id = 3")
     connection.close()
-    outcome = command("cache export -o r.jsonl")
-    assert outcome.code == 1
-    assert "2 damaged replies are left out" in outcome.out
-    assert len(Path("r.jsonl").read_text().splitlines()) == 3
     assert command("cache prune --damaged --json --yes").json == {"removed": True, "damaged": 2}
-    assert command("cache export -o r.jsonl --overwrite").code == 0
+    assert n_replies(command) == 3
+    assert command("cache prune --damaged --json --yes").json["damaged"] == 0
 
 
-@pytest.mark.parametrize(
-    "arguments", ["cache list", "cache prune --all", "cache prune --all --yes", "cache export -o r.jsonl"]
-)
+@pytest.mark.parametrize("arguments", ["cache list", "cache prune --all", "cache prune --all --yes"])
 def test_a_file_that_is_something_else_is_named_and_left_alone(command: Command, folder: Path, arguments: str) -> None:
     folder.mkdir()
     (folder / "replies.sqlite").write_text("Dear Ada,")

@@ -12,10 +12,9 @@ import pytest
 from command_line import Command
 from evidencebench import open_dataset
 from evidencebench.construction.synthetic_review import expected_instances, write_synthetic_review
-from evidencebench.models.llm.inventory import kept_replies
-from evidencebench.models.llm.reply_cache import ReplyCache
 from fake_models import RunningServer
 from served_constructions import served_construction
+from stored_replies import stored_replies
 
 
 def _dataset_files(folder: Path) -> dict[str, bytes]:
@@ -42,11 +41,7 @@ def test_the_data_set_is_the_gold_one_and_validates(tmp_path: Path, command: Com
 
 
 def _n_stored(folder: Path) -> int:
-    cache = ReplyCache(folder)
-    try:
-        return len(list(kept_replies(cache)))
-    finally:
-        cache.close()
+    return len(stored_replies(folder))
 
 
 def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is_paid_again(

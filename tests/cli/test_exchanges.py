@@ -5,11 +5,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from command_line import KEY, SAMPLE, Command
 from evidencebench.data.sample import sample_path
+from evidencebench.models.llm.chat import ChatRequest
 from fake_models import RunningServer, running_fake_server
+from stored_replies import stored_replies
 
 ID = SAMPLE.ids[0]
 
@@ -51,9 +54,8 @@ def test_the_prompt_that_is_shown_is_the_one_that_is_sent(server: RunningServer,
         arguments = f"run {server.spec()} --data sample --limit 1 -t er_at_10 {changed}"
         (shown,) = command(f"{arguments} --show-prompt --json").json
         command(f"{arguments} -o {control}.jsonl")
-        command("cache export -o replies.jsonl --overwrite")
-        kept = [json.loads(line) for line in Path("replies.jsonl").read_text().splitlines()]
-        assert shown["key"] in {one["key"] for one in kept}
+        sent = [msgspec.json.decode(request, type=ChatRequest).key for request, _ in stored_replies(Path("cache"))]
+        assert shown["key"] in sent
 
 
 def test_prompts_and_replies_of_an_instance_are_shown_all_turns_of_them(
@@ -180,28 +182,10 @@ def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: R
     assert message in found.err
 
 
-def test_an_export_names_the_instances_of_a_run(server: RunningServer, command: Command) -> None:
-    command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl")
-    command(f"run {server.spec(more=',seed=9')} --data sample -t er_at_10 -o other.jsonl")
-    command("cache export -o all.jsonl")
-    found = command("cache export -o mine.jsonl --run run.jsonl")
-    assert found.code == 0, found.err
-    every, mine = (
-        [json.loads(line) for line in Path(name).read_text().splitlines()] for name in ("all.jsonl", "mine.jsonl")
-    )
-    assert "asked_for" not in every[0]
-    assert len(mine) == len(every) / 2 == 20
-    assert sorted((one["instance"], one["turn"]) for line in mine for one in line["asked_for"]) == sorted(
-        (name, turn) for name in SAMPLE.ids for turn in (1, 2)
-    )
-    assert {one["task"] for line in mine for one in line["asked_for"]} == {"er_at_10"}
-
-
 def test_no_key_is_shown(server: RunningServer, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     system = f"llm_base:model=openai/fake,base_url={server.base_url},key_env=OPENAI_API_KEY"
     command(f"run {system} --data sample --limit 1 -o run.jsonl")
-    command("cache export -o replies.jsonl --run run.jsonl")
     shown = [
         command(arguments)
         for arguments in (
@@ -211,7 +195,7 @@ def test_no_key_is_shown(server: RunningServer, command: Command, monkeypatch: p
         )
     ]
     assert [one.code for one in shown] == [0, 0, 0]
-    assert not any(KEY in text for one in shown for text in (one.out, one.err, Path("replies.jsonl").read_text()))
+    assert not any(KEY in text for one in shown for text in (one.out, one.err))
 
 
 def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, command: Command) -> None:

@@ -104,7 +104,7 @@ def test_a_converted_model_with_a_flipped_byte_is_converted_again(embedding_mode
     of = LocalModel(model=str(embedding_model))
 
     def vectors() -> list[object]:
-        encoder = OnnxEncoder(of, int8=False, folder=tmp_path)  # as in a process that has loaded nothing yet
+        encoder = OnnxEncoder(of, folder=tmp_path)  # as in a process that has loaded nothing yet
         return [batch.vectors.tolist() for batch in encoder.batches(TEXTS)]
 
     expected = vectors()

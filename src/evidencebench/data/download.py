@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from http import HTTPStatus
 from http.client import HTTPResponse
 from pathlib import Path
@@ -32,8 +31,17 @@ from evidencebench.data.part_file import (
 from evidencebench.errors import DataError, DownloadError
 from evidencebench.storage.reading import PathText
 from evidencebench.storage.whole_file import put_in_place
-from evidencebench.web.fetch import ask, blocks_of, require_web_address, transient_errors, wrong_file
-from evidencebench.web.transient import TransientError, attempt_often, require_lasting, said_status
+from evidencebench.web.fetch import (
+    FETCHES,
+    ask,
+    blocks_of,
+    require_lasting,
+    require_web_address,
+    said_status,
+    transient_errors,
+    wrong_file,
+)
+from evidencebench.web.transient import TransientError
 from evidencebench.wording import counted
 
 Progress = Callable[[int, int], None]
@@ -86,7 +94,8 @@ def fetch(
     At most one of ``mirror`` (the address of a folder), ``url`` (of the file) and ``source_file`` (a copy on this disk)
     replaces the entry's own address. Each of the ``attempts`` continues where the one before was cut;
     ``timeout_seconds`` is how long the server may stay silent, or send fewer than a thousand bytes a second. Between
-    attempts ``sleep`` waits 1, 2, 4, ... seconds, or a longer Retry-After. ``force`` replaces a file that is there.
+    attempts ``sleep`` waits 1, 2, 4, ... seconds, or a longer Retry-After. ``force`` replaces a file that is
+    there.
 
     Raises `DownloadError` if the file that is there or that came is not the right one, the server did not deliver it in
     all attempts, another process fetches it, an address is not http or https or leads away from it, the disk refused,
@@ -130,9 +139,8 @@ def fetch(
 
 
 def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> None:
-    """Complete the part file, in at most ``attempts`` requests."""
     try:
-        attempt_often(partial(_advance, job), attempts, sleep)
+        replace(FETCHES, max_attempts=attempts, sleep=sleep).call(lambda _: _advance(job))
     except TransientError as error:
         size = job.entry.size_bytes
         expected = "the whole file" if size is None else f"{size:,} bytes"

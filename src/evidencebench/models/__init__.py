@@ -1,5 +1,4 @@
 """Language models and embedding models, on a server or on this machine.
 
-Read `http` (requests, addresses, keys, when to try again), `model_card` (what a trained model was made from), then `llm`
-or `embedding`.
+Read `http` (requests, addresses, keys), `model_card` (what a trained model was made from), then `llm` or `embedding`.
 """

@@ -11,24 +11,19 @@ import html
 import ipaddress
 import json
 import os
-import random
 import re
 import ssl
 import threading
-import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
-from evidencebench.web.transient import TransientError
+from evidencebench.web.transient import Retry, TooLongWaitError, TransientError, Tries
 
 if TYPE_CHECKING:
     import httpx
@@ -36,14 +31,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OK = range(200, 300)
-_TRANSIENT = frozenset({408, 409, 425, 429})
-_SERVER_ERROR = 500
 _CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 4.0  # many servers close a connection after 5 idle seconds
-_FIRST_WAIT_SECONDS = 0.5
-_FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # the wait if a busy server names none
 _VISIBLE = re.compile("[!-~]*")
-_SECONDS = re.compile(r"\s*(\d{1,12}(?:\.\d{0,9})?)\s*", re.ASCII)
 _SHOWN_CHARACTERS = 200
 _CHUNK_BYTES = 1 << 20
 _DECODERS = {  # window bits to try: servers send deflate with or without a header
@@ -55,10 +45,6 @@ _DECODERS = {  # window bits to try: servers send deflate with or without a head
 
 class NotSentError(TransientError):
     """The request did not reach the server, so nothing was charged."""
-
-
-class BusyError(TransientError):
-    """The server refuses a request for now, since it got too many."""
 
 
 # Requests
@@ -84,11 +70,12 @@ class Http:
         import httpx  # noqa: PLC0415 - an extra
 
         self._is_loopback, self._transport = is_loopback, transport
-        with _environment_errors():
-            self._certificates = httpx.create_ssl_context(trust_env=not is_loopback)  # slow: once a server
+        self._certificates = _from_environment(  # slow: once a server
+            lambda: httpx.create_ssl_context(trust_env=not is_loopback)
+        )
         self._reset()
 
-    def request(  # noqa: C901 - one clause a kind of failure
+    def request(
         self,
         method: str,
         address: str,
@@ -144,25 +131,17 @@ class Http:
             self._idle.append(client)
             return answer
 
-        failure: Exception
         try:
             return self._run(exchange())
-        except TimeoutError:
-            failure = unanswered(f"no whole reply within {seconds:g} s")
-        except (httpx.ConnectTimeout, httpx.PoolTimeout):
-            failure = NotSentError(f"no connection within {min(_CONNECT_SECONDS, seconds):g} s")
         except (
-            httpx.ConnectError,
-            httpx.ProxyError,
-            httpx.UnsupportedProtocol,
+            TimeoutError,
+            httpx.HTTPError,
             httpx.InvalidURL,
             UnicodeError,
+            ssl.SSLError,
+            concurrent.futures.CancelledError,
         ) as error:
-            failure = NotSentError(hide_key(str(error) or type(error).__name__, key))
-        except (httpx.HTTPError, ssl.SSLError) as error:
-            failure = unanswered(hide_key(str(error) or type(error).__name__, key))
-        except concurrent.futures.CancelledError:
-            failure = DrainingError("the client was closed before the replies were there; make another to go on")
+            failure = _failure(error, unanswered, seconds=seconds, key=key)
         raise failure  # here, so that it does not hold httpx's error, whose request holds the key
 
     def close(self) -> None:
@@ -199,8 +178,8 @@ class Http:
 
         import httpx  # noqa: PLC0415 - an extra
 
-        with _environment_errors():
-            return httpx.AsyncClient(
+        return _from_environment(
+            lambda: httpx.AsyncClient(
                 transport=self._transport,
                 verify=self._certificates,
                 limits=httpx.Limits(max_connections=1, keepalive_expiry=_IDLE_SECONDS),
@@ -213,6 +192,7 @@ class Http:
                     "User-Agent": f"evidencebench/{__version__}",
                 },
             )
+        )
 
 
 @dataclass(slots=True)
@@ -234,6 +214,20 @@ def _loop() -> asyncio.AbstractEventLoop:
             _SHARED.loop = asyncio.new_event_loop()
             threading.Thread(target=_SHARED.loop.run_forever, name="evidencebench-http", daemon=True).start()
         return _SHARED.loop
+
+
+def _failure(error: BaseException, unanswered: type[TransientError], *, seconds: float, key: str) -> Exception:
+    import httpx  # noqa: PLC0415 - an extra
+
+    if isinstance(error, concurrent.futures.CancelledError):
+        return DrainingError("the client was closed before the replies were there; make another to go on")
+    if isinstance(error, TimeoutError):
+        return unanswered(f"no whole reply within {seconds:g} s")
+    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
+        return NotSentError(f"no connection within {min(_CONNECT_SECONDS, seconds):g} s")
+    unsent = httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol | httpx.InvalidURL | UnicodeError
+    failure = NotSentError if isinstance(error, unsent) else unanswered
+    return failure(hide_key(str(error) or type(error).__name__, key))
 
 
 async def _read(reply: "httpx.Response", most_bytes: int, into: IO[bytes] | None, address: str) -> HttpAnswer:
@@ -273,135 +267,42 @@ async def _blocks(file: IO[bytes]) -> AsyncIterator[bytes]:
         yield block
 
 
-@contextmanager
-def _environment_errors() -> Iterator[None]:
-    """Name the environment variable to correct; no value of it is shown, since it may be a password."""
+def _from_environment(make: Callable[[], T]) -> T:
+    """Return the result of `make`, which reads the environment; an error shows no value of it, such as a password."""
     import httpx  # noqa: PLC0415 - an extra
 
     try:
-        yield
+        return make()
     except ImportError:
         failure = "a SOCKS proxy is set, which needs socksio; pip install 'httpx[socks]', or unset ALL_PROXY"
     except (ValueError, httpx.InvalidURL):
         failure = "the proxy's address cannot be used; correct HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY"
     except OSError:  # includes ssl.SSLError
         failure = "the certificates cannot be loaded; correct SSL_CERT_FILE and SSL_CERT_DIR"
-    else:
-        return
     raise FailingServerError(f"servers of models: the environment: {failure}")  # here, so that it holds no other error
 
 
-# Retries
-
-
-@dataclass(slots=True, kw_only=True)
-class Tries:
-    """The attempts at one request so far."""
-
-    deadline: float
-    n_faults: int = 0
-    n_busy: int = 0  # not counted as attempts: only the deadline ends waiting for a busy server
-
-    @property
-    def n(self) -> int:
-        """All attempts that failed."""
-        return self.n_faults + self.n_busy
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retry:
-    """How often and how long requests are tried; the one retry loop of all clients of models.
-
-    Waits double, and are as long as the server asks.
-    """
-
-    max_attempts: int = 6  # the first included
-    total_seconds: float = 3600.0
-    longest_wait_seconds: float = 120.0  # unless the server asks for more
-    counts_busy: bool = False  # whether attempts that a server refuses as too many count
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], object] = time.sleep
-    jitter: Callable[[], float] = random.random  # a number in 0..1, which makes waits differ
-
-    def call(
-        self,
-        attempt: Callable[[Tries], T],
-        where: str,
-        *,
-        on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
-        on_pause: Callable[[float], object] = lambda _: None,
-    ) -> T:
-        """Return what `attempt` returns, called again after each `TransientError`; at the end raise `EndpointError`.
-
-        `on_pause` gets the seconds that the server asks to wait. If it asks for more than `total_seconds`,
-        `FailingServerError` is raised.
-        """
-        tries = Tries(deadline=self.clock() + self.total_seconds)
-        while True:
-            try:
-                return attempt(tries)
-            except TransientError as error:
-                last = error
-            is_busy = isinstance(last, BusyError) and not self.counts_busy
-            tries.n_busy, tries.n_faults = tries.n_busy + is_busy, tries.n_faults + (not is_busy)
-            on_failure(last, tries)
-            wait = self._wait(last, tries.n_busy if is_busy else tries.n_faults, is_busy, where, on_pause)
-            if tries.n_faults == self.max_attempts or self.clock() + wait >= tries.deadline:
-                break
-            self.sleep(wait)
-            if self.clock() >= tries.deadline:
-                break
-        raise EndpointError(
-            f"{where}: no usable reply in {tries.n} attempts, the last one: {last}; try again later, or raise "
-            "max_attempts or timeout_seconds"
-        )
-
-    def _wait(
-        self,
-        last: TransientError,
-        n: int,
-        is_busy: bool,  # noqa: FBT001
-        where: str,
-        on_pause: Callable[[float], object],
-    ) -> float:
-        asked = last.wait_seconds
-        if asked is not None and asked > self.total_seconds:
-            raise FailingServerError(
-                f"{where}: {last}; the server asks to wait for {asked:.0f} s, which is longer than a request may "
-                "take; run again then: what is stored is kept"
-            )
-        if is_busy and asked is None:
-            asked = min(_LONGEST_BUSY_SECONDS, _FIRST_BUSY_SECONDS * 2.0 ** min(n - 1, 10))
-        if asked:
-            on_pause(asked)
-        grown = _FIRST_WAIT_SECONDS * 2.0 ** min(n - 1, 60) * (0.5 + self.jitter())
-        return max(min(self.longest_wait_seconds, grown), spread(asked or 0.0, self.jitter()))
-
-
-def spread(seconds: float, jitter: float) -> float:
-    """Make a wait longer by up to a quarter, so that waiting requests do not start all at once; `jitter` is in 0..1."""
-    return seconds * (1 + 0.25 * jitter)
-
-
-def is_transient(status: int) -> bool:
-    """Whether a status says that the next attempt may succeed."""
-    return status in _TRANSIENT or status >= _SERVER_ERROR
-
-
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds that a server asks to wait, 0 for at once; None if it does not say.
-
-    Source: RFC 9110, section 10.2.3: seconds, or a date. Some servers also send ``retry-after-ms``, which is finer.
-    """
-    if (finer := _SECONDS.fullmatch(headers.get("Retry-After-Ms", ""))) is not None:
-        return float(finer[1]) / 1000
-    value = headers.get("Retry-After", "")
-    if (seconds := _SECONDS.fullmatch(value)) is not None:
-        return float(seconds[1])
+def ask_often(
+    retry: Retry,
+    attempt: Callable[[Tries], T],
+    where: str,
+    *,
+    on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
+    on_pause: Callable[[float], object] = lambda _: None,
+) -> T:
+    """As `Retry.call`; after the last attempt, or if the server asks for too long, as an `EvidenceBenchError`."""
     try:
-        return max(0.0, (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
-    except (ValueError, TypeError, OverflowError):
-        return None
+        return retry.call(attempt, on_failure=on_failure, on_pause=on_pause)
+    except TooLongWaitError as error:
+        raise FailingServerError(
+            f"{where}: {error}; the server asks to wait for {error.wait_seconds:.0f} s, which is longer than a request "
+            "may take; run again then: what is stored is kept"
+        ) from None
+    except TransientError as last:
+        raise EndpointError(
+            f"{where}: no usable reply in {last.n_attempts} attempts, the last one: {last}; try again later, or raise "
+            "max_attempts or timeout_seconds"
+        ) from None
 
 
 # Addresses and keys

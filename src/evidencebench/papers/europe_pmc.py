@@ -7,8 +7,7 @@ Source: the service's documentation, https://europepmc.org/RestfulWebService: th
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -21,9 +20,9 @@ from evidencebench.papers.paper_ids import IdScheme, PublicId
 from evidencebench.papers.read import read_content
 from evidencebench.storage.reading import MOST_BYTES
 from evidencebench.version import __version__
-from evidencebench.web.fetch import ask, blocks_of, wrong_file
+from evidencebench.web.fetch import FETCHES, ask, blocks_of, require_lasting, said_status, wrong_file
 from evidencebench.web.served_json import decode_served
-from evidencebench.web.transient import TransientError, attempt_often, require_lasting, said_status
+from evidencebench.web.transient import TransientError
 
 BASE_URL = "https://www.ebi.ac.uk/europepmc/webservices/rest"
 
@@ -126,7 +125,8 @@ class EuropePmc:
         return self.base_url.rstrip("/")
 
     def _content(self, address: str, most_bytes: int, what: str) -> bytes:
-        return attempt_often(partial(self._content_once, address, most_bytes, what), self.attempts, self.sleep)
+        retry = replace(FETCHES, max_attempts=self.attempts, sleep=self.sleep)
+        return retry.call(lambda _: self._content_once(address, most_bytes, what))
 
     def _content_once(self, address: str, most_bytes: int, what: str) -> bytes:
         """Return the whole body of one answer."""

@@ -3,6 +3,7 @@
 A `TransientError` (a cut, a timeout) may be gone at the next attempt; a `DownloadError` is final.
 """
 
+import math
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +15,22 @@ from urllib.request import OpenerDirector, ProxyHandler, Request
 
 from evidencebench.errors import DownloadError
 from evidencebench.web.paced_http import EndlessHeadError, PacedHandler
-from evidencebench.web.transient import TransientError
+from evidencebench.web.transient import Retry, TransientError, is_transient, retry_after
 
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+FETCHES = Retry(
+    total_seconds=math.inf,
+    first_wait_seconds=2.0,  # at most: without jitter, waits are 1, 2, 4, ... seconds
+    longest_wait_seconds=60.0,
+    longest_asked_seconds=60.0,
+    counts_busy=True,
+    jitter=lambda: 0.0,
+)
+"""How files of the web are asked for again: attempts are counted, not the time that a long file takes."""
+
 _TRY_ELSEWHERE = "give another address or mirror, or a copy of the file"
 
 
@@ -89,6 +100,17 @@ def _host_and_port(address: str) -> tuple[str | None, int | None]:
     """Return where an address leads; the port is None where it is that of its scheme, so that http may become https."""
     parts = urlsplit(address)
     return parts.hostname, None if parts.port == _PORTS[parts.scheme] else parts.port
+
+
+def require_lasting(response: HTTPResponse) -> None:
+    """Raise `TransientError` if a further attempt may succeed, with the wait that the server asks for."""
+    if is_transient(response.status):
+        raise TransientError(f"the server answered {said_status(response)}", retry_after(dict(response.headers)))
+
+
+def said_status(response: HTTPResponse) -> str:
+    """Return an answer's status as the server put it: ``404 Not Found``."""
+    return f"{response.status} {response.reason}".strip()
 
 
 def blocks_of(response: HTTPResponse) -> Iterator[bytes]:

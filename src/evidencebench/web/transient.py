@@ -1,26 +1,21 @@
-"""Failures of the network that the next attempt may not meet, and attempts until one does not."""
+"""Failures of the network that the next attempt may not meet, and the one loop that attempts again."""
 
+import math
+import random
 import re
-from collections.abc import Callable
-from http import HTTPStatus
-from http.client import HTTPResponse
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 T = TypeVar("T")
 
-LONGEST_PAUSE_SECONDS = 60.0
-"""The longest pause between two attempts, also where a server's Retry-After asks for more."""
-
-_TRANSIENT_STATUSES = frozenset(
-    {
-        HTTPStatus.REQUEST_TIMEOUT,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.INTERNAL_SERVER_ERROR,
-        HTTPStatus.BAD_GATEWAY,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        HTTPStatus.GATEWAY_TIMEOUT,
-    }
-)
+_TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})
+_SERVER_ERROR = 500
+_FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS = 10.0, 60.0  # the wait if a busy server names none
+_SECONDS = re.compile(r"\s*(\d{1,12}(?:\.\d{0,9})?)\s*", re.ASCII)
 
 
 class TransientError(Exception):
@@ -29,33 +24,112 @@ class TransientError(Exception):
     def __init__(self, message: str, wait_seconds: float | None = None) -> None:
         super().__init__(message)
         self.wait_seconds = wait_seconds
+        self.n_attempts = 1  # counted by `Retry.call`
 
 
-def attempt_often(attempt: Callable[[], T], attempts: int, sleep: Callable[[float], object]) -> T:
-    """Return what ``attempt`` returns, called again after a `TransientError`; raises that of the last attempt.
+class BusyError(TransientError):
+    """The server refuses a request for now, since it got too many."""
 
-    Between attempts ``sleep`` waits 1, 2, 4, ... seconds, or as long as the server asked for where that is longer.
+
+class TooLongWaitError(TransientError):
+    """The server asks to wait for longer than a request may take."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Tries:
+    """The attempts at one request so far."""
+
+    deadline: float
+    n_faults: int = 0
+    n_busy: int = 0  # not counted as attempts: only the deadline ends waiting for a busy server
+
+    @property
+    def n(self) -> int:
+        """All attempts that failed."""
+        return self.n_faults + self.n_busy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often and how long a request is tried. Waits double, and are as long as the server asks."""
+
+    max_attempts: int = 6  # the first included
+    total_seconds: float = 3600.0
+    first_wait_seconds: float = 0.5  # the second is twice as long, and so on; jitter makes each 0.5 to 1.5 times it
+    longest_wait_seconds: float = 120.0  # unless the server asks for more
+    longest_asked_seconds: float = math.inf  # of a longer wait that the server asks for, only this much is waited
+    counts_busy: bool = False  # whether attempts that a server refuses as too many count
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], object] = time.sleep
+    jitter: Callable[[], float] = random.random  # a number in 0..1, which makes waits differ
+
+    def call(
+        self,
+        attempt: Callable[[Tries], T],
+        *,
+        on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
+        on_pause: Callable[[float], object] = lambda _: None,
+    ) -> T:
+        """Return what `attempt` returns, called again after each `TransientError`; raise the last one.
+
+        `on_pause` gets the seconds that the server asks to wait. If it asks for more than `total_seconds`,
+        `TooLongWaitError` is raised.
+        """
+        tries = Tries(deadline=self.clock() + self.total_seconds)
+        while True:
+            try:
+                return attempt(tries)
+            except TransientError as error:
+                last = error
+            is_busy = isinstance(last, BusyError) and not self.counts_busy
+            tries.n_busy, tries.n_faults = tries.n_busy + is_busy, tries.n_faults + (not is_busy)
+            last.n_attempts = tries.n
+            on_failure(last, tries)
+            asked = self._asked_wait(last, tries.n_busy if is_busy else 0)
+            if asked:
+                on_pause(asked)
+            wait = self._wait(asked, tries.n_busy if is_busy else tries.n_faults)
+            if tries.n_faults >= self.max_attempts or self.clock() + wait >= tries.deadline:
+                raise last
+            self.sleep(wait)
+            if self.clock() >= tries.deadline:
+                raise last
+
+    def _asked_wait(self, last: TransientError, n_busy: int) -> float:
+        """Return the wait that the server asks for, or implies by being busy; 0 if neither."""
+        if last.wait_seconds is None:
+            return min(_LONGEST_BUSY_SECONDS, _FIRST_BUSY_SECONDS * 2.0 ** min(n_busy - 1, 10)) if n_busy else 0.0
+        asked = min(last.wait_seconds, self.longest_asked_seconds)
+        if asked > self.total_seconds:
+            raise TooLongWaitError(str(last), asked)
+        return asked
+
+    def _wait(self, asked: float, n: int) -> float:
+        grown = self.first_wait_seconds * 2.0 ** min(n - 1, 60) * (0.5 + self.jitter())
+        return max(min(self.longest_wait_seconds, grown), spread(asked, self.jitter()))
+
+
+def spread(seconds: float, jitter: float) -> float:
+    """Make a wait longer by up to a quarter, so that waiting requests do not start all at once; `jitter` is in 0..1."""
+    return seconds * (1 + 0.25 * jitter)
+
+
+def is_transient(status: int) -> bool:
+    """Whether a status says that the next attempt may succeed."""
+    return status in _TRANSIENT_STATUSES or status >= _SERVER_ERROR
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Return the seconds that a server asks to wait, 0 for at once; None if it does not say.
+
+    Source: RFC 9110, section 10.2.3: seconds, or a date. Some servers also send ``retry-after-ms``, which is finer.
     """
-    for number in range(1, attempts):
-        try:
-            return attempt()
-        except TransientError as error:
-            pause = min(2.0 ** (number - 1), LONGEST_PAUSE_SECONDS)
-            sleep(max(pause, error.wait_seconds or 0))
-    return attempt()
-
-
-def require_lasting(response: HTTPResponse) -> None:
-    """Raise `TransientError` where the server is only busy, with the wait that its Retry-After asks for.
-
-    Source: RFC 9110, section 10.2.3 (Retry-After).
-    """
-    if response.status in _TRANSIENT_STATUSES:
-        asked = response.headers["Retry-After"] or ""  # a date instead of seconds: our own pause will do
-        wait = min(float(asked), LONGEST_PAUSE_SECONDS) if re.fullmatch(r"\d{1,9}", asked) else 0.0
-        raise TransientError(f"the server answered {said_status(response)}", wait_seconds=wait)
-
-
-def said_status(response: HTTPResponse) -> str:
-    """Return an answer's status as the server put it: ``404 Not Found``."""
-    return f"{response.status} {response.reason}".strip()
+    if (finer := _SECONDS.fullmatch(headers.get("Retry-After-Ms", ""))) is not None:
+        return float(finer[1]) / 1000
+    value = headers.get("Retry-After", "")
+    if (seconds := _SECONDS.fullmatch(value)) is not None:
+        return float(seconds[1])
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -1,6 +1,5 @@
 """The one way to ask: nothing is sent twice, replies are durable before use, money is guarded, and it ends cleanly."""
 
-import gc
 import os
 import signal
 import subprocess
@@ -10,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +264,7 @@ def test_an_attempt_behind_which_a_model_may_have_run_spends_its_worst_case(stat
 def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_cost() -> None:
     totals, budget = RunningTotals(), Budget(DOLLARS, 5.0)
     sender = HttpSender(totals=totals, budget=budget, environ={})
-    client = ChatClient(sender=sender, cache=None, prices=DOLLARS, budget=budget, totals=totals)
+    client = ChatClient(sender=sender, cache=None, prices=DOLLARS, budget=budget, totals=totals, on_close=sender.close)
     with hostile_server(b"{", drip) as server:
         request = request_to(server.address("v1"), max_tokens=100)
 
@@ -434,21 +434,6 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
             client.ask(with_seed(REQUEST, 2))
     assert sender.is_closed
     assert cache.n_closings > 0
-    assert not any(thread.name == "evidencebench-llm" and thread.is_alive() for thread in _threads_of(client))
-
-
-def _threads_of(client: ChatClient) -> list[threading.Thread]:
-    return client._workers  # noqa: SLF001 - other clients' threads have the same name
-
-
-def test_a_client_that_is_dropped_ends_its_thread() -> None:
-    client = ChatClient(sender=SlowSender(), cache=None, prices=NO_PRICES)
-    ask(client, 1)
-    (thread,) = _threads_of(client)
-    del client
-    gc.collect()
-    thread.join(10)
-    assert not thread.is_alive()
 
 
 SCRIPT = """
@@ -592,3 +577,25 @@ def test_the_standard_client_is_one_for_the_process() -> None:
     assert default_client() is default_client()
     default_client().close()
     default_client.cache_clear()
+
+
+def test_calls_within_calls_share_the_helping_threads_of_the_client() -> None:
+    most, lock, running = 0, threading.Lock(), set[int]()
+
+    def leaf(client: ChatClient, seed: int) -> str:
+        nonlocal most
+        with lock:
+            running.add(threading.get_ident())
+            most = max(most, threading.active_count())
+        return client.ask(with_seed(REQUEST, seed)).reply.text
+
+    with asking(max_in_flight=4) as (client, _, _):
+        before = threading.active_count()
+
+        def inner(first: int) -> list[str | Exception]:
+            return client.together([partial(leaf, client, first + n) for n in range(8)])
+
+        outcomes = client.together([partial(inner, 8 * n) for n in range(8)])
+    assert outcomes == [[f"reply to seed {8 * n + m}" for m in range(8)] for n in range(8)]
+    assert len(running) > 1
+    assert most - before <= 4 + 1  # the helpers, and the thread that sends for the main one

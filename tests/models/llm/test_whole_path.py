@@ -21,10 +21,9 @@ from evidencebench.errors import FailingServerError, RunMismatchError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.execute import RunReport, execute
 from evidencebench.execution.making import make_system
+from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.client import make_client
-from evidencebench.models.llm.inventory import KeptReply, kept_replies
 from evidencebench.models.llm.providers import provider_of
-from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.models.llm.wire.openai import body_of
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
@@ -33,6 +32,7 @@ from examples import IS_THOROUGH, some_of
 from fake_models import fake_model_app, running_fake_server
 from llm_servers import completion
 from specs import strategy_specs
+from stored_replies import stored_replies
 
 httpx = pytest.importorskip("httpx", reason="needs the extra 'llm'")
 
@@ -283,10 +283,8 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
 
 def stored_keys(folder: Path) -> set[str]:
     """Return the keys of stored requests as the server's log has them."""
-    cache = ReplyCache(folder)
-    kept = [one.request for one in kept_replies(cache) if isinstance(one, KeptReply)]
-    cache.close()
-    bodies = (body_of(request, provider_of(request.model)) for request in kept)
+    requests = [msgspec.json.decode(request, type=ChatRequest) for request, _ in stored_replies(folder)]
+    bodies = (body_of(request, provider_of(request.model)) for request in requests)
     return {sha256(msgspec.json.encode(body, order="sorted")).hexdigest() for body in bodies}
 
 

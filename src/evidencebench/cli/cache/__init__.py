@@ -1,6 +1,6 @@
 """``evidencebench cache``: what is kept between runs, one command a file.
 
-Read `places` (the files of the cache), then the commands: `list`, `prune` and `export`.
+Read `places` (the files of the cache), then the commands: `list` and `prune`.
 """
 
 import click
@@ -8,7 +8,6 @@ import click
 from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
-    "export": "Write all replies into FILE, one JSON object a line.",
     "list": "List what is kept: replies, embeddings, searches, open batches.",
     "prune": "Remove what is kept, and give its space back.",
 }
@@ -16,7 +15,7 @@ _COMMANDS = {
 
 @click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
 def command() -> None:
-    """List, prune and export what is kept between runs.
+    """List and prune what is kept between runs.
 
     Replies of language models, which cost money, and embeddings, which cost
     time, are kept in one folder: EVIDENCEBENCH_CACHE, by default

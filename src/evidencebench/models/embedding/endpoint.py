@@ -19,17 +19,15 @@ from evidencebench.models.embedding.encoder import VectorBatch, vector_faults
 from evidencebench.models.embedding.formats import EncodedText, Floats
 from evidencebench.models.http import (
     Http,
-    Retry,
+    ask_often,
     check_address,
     check_key,
     hide_key,
     is_loopback,
-    is_transient,
-    retry_after,
     sendable,
 )
 from evidencebench.web.served_json import decode_served
-from evidencebench.web.transient import TransientError
+from evidencebench.web.transient import Retry, TransientError, is_transient, retry_after
 
 _LONGEST_WAIT_SECONDS = 60.0
 
@@ -85,7 +83,11 @@ class EndpointEncoder:
         self._of = of
         self._http = Http(is_loopback=is_loopback(of.base_url))
         self._retry = Retry(
-            max_attempts=of.max_attempts, longest_wait_seconds=_LONGEST_WAIT_SECONDS, sleep=sleep, jitter=jitter
+            max_attempts=of.max_attempts,
+            longest_wait_seconds=_LONGEST_WAIT_SECONDS,
+            longest_asked_seconds=_LONGEST_WAIT_SECONDS,
+            sleep=sleep,
+            jitter=jitter,
         )
         self._dimension = of.dimensions
         self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
@@ -117,7 +119,7 @@ class EndpointEncoder:
         return f"{self._of.address}: model '{self._of.model}'"
 
     def _vectors(self, texts: list[str]) -> Floats:
-        return self._retry.call(lambda _: self._parse(self._ask(texts), len(texts)), self._where)
+        return ask_often(self._retry, lambda _: self._parse(self._ask(texts), len(texts)), self._where)
 
     def _ask(self, texts: list[str]) -> bytes:
         """Return the body of a reply of status 200."""
@@ -139,8 +141,7 @@ class EndpointEncoder:
             return reply.content
         message = f"status {reply.status}: {hide_key(reply.content.decode(errors='replace'), key)}"
         if is_transient(reply.status):
-            asked = retry_after(reply.headers)
-            raise TransientError(message, None if asked is None else min(asked, _LONGEST_WAIT_SECONDS))
+            raise TransientError(message, retry_after(reply.headers))
         if "Location" in reply.headers:
             message = f"status {reply.status}: a redirect, which is not followed; correct base_url"
         raise EndpointError(f"{self._where}: {message}")

@@ -1,7 +1,6 @@
-"""Local models on ONNX Runtime, faster without a GPU: converted once and cached, with 32-bit floats or 8-bit integers.
+"""Local models on ONNX Runtime, faster without a GPU: converted once and cached.
 
-Torch is imported for the conversion only. Each text is computed alone, since the 8-bit form scales numbers by the
-largest of a batch: so a vector does not depend on other texts.
+Torch is imported for the conversion only. Each text is computed alone, so that its vector depends on no other text.
 """
 
 import hashlib
@@ -36,12 +35,12 @@ _PROBES = ("Tea.", "Tea lowered blood pressure by 3 mmHg (95% CI 1 to 5).", "The
 class OnnxEncoder:
     """A converted model. Make one with `onnx_encoder`, which loads each model once."""
 
-    def __init__(self, of: LocalModel, *, int8: bool, folder: Path | None) -> None:
+    def __init__(self, of: LocalModel, *, folder: Path | None) -> None:
         import onnxruntime  # noqa: PLC0415 - an extra, and slow to import
         from tokenizers import Tokenizer  # noqa: PLC0415
 
         identity = f"sha256={of.digest()}|pooling={of.pooling}|max_tokens={of.max_tokens}"
-        content = _load_or_convert(of, identity, int8=int8, folder=folder)
+        content = _load_or_convert(of, identity, folder)
         options = onnxruntime.SessionOptions()
         # Each text runs on one thread, several texts at a time. That is faster than several threads for one text, and
         # gives the same sums for any number of processors.
@@ -55,7 +54,7 @@ class OnnxEncoder:
             self._tokenizer.enable_truncation(int(kept["max_tokens"]))
         self._inputs = frozenset(found.name for found in self._session.get_inputs())
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
-        self.identity = f"onnx{_CONVERSION}|{identity}|{'int8' if int8 else 'float32'}|{versions}"
+        self.identity = f"onnx{_CONVERSION}|{identity}|float32|{versions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors in the order of the texts; batches only set how many are stored at a time."""
@@ -90,16 +89,16 @@ onnx_encoder = loaded_once(OnnxEncoder)
 """Return the encoder of a converted model, converted and loaded at the first call in a process."""
 
 
-def _load_or_convert(of: LocalModel, identity: str, *, int8: bool, folder: Path | None) -> bytes:
+def _load_or_convert(of: LocalModel, identity: str, folder: Path | None) -> bytes:
     """Return the converted model from the cache; if it is missing or damaged there, convert and store it."""
     if folder is None:
-        return _convert(of, int8=int8)
+        return _convert(of)
     key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
-    path = folder / "onnx" / f"{key}-{'int8' if int8 else 'float32'}.onnx"
+    path = folder / "onnx" / f"{key}-float32.onnx"
     try:
         if (cached := read_cached(path)) is not None:
             return cached
-        content = _convert(of, int8=int8)
+        content = _convert(of)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_cached(path, content)
     except (OSError, DataError) as error:
@@ -110,7 +109,7 @@ def _load_or_convert(of: LocalModel, identity: str, *, int8: bool, folder: Path 
     return content
 
 
-def _convert(of: LocalModel, *, int8: bool) -> bytes:
+def _convert(of: LocalModel) -> bytes:
     """Return a model as an ONNX file; its metadata hold the tokenizer and the token limit."""
     import onnx  # noqa: PLC0415 - an extra, and slow to import
 
@@ -128,8 +127,6 @@ def _convert(of: LocalModel, *, int8: bool) -> bytes:
         except Exception as error:  # an exporter can fail in many ways
             raise ModelError(f"{of.folder}: cannot be converted to ONNX: {error}; use backend=torch") from error
         _require_same(of, model, path)
-        if int8:
-            _quantise(path)
         metadata = {"tokenizer": tokenizer.backend_tokenizer.to_str()}
         if model.max_seq_length is not None:
             metadata["max_tokens"] = str(model.max_seq_length)
@@ -188,18 +185,3 @@ def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> N
                 f"{of.folder}: converted to ONNX: expected the model's own vectors, got a cosine of {cosine:.4f} to "
                 "them; use backend=torch"
             )
-
-
-def _quantise(path: Path) -> None:
-    """Turn the weights of matrix products into 8-bit integers, one scale a column; inputs are scaled at run time."""
-    import onnx  # noqa: PLC0415 - an extra, and slow to import
-    from onnxruntime.quantization import QuantType, quantize_dynamic  # noqa: PLC0415
-    from onnxruntime.quantization.quant_utils import add_pre_process_metadata  # noqa: PLC0415
-
-    whole = onnx.load(path)
-    add_pre_process_metadata(whole)  # without it, the library prints advice that does not apply here
-    source = path.with_suffix(".float32.onnx")
-    onnx.save(whole, source)
-    quantize_dynamic(
-        source, path, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gemm"]
-    )

@@ -1,13 +1,11 @@
 """The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit."""
 
 import os
-import queue
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,8 +54,8 @@ class ChatClient:
     """Asks language models. Make one with `make_client`, or share `default_client()`. Any thread may ask.
 
     The same request is never sent twice: it is answered from the cache, or by the reply to the same request in flight.
-    A reply is stored in the cache before it is returned. Requests are sent by daemon threads of the client: who stops
-    waiting for a reply, such as by Ctrl-C, loses none that was sent for.
+    A reply is stored in the cache before it is returned. A caller that is interrupted by Ctrl-C loses no reply to a
+    request that was sent.
 
     Parameters
     ----------
@@ -91,10 +89,6 @@ class ChatClient:
         self._is_writable = cache is None
         self._reset()
 
-    def __del__(self) -> None:
-        for _ in self._workers:
-            self._queue.put(None)
-
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
         """Return the reply to a request: a stored one, that of the same request in flight, or a new one.
 
@@ -106,15 +100,19 @@ class ChatClient:
             self.totals.after_fork()
         if self._is_closed:
             raise _closed_error()
-        flight = self._join(request.key)
-        is_first = flight is None
-        if flight is None:
-            if (stored := self._find_stored(request.key)) is not None:
-                return stored
-            if isinstance(self._sender, EstimatingSender):
-                return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
-            flight, is_first = self._begin(request)
+        if (stored := self._find_stored(request.key)) is not None:
+            return stored
+        if isinstance(self._sender, EstimatingSender):
+            return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
+        with self._lock:
+            is_first = request.key not in self._flights
+            flight = self._flights.setdefault(request.key, _Flight(request))
+            flight.n_waiting += 1
         try:
+            if is_first and threading.current_thread() is threading.main_thread():  # Ctrl-C interrupts this one only
+                threading.Thread(target=self._serve, args=(flight,), name="evidencebench-llm", daemon=True).start()
+            elif is_first:
+                self._serve(flight)
             received = flight.received.result()
         finally:
             with self._lock:
@@ -127,9 +125,10 @@ class ChatClient:
     def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | Exception]:
         """Call functions that ask, and return what each returned or raised, in their order.
 
-        At most `most` run at once (None: as many as requests).
-        All end before this returns; after a `StopError`, no further one begins. Where nothing is sent, they are called
-        one after the other.
+        They run in this thread and in helping threads, at most `most` at once (None: as many as requests). All calls of
+        a client share as many helpers as it has requests in flight, so that calls within calls do not multiply threads.
+        After a `StopError`, no further function begins, if `most` is given. Where nothing is sent, there are no
+        helpers.
         """
         places, ended = iter(range(len(work))), dict[int, T | Exception]()
         is_stopped = threading.Event()
@@ -145,15 +144,25 @@ class ChatClient:
                     if most is not None and isinstance(error, StopError):
                         is_stopped.set()
 
-        n_threads = min(len(work), most or self._max_in_flight)
-        if n_threads < 2 or isinstance(self._sender, EstimatingSender | ReplayingSender):  # noqa: PLR2004
+        def help_out(room: threading.Semaphore) -> None:
+            try:
+                go_on()
+            finally:
+                room.release()
+
+        helpers: list[threading.Thread] = []
+        n_helpers = min(len(work), most or self._max_in_flight) - 1
+        if isinstance(self._sender, EstimatingSender | ReplayingSender):
+            n_helpers = 0
+        while len(helpers) < n_helpers and self._helpers.acquire(blocking=False):
+            helpers.append(threading.Thread(target=help_out, args=(self._helpers,), daemon=True))
+            helpers[-1].start()
+        try:
             go_on()
-        else:
-            threads = [threading.Thread(target=go_on, daemon=True) for _ in range(n_threads)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            for helper in helpers:
+                helper.join()
+        finally:
+            is_stopped.set()  # after Ctrl-C, helpers begin nothing more
         return [ended[place] for place in sorted(ended)]
 
     def drain(self) -> None:
@@ -167,63 +176,35 @@ class ChatClient:
         self._is_closed = True
         self._on_close()
         with self._lock:
-            flights, workers = list(self._flights.values()), self._workers
-        for flight in flights:
-            _settle(flight.received, _closed_error())
-        for _ in workers:
-            self._queue.put(None)
-        ends_at = time.monotonic() + _CLOSING_SECONDS
-        for worker in workers:
-            if worker is not threading.current_thread():
-                worker.join(max(0.0, ends_at - time.monotonic()))
+            in_flight = [flight.received for flight in self._flights.values()]
+        wait(in_flight, _CLOSING_SECONDS)
         if self._cache is not None:
             self._cache.close()
 
     def _reset(self) -> None:
         """Begin without requests in flight: at first, and in a forked process, which has none of the threads."""
         self._process_id, self._lock, self._writable_lock = os.getpid(), threading.Lock(), threading.Lock()
+        self._slots, self._helpers = threading.Semaphore(self._max_in_flight), threading.Semaphore(self._max_in_flight)
         self._flights: dict[str, _Flight] = {}
-        self._queue: queue.SimpleQueue[_Flight | None] = queue.SimpleQueue()
-        self._workers: list[threading.Thread] = []
-
-    def _join(self, key: str) -> _Flight | None:
-        with self._lock:
-            flight = self._flights.get(key)
-            if flight is not None:
-                flight.n_waiting += 1
-            return flight
-
-    def _begin(self, request: ChatRequest) -> tuple[_Flight, bool]:
-        """Return the flight of a request, and whether it is a new one."""
-        with self._lock:
-            flight = self._flights.get(request.key)
-            if is_new := flight is None:
-                flight = self._flights[request.key] = _Flight(request)
-                if len(self._workers) < min(len(self._flights), self._max_in_flight):
-                    worker = threading.Thread(
-                        target=_work, args=(weakref.ref(self), self._queue), name="evidencebench-llm", daemon=True
-                    )
-                    self._workers.append(worker)
-                    worker.start()
-                self._queue.put(flight)
-            flight.n_waiting += 1
-            return flight, is_new
 
     def _serve(self, flight: _Flight) -> None:
         """Get the reply of a request for all who wait for it, unless nobody does any more."""
-        outcome: Received | BaseException
+        key, received, failure = flight.request.key, None, None
         try:
-            with self._budget.reserved(flight.request):
+            with self._slots, self._budget.reserved(flight.request):
                 with self._lock:
                     if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
-                        del self._flights[flight.request.key]
+                        del self._flights[key]
                         return
-                outcome = self._receive(flight.request)
+                received = self._receive(flight.request)
         except BaseException as error:  # noqa: BLE001 - for those who wait
-            outcome = error
+            failure = error
         with self._lock:
-            self._flights.pop(flight.request.key, None)
-        _settle(flight.received, outcome)
+            self._flights.pop(key, None)
+        if received is not None:
+            flight.received.set_result(received)
+        else:
+            flight.received.set_exception(failure)
 
     def _receive(self, request: ChatRequest) -> Received:
         """Return a new reply, or the stored one if another process sent the request by now."""
@@ -284,25 +265,10 @@ class ChatClient:
         return Received(reply=found[0], is_stored=True, cost_usd=found[1])
 
     def _require_not_draining(self) -> None:
+        if self._is_closed:
+            raise _closed_error()
         if self._is_draining:
             raise DrainingError("no more requests are sent, as was asked; run again to go on")
-
-
-def _work(owner: "weakref.ref[ChatClient]", flights: "queue.SimpleQueue[_Flight | None]") -> None:
-    """Serve requests until the client is closed, or nobody holds it any more."""
-    while (flight := flights.get()) is not None:
-        if (client := owner()) is None:
-            return
-        client._serve(flight)  # noqa: SLF001 - its own thread
-        del client, flight
-
-
-def _settle(received: "Future[Received]", outcome: Received | BaseException) -> None:
-    with suppress(InvalidStateError):  # closed in the meantime
-        if isinstance(outcome, BaseException):
-            received.set_exception(outcome)
-        else:
-            received.set_result(outcome)
 
 
 def _closed_error() -> DrainingError:

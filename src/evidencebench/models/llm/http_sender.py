@@ -20,7 +20,7 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.http import OK, BusyError, Http, HttpAnswer, NotSentError, Retry, Tries, hide_key
+from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_often, hide_key
 from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.credentials import Key, key_for, reply_without_key
@@ -31,7 +31,7 @@ from evidencebench.models.llm.refusals import failure_of, is_withheld, may_have_
 from evidencebench.models.llm.tokens import prompt_tokens_of
 from evidencebench.models.llm.totals import RunningTotals
 from evidencebench.models.llm.wire import path_and_body, reply_of
-from evidencebench.web.transient import TransientError
+from evidencebench.web.transient import BusyError, Retry, TransientError, Tries
 
 if TYPE_CHECKING:
     import httpx
@@ -148,7 +148,8 @@ class HttpSender:
         target = self._target(server)
         post = _Post(request=request, server=server, key=key, address=server.address(path), body=body)
         try:
-            reply = self._retry.call(
+            reply = ask_often(
+                self._retry,
                 lambda tries: self._attempt(post, target, tries),
                 post.where,
                 on_failure=lambda error, _: self._count_failed_attempt(post, target, error),

@@ -1,15 +1,14 @@
-"""Count, read and remove the replies in a cache."""
+"""Count and remove the replies in a cache."""
 
 import sqlite3
 import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
 
 from evidencebench.errors import CacheError
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.reply_cache import ReplyCache, unpack
 
 _PAGE_ROWS = 64
@@ -19,7 +18,7 @@ SELECT model, count(*), CAST(total(prompt_tokens) AS INTEGER), CAST(total(comple
     sum(cost_usd), count(*) - count(cost_usd), min(created), max(created)
 FROM reply WHERE {_CHOSEN} GROUP BY model ORDER BY model
 """  # noqa: S608 - made of the constant above
-_PAGE = f"SELECT id, key, created, request FROM reply WHERE {_CHOSEN} AND id > ?3 ORDER BY id LIMIT ?4"  # noqa: S608
+_PAGE = "SELECT id, key, request FROM reply WHERE id > ? ORDER BY id LIMIT ?"
 _REMOVE = f"DELETE FROM reply WHERE {_CHOSEN}"  # noqa: S608
 
 
@@ -47,53 +46,30 @@ class ModelReplies:
     newest: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptReply:
-    """One reply with its request, under the request's key."""
-
-    key: str
-    created: float  # seconds since 1970
-    cost_usd: float | None  # None: not known
-    request: ChatRequest
-    reply: ChatReply
-
-
 def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> list[ModelReplies]:
     """Return counts of the replies of each model, in the order of their names."""
     with cache.reading() as connection:
         return [ModelReplies(*row) for row in connection.execute(_BY_MODEL, which)]
 
 
-def kept_replies(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> Iterator[KeptReply | str]:
-    """Yield every reply, oldest first, with a few in memory at a time; of a damaged one, its key alone.
-
-    Other processes may write meanwhile: a reply that comes during the loop may be yielded too.
-    """
-    last = 0
+def damaged_keys(cache: ReplyCache) -> list[str]:
+    """Return the keys of the replies that are damaged, with a few replies in memory at a time."""
+    damaged, last = [], 0
     while True:
         with cache.reading() as connection:
-            rows = connection.execute(_PAGE, (*which, last, _PAGE_ROWS)).fetchall()
-        for _, key, created, packed in rows:
-            yield _read_kept(cache, key.hex(), created, packed) or key.hex()
+            rows = connection.execute(_PAGE, (last, _PAGE_ROWS)).fetchall()
+        damaged += [key.hex() for _, key, request in rows if _is_damaged(cache, key.hex(), request)]
         if len(rows) < _PAGE_ROWS:
-            return
+            return damaged
         last = rows[-1][0]
 
 
-def _read_kept(cache: ReplyCache, key: str, created: float, packed: bytes) -> KeptReply | None:
+def _is_damaged(cache: ReplyCache, key: str, packed: bytes) -> bool:
     try:
-        found = cache.find(key)
-        request = msgspec.json.decode(unpack(packed), type=ChatRequest)
+        cache.find(key)
+        return msgspec.json.decode(unpack(packed), type=ChatRequest).key != key
     except (CacheError, zlib.error, ValueError, TypeError):
-        return None
-    if found is None or request.key != key:
-        return None
-    return KeptReply(key=key, created=created, cost_usd=found[1], request=request, reply=found[0])
-
-
-def damaged_keys(cache: ReplyCache) -> list[str]:
-    """Return the keys of the replies that are damaged."""
-    return [found for found in kept_replies(cache) if isinstance(found, str)]
+        return True
 
 
 def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evidencebench.models.http import spread
+from evidencebench.web.transient import spread
 
 _MINUTE_SECONDS = 60.0
 _NAP_SECONDS = 1.0  # then look again: a correction may have made room earlier

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from evidencebench.errors import EndpointError, EvidenceBenchError, FailingServerError
-from evidencebench.models.http import BusyError, hide_key, is_transient, retry_after
+from evidencebench.models.http import hide_key
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
 from evidencebench.web.served_json import optional_part
-from evidencebench.web.transient import TransientError
+from evidencebench.web.transient import BusyError, TransientError, is_transient, retry_after
 
 # The server stopped waiting for the model behind it, which may have run and may be charged.
 _MAY_HAVE_RUN = frozenset({408, 504, 524})

@@ -117,9 +117,19 @@ class ReplyCache:
         self._notice_fork()
         mine = _Waiting(change)
         self._waiting.append(mine)
-        with self._writing:
-            if not mine.is_done:
-                self._commit()
+        try:
+            while not mine.is_done:
+                if self._writing.acquire(blocking=False):
+                    try:
+                        self._commit()
+                    finally:
+                        self._writing.release()
+                        self._wake_next()
+                else:
+                    mine.turn.acquire()
+        except BaseException:
+            self._wake_next()
+            raise
         if mine.error is not None:
             with cache_errors(self.path):
                 raise mine.error
@@ -181,6 +191,11 @@ class ReplyCache:
                 one.error = error
         for one in group:
             one.is_done = True
+            one.wake()
+
+    def _wake_next(self) -> None:
+        with suppress(IndexError):
+            self._waiting[0].wake()
 
     def _insert(
         self, connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, cost_usd: float | None
@@ -211,12 +226,16 @@ class ReplyCache:
 class _Waiting:
     """A change that waits for its commit, then its result or its error."""
 
-    __slots__ = ("change", "error", "is_done", "result")
+    __slots__ = ("change", "error", "is_done", "result", "turn")
 
     def __init__(self, change: Change[Any]) -> None:
         self.change, self.is_done = change, False
+        self.turn = threading.Semaphore(0)
         self.result: Any = None
         self.error: BaseException | None = None
+
+    def wake(self) -> None:
+        self.turn.release()
 
     def make(self, connection: sqlite3.Connection) -> None:
         connection.execute("SAVEPOINT change")

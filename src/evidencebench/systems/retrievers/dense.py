@@ -65,8 +65,6 @@ class Dense:
         Longer texts are cut to this many tokens; None: to the limit in the model's own files.
     backend
         ``torch``, or ``onnx``: the model is converted for ONNX Runtime, which is faster without a GPU.
-    int8
-        For ``onnx``: 8-bit integers in place of 32-bit floats.
     dtype
         For ``torch``: ``float32``, ``float16`` or ``bfloat16``.
     device
@@ -90,7 +88,6 @@ class Dense:
     title: bool = False
     max_tokens: int | None = None
     backend: Backend = "torch"
-    int8: bool = False
     dtype: Dtype = "float32"
     device: str = "auto"
     _files: PinnedDigest = field(init=False, repr=False, compare=False)
@@ -103,10 +100,8 @@ class Dense:
         require_format("dense", self.format, self.neighbours, FORMATS)
         if self.max_tokens is not None and self.max_tokens < 3:  # noqa: PLR2004 - one word between two marks
             raise SystemSpecError(f"dense: max_tokens: expected at least 3, got {self.max_tokens}")
-        if self.int8 and self.backend != "onnx":
-            raise SystemSpecError("dense: int8: is of backend=onnx only")
         if self.backend == "onnx" and (self.dtype != "float32" or self.device not in {"auto", "cpu"}):
-            raise SystemSpecError("dense: backend: 'onnx' computes on the processor, in float32 or with int8=true")
+            raise SystemSpecError("dense: backend: 'onnx' computes on the processor, in float32")
         require_extra("dense", "dense", "torch", "sentence_transformers")
         if self.backend == "onnx":
             require_extra("dense", "onnx", "onnx", "onnxruntime")
@@ -154,7 +149,7 @@ class Dense:
             device=self.device,
         )
         if self.backend == "onnx":
-            return onnx.onnx_encoder(local, int8=self.int8, folder=cache_folder(os.environ))
+            return onnx.onnx_encoder(local, folder=cache_folder(os.environ))
         return transformer.transformer_encoder(local)
 
     @property
@@ -191,8 +186,6 @@ class MiniLM:
         As in `Dense`.
     backend
         ``onnx``, the faster, or ``torch``.
-    int8
-        For ``onnx``: 8-bit integers, which are faster and less exact.
 
     References
     ----------
@@ -203,7 +196,6 @@ class MiniLM:
     neighbours: int = 0
     title: bool = False
     backend: Backend = "onnx"
-    int8: bool = False
 
     def __post_init__(self) -> None:
         require_extra("minilm", "minilm", "torch", "sentence_transformers", MINILM_PACKAGE)
@@ -239,6 +231,5 @@ class MiniLM:
             neighbours=self.neighbours,
             title=self.title,
             backend=self.backend,
-            int8=self.int8,
             device="auto" if self.backend == "onnx" else "cpu",
         )

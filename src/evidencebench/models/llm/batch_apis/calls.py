@@ -10,12 +10,12 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from evidencebench.errors import EndpointError, MissingExtraError
-from evidencebench.models.http import OK, Http, HttpAnswer, Retry, hide_key
+from evidencebench.models.http import OK, Http, HttpAnswer, ask_often, hide_key
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.credentials import Key, reply_without_key
 from evidencebench.models.llm.providers import Server
 from evidencebench.models.llm.refusals import failure_of
-from evidencebench.web.transient import TransientError
+from evidencebench.web.transient import Retry, TransientError
 
 if TYPE_CHECKING:
     import httpx
@@ -81,7 +81,7 @@ class Calls:
 
     def retry(self, attempt: Callable[[], T]) -> T:
         """Return an attempt's result; repeat it after a `TransientError`, raise `EndpointError` after the last one."""
-        return self._retry.call(lambda _: attempt(), self.where)
+        return ask_often(self._retry, lambda _: attempt(), self.where)
 
     def once(self, method: str, path: str, content: bytes | IO[bytes] | None = None, **more: Any) -> bytes:
         """Call once, with JSON from memory or a file, or httpx's arguments in `more`; return the body of the answer.
