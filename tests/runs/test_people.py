@@ -162,6 +162,7 @@ def test_a_name_that_nobody_can_have_is_refused(text: str, words: str) -> None:
 
 def test_the_two_spellings_of_one_letter_are_one_name() -> None:
     assert checked_name("O\u0308do\u0308n") == checked_name("Ödön")
+    assert checked_name("  Ada   Lovelace ") == "Ada Lovelace"
     assert file_stem("Ödön") != file_stem("Odon")
 
 

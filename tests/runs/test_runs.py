@@ -557,6 +557,7 @@ def header(**changes: Any) -> bytes:
         (b"a Q0 1 1 1e999 x\n", "line 1: expected a score that is a finite number, got '1e999'"),
         (b"a Q0 1 1 nan x\n", "line 1: expected a score that is a finite number, got 'nan'"),
         (b"a Q0 1 1 0.5 \xff\n", "not UTF-8: byte 0xff at offset 13"),
+        (b'{\n "evidencebench_examples": 1,\n "data": {}}\n', "is a file of examples for prompts, and no run"),
         (b'{"evidencebench_run": 1}\n', "line 1: expected the header of a run"),
         (
             b'{"evidencebench_run": 1',

@@ -62,7 +62,7 @@ def open_run(path: PathText) -> RunFile:
     if first_line.startswith(_GZIP):
         raise RunFormatError(f"{path}: is gzipped; unpack it first")
     for begins, what in _NO_RUNS.items():
-        if first_line.startswith(begins):
+        if b"".join(content[:100].removeprefix(codecs.BOM_UTF8).split()).startswith(begins):
             raise RunFormatError(f"{path}: is {what}")
     if first_line.startswith(RUNS.begins):
         return read_run(path, content=content)

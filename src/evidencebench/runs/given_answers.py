@@ -11,10 +11,10 @@ from evidencebench.errors import AnswerError
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.system import Ranking
 
+# What can stand for an answer: see `answers_in`.
 GivenAnswer: TypeAlias = (
     Ranking | Failure | Sequence[int] | AbstractSet[int] | Mapping[int, float] | Mapping[str, float] | None
 )
-"""What can stand for an answer: see `answers_in`."""
 
 # Plain digits only: int() would also take 1_0 and digits of other scripts, and fails at thousands of digits.
 INDEX_DIGITS = re.compile(r"[0-9]{1,18}")

@@ -30,13 +30,7 @@ class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) -> str:
-    """Return an option's JSON value as a signature holds it; nested systems with their options or without.
-
-    >>> option_text([{"name": "bm25", "options": {"k1": 1.2}}, {"name": "tfidf", "options": {}}])
-    '[bm25(k1=1.2)+tfidf]'
-    >>> option_text({"name": "bm25", "options": {"k1": 1.2}}, with_inner_options=False)
-    'bm25'
-    """
+    """Return an option's JSON value as a signature holds it: ``[bm25(k1=1.2)+tfidf]``, or without inner options."""
     if isinstance(value, list | dict) and depth > _MAX_SHOWN_DEPTH:  # a header made by hand may nest without end
         return "..."
     match value:
@@ -58,11 +52,7 @@ def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
 
 
 def code_text(versions: Mapping[str, str]) -> str:
-    """Return the digests of users' own code, with which a signature ends; empty where there is none.
-
-    >>> code_text({"numpy": "2.1", "code of mine:Best": "sha256:1f3c2a9b4d5e6f70"})
-    '[code 1f3c2a9b4d5e]'
-    """
+    """Return the digests of users' own code, as ``[code 1f3c2a9b4d5e]``, which ends a signature; empty without any."""
     own = [value.removeprefix("sha256:") for name, value in versions.items() if name.startswith(CODE_OF)]
     shown = "+".join(dict.fromkeys(digest[:SHOWN_DIGITS] for digest in own))
     return f"[code {shown}]" if own else ""

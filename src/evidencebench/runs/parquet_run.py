@@ -29,11 +29,7 @@ _ROWS_IN_A_GROUP = 4096
 
 
 def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
-    """Write a run, given as its JSON Lines, as Parquet; return how many answers it has.
-
-    Raises `RunFormatError` where the content is no run (``name`` is what messages call it), and `MissingExtraError`
-    without pyarrow.
-    """
+    """Write a run, given as its JSON Lines, as Parquet; return how many answers it has. Messages call it ``name``."""
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
@@ -125,29 +121,18 @@ def _schema() -> Any:
 
 
 def _row(line: bytes) -> dict[str, Any]:
-    found = msgspec.json.decode(line, type=AnswerLine)
-    row = {
-        "id": found.id,
-        "task": found.task,
-        "sentences": found.sentences,
-        "scores": found.scores,
-        "ordered": found.ordered,
-        "notes": msgspec.json.encode(found.notes).decode() if found.notes else None,
-        "error": found.error,
-        "answered": found.answered,
-        "line": None,
-    }
+    row = msgspec.structs.asdict(msgspec.json.decode(line, type=AnswerLine))
+    row |= {"notes": msgspec.json.encode(row["notes"]).decode() if row["notes"] else None, "crc": None}
     return row if _line(row) == line else row | {"line": line.decode()}
 
 
 def _line(row: dict[str, Any]) -> bytes:
     """Return the line of an answer, with its checksum."""
-    if row.get("line") is not None:
-        kept: str = row["line"]
-        return kept.encode()
-    fields = {key: value for key, value in row.items() if value is not None and key not in {"notes", "line"}}
-    if row.get("notes") is not None:
-        fields["notes"] = msgspec.json.decode(row["notes"])
+    fields = {key: value for key, value in row.items() if value is not None}
+    if "line" in fields:
+        return str(fields["line"]).encode()
+    if "notes" in fields:
+        fields["notes"] = msgspec.json.decode(fields["notes"])
     return with_checksum(msgspec.json.encode(msgspec.convert(fields, AnswerLine)))
 
 

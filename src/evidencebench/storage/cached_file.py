@@ -4,7 +4,6 @@ A file whose digest is missing or does not match counts as absent, and is made a
 """
 
 import hashlib
-from contextlib import suppress
 from pathlib import Path
 
 from evidencebench.storage.reading import file_sha256, read_whole
@@ -15,11 +14,7 @@ _MOST_BYTES = 4 << 30
 
 
 def digest_file(path: Path) -> Path:
-    """Return the path of a file's digest.
-
-    >>> digest_file(Path("onnx/model.onnx")).as_posix()
-    'onnx/model.onnx.sha256'
-    """
+    """Return the path of a file's digest, such as ``model.onnx.sha256``."""
     return path.with_name(f"{path.name}.sha256")
 
 
@@ -42,10 +37,7 @@ def read_cached(path: Path) -> bytes | None:
 
 
 def write_cached(path: Path, content: bytes) -> None:
-    """Write a file and its digest; raises `DataError` if it cannot.
-
-    A process that is killed in between leaves a digest that does not match, so that the file is made again.
-    """
+    """Write a file, its digest first; raises `DataError` if it cannot."""
     write_whole(digest_file(path), f"{hashlib.sha256(content).hexdigest()}\n")
     write_whole(path, content)
 
@@ -58,6 +50,5 @@ def put_in_cache(part: Path, path: Path) -> None:
 
 def remove_cached(path: Path) -> None:
     """Remove a file and its digest, where they exist."""
-    for one in (path, digest_file(path)):
-        with suppress(FileNotFoundError):
-            one.unlink()
+    for file in (path, digest_file(path)):
+        file.unlink(missing_ok=True)

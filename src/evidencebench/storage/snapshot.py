@@ -25,7 +25,6 @@ MOST_HELD_BYTES = 64 << 20
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30
 _BLOCK_BYTES = 1 << 20
-_QUICKLY_READ_BYTES = 64 << 20
 
 FileState = tuple[int, int, int, int, int]
 """Device, inode, bytes, and the times of the last change by mtime and by ctime, in nanoseconds since 1970."""
@@ -50,7 +49,7 @@ class Snapshot:
     @property
     def is_sha256_at_hand(self) -> bool:
         """Whether the checksum is computed already, or can be from at most 64 MiB."""
-        return self.packed_sha256 is not None or "sha256" in vars(self) or self.size <= _QUICKLY_READ_BYTES
+        return self.packed_sha256 is not None or "sha256" in vars(self) or self.size <= 64 << 20
 
     @cached_property
     def sha256(self) -> str:
@@ -105,9 +104,7 @@ class ShardedSnapshot:
 
 
 def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
-    """Return the snapshot of a file, unpacked where its name ends in ``.gz``.
-
-    It is in memory up to ``most_held_bytes``; None: up to `MOST_HELD_BYTES`.
+    """Return the snapshot of a file, unpacked where its name ends in ``.gz``; in memory up to ``most_held_bytes``.
 
     Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
     """

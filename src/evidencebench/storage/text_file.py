@@ -1,8 +1,4 @@
-r"""Files of text: UTF-8, or what the mark at their beginning says.
-
->>> decoded("5 µg".encode("utf-16"), name="tea.txt")
-'5 µg'
-"""
+"""Files of text: UTF-8, or what the mark at their beginning says."""
 
 import codecs
 from collections.abc import Iterator

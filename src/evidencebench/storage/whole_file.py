@@ -64,10 +64,7 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
 
 
 def put_in_place(part: Path, path: Path) -> None:
-    """Rename a finished file or folder to ``path`` in one step, after all of it is on the disk; raises `OSError`.
-
-    Both names must be on one disk. A file that is there is replaced; a folder that is there must be empty.
-    """
+    """Rename a finished file or folder to ``path`` on the same disk, after all of it is there; raises `OSError`."""
     for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
         sync_to_disk(inside)
     _rename(part, path)
@@ -141,10 +138,7 @@ def sync_to_disk(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Say whether a path is a stream: bytes that are written to it go on at once, and make no file.
-
-    A pipe, a terminal, ``/dev/null`` and ``/dev/stdout`` are streams; a disk is none.
-    """
+    """Say whether a path is a pipe, a terminal, ``/dev/null`` or ``/dev/stdout``: bytes go on at once, into no file."""
     if _descriptor(path) is not None:
         return True
     try:

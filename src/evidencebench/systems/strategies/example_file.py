@@ -26,18 +26,14 @@ class ExampleSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
-    """A hypothesis and the fewest sentences that cover its aspects.
-
-    `sentences` cover every aspect of the instance, in paper order. `results` cover every Results aspect; None where it
-    has none. `fingerprint` is that of the paper, see `fingerprint_of`.
-    """
+    """A hypothesis and the fewest sentences that cover its aspects, in paper order."""
 
     instance_id: str
     paper_id: str
-    fingerprint: str
+    fingerprint: str  # of the paper, see `fingerprint_of`
     hypothesis: str
     sentences: tuple[str, ...]
-    results: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None  # that cover every Results aspect; None where there is none
 
     def in_scope(self, scope: AspectScope) -> tuple[str, ...]:
         """Return the sentences for a scope; none where the instance has no aspect in it."""
