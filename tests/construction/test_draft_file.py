@@ -1,7 +1,6 @@
 """Files of drafts: what is in them survives a kill, and a file that was made otherwise is not gone on with."""
 
 import json
-import os
 from pathlib import Path
 
 import msgspec
@@ -202,10 +201,3 @@ def test_a_file_that_is_not_there_or_holds_something_else_is_told(tmp_path: Path
     with pytest.raises(RunError, match="holds something else, which would be lost"):
         write(path, [])
     assert path.read_text() == "my notes"
-
-
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    os.mkfifo(path)
-    with pytest.raises(UnreadableError, match="cannot be read: is a pipe"):
-        open_drafts(path)

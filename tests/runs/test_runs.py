@@ -197,16 +197,6 @@ def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
         assert asked(log) == all_asked[n_kept:]
 
 
-def test_a_whole_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
-    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
-    execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2)
-    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
-    assert read_run(path).ids == {A, B}
-    report = execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2)
-    assert (report.n_instances, report.n_resumed) == (2, 2)
-    assert asked(log) == [A, B]
-
-
 def test_a_finished_run_has_nothing_left_to_do_even_where_a_task_does_not_apply(tmp_path: Path) -> None:
     assert any(not UNCONSTRAINED.applies_to(instance.labels) for instance in SAMPLE)
     first = execute("oracle", SAMPLE, tmp_path / "run.jsonl")
@@ -383,17 +373,6 @@ def test_a_file_that_is_no_run_is_refused_and_stays_as_it_is(content: bytes, tmp
     with pytest.raises(RunError, match="precious"):
         execute("lead", SAMPLE, path)
     assert path.read_bytes() == content
-
-
-def test_a_corrupt_line_in_the_middle_is_an_error_that_names_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    execute("runs.test_runs:Ending", SAMPLE, path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[4] = lines[4][:-9] + b"\n"
-    path.write_bytes(b"".join(lines))
-    for read in (lambda: read_run(path), lambda: execute("runs.test_runs:Ending", SAMPLE, path)):
-        with pytest.raises(RunFormatError, match=r"run\.jsonl: line 5: expected an answer"):
-            read()
 
 
 @pytest.mark.parametrize("control", [None, "wrong_hypothesis", "two_papers"])

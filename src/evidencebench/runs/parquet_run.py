@@ -5,7 +5,7 @@ the column ``line``. Runs grow line by line as JSON Lines only: what is in Parqu
 """
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,6 @@ from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.storage.whole_file import whole_file
 
 PARQUET_BEGINS = b"PAR1"
-"""The first bytes of every Parquet file."""
-
 _HEADER_KEY = b"evidencebench_run"  # in the metadata: the header's line, or nothing where the run has none
 _CHECKSUM_KEY = b"evidencebench_crc"  # CRC-32 of the JSON Lines; it shows accidental damage, not forgery
 _ROWS_IN_A_GROUP = 4096
@@ -35,7 +33,7 @@ def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     header, lines = _header_and_answers(content, name)
-    checksum = _checksum_of([header, *lines] if header else lines)
+    checksum = _checksum_of(b"".join(line + b"\n" for line in (header, *lines) if line))
     schema = _schema().with_metadata({_HEADER_KEY: header, _CHECKSUM_KEY: checksum})
     settings = {"compression": "zstd", "write_statistics": False, "write_page_checksum": True}
     with whole_file(path) as file, pq.ParquetWriter(file, schema, **settings) as writer:
@@ -86,20 +84,17 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
             parts += [_line(row) + b"\n" for row in rows]
     if not parts:
         raise RunFormatError(f"{path}: holds no answer; expected a run")
-    known = metadata.get(_CHECKSUM_KEY)
-    if known is not None and known != _checksum_of([part.removesuffix(b"\n") for part in parts]):
+    lines = b"".join(parts)
+    if metadata.get(_CHECKSUM_KEY, _checksum_of(lines)) != _checksum_of(lines):
         raise RunFormatError(
             f"{path}: the answers are not those that were written: the checksum does not fit; make the file again, or "
             f"take the key {_CHECKSUM_KEY.decode()} out of its metadata to have it read as it stands"
         )
-    return b"".join(parts)
+    return lines
 
 
-def _checksum_of(lines: Iterable[bytes]) -> bytes:
-    total = 0
-    for line in lines:
-        total = zlib.crc32(line + b"\n", total)
-    return b"%08x" % total
+def _checksum_of(lines: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(lines)
 
 
 def _schema() -> Any:

@@ -23,18 +23,12 @@ from evidencebench.training.training_table import trainable
 def write_out_of_fold_run(
     path: Path, plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]
 ) -> None:
-    """Write the answers of a plan's first system under its first seed as a run, whole or not at all.
-
-    The same splits give the same bytes: the run holds no time.
-    """
+    """Write the answers of a plan's first system under its first seed as a run, the same bytes for the same splits."""
     write_whole(path, _lines(plan, dataset, tasks, finished))
 
 
 def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
-    """Raise `RunError` where a run of a cross-validation cannot be written, or would replace something else.
-
-    Unless it is known that the run there may go, it must be of the same plan: its splits are lost.
-    """
+    """Raise `RunError` where a run cannot be written, or would replace something else, such as one of another plan."""
     if not path.parent.is_dir():
         raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
     if path.is_dir() or (path.exists() and not path.is_file()):
