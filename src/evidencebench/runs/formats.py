@@ -170,5 +170,7 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
         if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
             raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
         scored.setdefault(query_id, []).append((-float(score), int(index)))
-    answers: dict[tuple[str, str | None], Answer] = {(query, None): ranking_of(one) for query, one in scored.items()}
+    answers: dict[tuple[str, str | None], Answer] = {
+        (query, None): ranking_of(pairs) for query, pairs in scored.items()
+    }
     return RunFile(path, None, answers, content)

@@ -45,7 +45,7 @@ def _answer(instance_id: object, given: object) -> Answer:
         case str() | bytes():
             raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got the text {given!r}")
         case Iterable():
-            return Ranking(sentences=tuple(_index(instance_id, one) for one in given), ordered=False)
+            return Ranking(sentences=tuple(_index(instance_id, index) for index in given), ordered=False)
     raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got {type(given).__name__}")
 
 

@@ -9,7 +9,6 @@ from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.wording import counted, one_line
 
-FORMAT_VERSION = 1
 SHOWN_DIGITS = 12
 """How many digits of a checksum a signature shows."""
 
@@ -37,10 +36,14 @@ def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) 
         case {"name": str(name), "options": dict() as options}:
             return _signature(name, options if with_inner_options else {}, depth + 1)
         case list():
-            inner = (option_text(one, depth + 1, with_inner_options=with_inner_options) for one in value)
+            inner = (
+                option_text(inner_value, depth + 1, with_inner_options=with_inner_options) for inner_value in value
+            )
             return f"[{'+'.join(inner)}]"
         case dict():
-            return f"{{{','.join(f'{key}={option_text(one, depth + 1)}' for key, one in value.items())}}}"
+            return (
+                f"{{{','.join(f'{key}={option_text(inner_value, depth + 1)}' for key, inner_value in value.items())}}}"
+            )
         case _:
             return str(value)
 
@@ -105,7 +108,7 @@ class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a run."""
 
-    evidencebench_run: int = FORMAT_VERSION
+    evidencebench_run: int = 1
     system: SystemHeader
     data: DataHeader
     tasks: tuple[str, ...]

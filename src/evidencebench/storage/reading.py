@@ -75,9 +75,9 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _require_regular(path: Path, found: os.stat_result) -> None:
-    if stat.S_ISDIR(found.st_mode):
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(found.st_mode):
-        words = _WORDS.get(stat.S_IFMT(found.st_mode), "is no regular file")
+    if not stat.S_ISREG(status.st_mode):
+        words = _WORDS.get(stat.S_IFMT(status.st_mode), "is no regular file")
         raise OSError(errno.EINVAL, words, str(path))

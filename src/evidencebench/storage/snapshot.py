@@ -72,7 +72,7 @@ class Snapshot:
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             try:
-                found = os.pread(descriptor, stop - start, start)
+                content = os.pread(descriptor, stop - start, start)
                 state = _state(os.fstat(descriptor))  # after the reading, so that nothing can happen in between
             finally:
                 os.close(descriptor)
@@ -80,9 +80,9 @@ class Snapshot:
             raise ChangedDataError(
                 f"{self.path}: the data file cannot be read any more: {error.strerror}; start again"
             ) from error
-        if state != self.state or len(found) != stop - start:
+        if state != self.state or len(content) != stop - start:
             raise changed(self.path)
-        return found
+        return content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,8 +116,8 @@ def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot
         with open_file(path) as file:
             if path.name.endswith(".gz"):
                 return _unpack(file, path, most_held_bytes)
-            found = os.fstat(file.fileno())
-            on_disk = Snapshot(path=path, size=found.st_size, state=_state(found))
+            status = os.fstat(file.fileno())
+            on_disk = Snapshot(path=path, size=status.st_size, state=_state(status))
             is_small = on_disk.size <= most_held_bytes
             return replace(on_disk, content=on_disk.read(0, on_disk.size)) if is_small else on_disk
     except (OSError, EOFError, ValueError, zlib.error) as error:
@@ -144,8 +144,8 @@ def changed(path: Path) -> ChangedDataError:
     return ChangedDataError(f"{path}: the data file has changed since it was opened; start again")
 
 
-def _state(found: os.stat_result) -> FileState:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _state(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 class _Hashed:

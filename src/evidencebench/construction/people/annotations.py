@@ -68,12 +68,12 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
 
 def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
     """Return what a folder holds; raises `UnreadableError`, `RunFormatError`, or `RunMismatchError`: of other tasks."""
-    found = AnnotationFolder(folder, tasks).read()
-    if not found.by_annotator:
+    annotations = AnnotationFolder(folder, tasks).read()
+    if not annotations.by_annotator:
         raise UnreadableError(
             f"{folder}: expected a folder with annotations, which 'evidencebench agreement annotate' writes, got none"
         )
-    return found
+    return annotations
 
 
 def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:

@@ -117,7 +117,7 @@ class Person:
         with self._lock:
             draft = self._with_picks(instance_id, picks)
             if draft != self._drafts[instance_id]:
-                others = {one: kept for one, kept in self._drafts.items() if one != instance_id}
+                others = {name: kept for name, kept in self._drafts.items() if name != instance_id}
                 self._write({**others, instance_id: draft})
             return draft
 
@@ -131,9 +131,9 @@ class Person:
                 )
             draft = self._with_picks(instance_id, picks)
             seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
-            found = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
+            submission = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
             answered = self._clock().isoformat(timespec="seconds")
-            line = encode_answer(instance_id, self._header.tasks[0], found.as_ranking(), answered=answered)
+            line = encode_answer(instance_id, self._header.tasks[0], submission.as_ranking(), answered=answered)
             journal = self._ensure_journal()
             try:
                 journal.append(line)
@@ -141,14 +141,14 @@ class Person:
             except OSError as error:
                 self._release()  # a torn line is mended when the journal is opened again
                 raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
-            self._submitted[instance_id] = found
+            self._submitted[instance_id] = submission
             drafts = {name: kept for name, kept in self._drafts.items() if name != instance_id}
             try:
                 self._write(drafts)
             except RunError as error:  # the submission is on the disk, and readers ignore its draft
                 _log.warning("a draft that was submitted is not taken away: %s", error)
                 self._drafts = drafts
-            return found
+            return submission
 
     def close(self) -> None:
         """Close the files."""
@@ -208,7 +208,7 @@ class Person:
             if (instance_id, task) not in run.failed
         }
         drafts = read_drafts(self._drafts_path)
-        self._drafts = {one: draft for one, draft in drafts.items() if one not in self._submitted}
+        self._drafts = {name: draft for name, draft in drafts.items() if name not in self._submitted}
 
     def _release(self) -> None:
         self._journal = None

@@ -47,9 +47,13 @@ def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: b
 
 def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]) -> Iterator[bytes]:
     system, seed = plan.systems[0], plan.seeds[0]
-    mine = [one for one in finished if system in one.own and one.split.seed == seed and not one.split.blind]
+    mine = [
+        answers
+        for answers in finished
+        if system in answers.own and answers.split.seed == seed and not answers.split.blind
+    ]
     yield msgspec.json.encode(_header(plan, dataset, mine)) + b"\n"
-    answered = {instance_id: picks for one in mine for instance_id, picks in one.own[system].items()}
+    answered = {instance_id: picks for answers in mine for instance_id, picks in answers.own[system].items()}
     for instance_id in dataset.ids:
         for task in tasks:
             counted = answered[instance_id].get(task.name)
@@ -59,7 +63,7 @@ def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequen
 
 def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunHeader:
     system, seed = plan.systems[0], plan.seeds[0]
-    trained_on = [one.trained_on for one in mine]
+    trained_on = [answers.trained_on for answers in mine]
     return RunHeader(
         system=_system_header(system, seed),
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
@@ -70,14 +74,14 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         versions={"evidencebench": plan.evidencebench, **versions_before_training([system])},
         trained_on=None
         if None in trained_on
-        else tuple(sorted({one for by_system in trained_on for one in (by_system or {}).get(system, ())})),
+        else tuple(sorted({sha256 for by_system in trained_on for sha256 in (by_system or {}).get(system, ())})),
     )
 
 
 def _system_header(system: str, seed: int) -> SystemHeader:
     """Return the system; one that is trained under the training's name, with the options of both."""
-    found = trainable(system)
-    if found is None:
+    training = trainable(system)
+    if training is None:
         named = make_system(system, seed=seed)
         return SystemHeader(name=named.name, options=dict(named.options))
-    return SystemHeader(name=found.name, options={**all_options(found.quick.training, {}), **found.options})
+    return SystemHeader(name=training.name, options={**all_options(training.quick.training, {}), **training.options})
