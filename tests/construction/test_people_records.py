@@ -173,19 +173,21 @@ def test_an_annotation_that_names_what_is_not_there_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("header", "task", "words"),
     [
-        (b"", "got nothing"),
-        (b"[]", "line 1: expected the header"),
-        (msgspec.json.encode(MARKING), "expected a task a line behind the header, got none"),
-        (msgspec.json.encode(MARKING) + b"\n" + 2 * (msgspec.json.encode(TEA) + b"\n"), "stands more than once"),
-        (msgspec.json.encode(MARKING) + b'\n{"id": 1}', "line 2: expected a task"),
-        (msgspec.json.encode(msgspec.structs.replace(MARKING, version=2)), "upgrade"),
+        (
+            msgspec.structs.replace(RATING, criteria=()),
+            TEA,
+            "line 1: expected criteria for 'hypotheses' only",
+        ),
+        (MARKING, msgspec.structs.replace(TEA, kinds=()), "line 2: expected a kind for each of 2 sentences, got 0"),
     ],
 )
-def test_a_file_that_holds_no_tasks_is_refused(tmp_path: Path, content: bytes, words: str) -> None:
+def test_a_file_whose_tasks_make_no_sense_is_refused(
+    tmp_path: Path, header: TasksHeader, task: AnnotationTask, words: str
+) -> None:
     path = tmp_path / "tasks.jsonl"
-    path.write_bytes(content)
+    write_tasks(path, header, [task])
     with pytest.raises(RunFormatError, match=words):
         read_tasks(path)
 

@@ -197,16 +197,6 @@ def test_a_run_cut_at_any_byte_is_completed_and_nothing_is_computed_twice(
         assert asked(log) == all_asked[n_kept:]
 
 
-def test_a_whole_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
-    log, path = tmp_path / "asked", tmp_path / "run.jsonl"
-    execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2)
-    path.write_bytes(path.read_bytes().removesuffix(b"\n"))
-    assert read_run(path).ids == {A, B}
-    report = execute(f"hand_made:Counting:log={log}", SAMPLE, path, limit=2)
-    assert (report.n_instances, report.n_resumed) == (2, 2)
-    assert asked(log) == [A, B]
-
-
 def test_a_finished_run_has_nothing_left_to_do_even_where_a_task_does_not_apply(tmp_path: Path) -> None:
     assert any(not UNCONSTRAINED.applies_to(instance.labels) for instance in SAMPLE)
     first = execute("oracle", SAMPLE, tmp_path / "run.jsonl")
@@ -385,17 +375,6 @@ def test_a_file_that_is_no_run_is_refused_and_stays_as_it_is(content: bytes, tmp
     assert path.read_bytes() == content
 
 
-def test_a_corrupt_line_in_the_middle_is_an_error_that_names_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    execute("runs.test_runs:Ending", SAMPLE, path)
-    lines = path.read_bytes().splitlines(keepends=True)
-    lines[4] = lines[4][:-9] + b"\n"
-    path.write_bytes(b"".join(lines))
-    for read in (lambda: read_run(path), lambda: execute("runs.test_runs:Ending", SAMPLE, path)):
-        with pytest.raises(RunFormatError, match=r"run\.jsonl: line 5: expected an answer"):
-            read()
-
-
 @pytest.mark.parametrize("control", [None, "wrong_hypothesis", "two_papers"])
 def test_a_system_can_reach_nothing_but_the_query_and_the_brief(control: str | None, tmp_path: Path) -> None:
     report = execute("runs.test_runs:Spy", SAMPLE, tmp_path / "run.jsonl", control=control)
@@ -557,6 +536,7 @@ def header(**changes: Any) -> bytes:
         (b"a Q0 1 1 1e999 x\n", "line 1: expected a score that is a finite number, got '1e999'"),
         (b"a Q0 1 1 nan x\n", "line 1: expected a score that is a finite number, got 'nan'"),
         (b"a Q0 1 1 0.5 \xff\n", "not UTF-8: byte 0xff at offset 13"),
+        (b'{\n "evidencebench_examples": 1,\n "data": {}}\n', "is a file of examples for prompts, and no run"),
         (b'{"evidencebench_run": 1}\n', "line 1: expected the header of a run"),
         (
             b'{"evidencebench_run": 1',

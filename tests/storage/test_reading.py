@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from evidencebench import load_sample
+from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.data.catalog import CATALOG, check_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.optima import solve_file
@@ -42,6 +44,8 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "examples": ("examples.json", read_examples),
     "drafts": ("ada.drafts.json", read_drafts),
     "a finder": ("card.json", lambda path: Finder(model=path.parent)),
+    "drafts of a construction": ("drafts.jsonl", open_drafts),
+    "tasks": ("tasks.jsonl", read_tasks),
     "a fine-tuned model": ("card.json", lambda path: require_replaceable(path.parent, FineTunedCard)),
     "an embedding model": ("config.json", lambda path: require_model("dense", str(path.parent), None)),
 }

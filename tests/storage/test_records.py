@@ -1,22 +1,130 @@
-"""A journal is never without its lock, begins anew where it holds nothing, and is written nowhere else."""
+"""Records survive a kill at any byte; a damaged, foreign or other file is refused in words, and stays as it is."""
 
 import errno
 import os
 import random
+import re
 import stat
 import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from evidencebench.errors import RunError
-from evidencebench.storage.records import open_journal
+from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError
+from evidencebench.storage.records import RecordFormat, open_journal
 
 HEADER = b'{"journal":1}'
 BEGINS = b'{"journal":'
+
+
+class Cupboard(msgspec.Struct, frozen=True):
+    cupboard: int = 1
+    owner: str = "Ada"
+
+
+class Tea(msgspec.Struct, frozen=True):
+    id: str
+    grams: int = 0
+
+
+def weighed(tea: Tea, _: memoryview) -> None:
+    if tea.grams < 0:
+        raise PeopleError(f"{tea.id} weighs too little")
+
+
+TEAS = RecordFormat(
+    header=Cupboard,
+    record=Tea,
+    begins=b'{"cupboard":',
+    what="a cupboard",
+    a_record="a tea",
+    made_by="evidencebench teas",
+    version_field="cupboard",
+    check=weighed,
+)
+WHOLE_TEAS = replace(TEAS, grows=False)
+MADE = [Tea(id=f"tea_{number}", grams=number) for number in range(9)]
+
+
+def keep_teas(path: Path, *teas: Tea, header: Cupboard = Cupboard(), overwrite: bool = False) -> list[Tea]:  # noqa: B008
+    """Append the teas that a file lacks; return those that it held before."""
+    with TEAS.append(path, header, overwrite=overwrite) as journal:
+        before = [line.record for line in TEAS.scan(path)[1]]
+        for tea in teas:
+            if tea not in before:
+                journal.append(msgspec.json.encode(tea))
+    return before
+
+
+def test_cut_at_any_byte_a_file_is_read_and_gone_on_with_to_the_same_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "teas.jsonl"
+    WHOLE_TEAS.write(path, Cupboard(), MADE)
+    whole = path.read_bytes()
+    assert WHOLE_TEAS.read(path).records == tuple(MADE)
+    for n_bytes in range(len(whole)):
+        path.write_bytes(whole[:n_bytes])
+        n_whole = max(0, (whole[:n_bytes] + b"\n").count(b"}\n") - 1)
+        if n_whole:
+            assert [line.record for line in TEAS.scan(path)[1]] == MADE[:n_whole]
+        assert keep_teas(path, *MADE) == MADE[:n_whole]
+        assert path.read_bytes() == whole
+
+
+def test_a_record_is_where_the_file_says(tmp_path: Path) -> None:
+    path = tmp_path / "teas.jsonl"
+    keep_teas(path, *MADE)
+    content = path.read_bytes()
+    for line in TEAS.scan(path)[1]:
+        assert content[line.start :].startswith(bytes(line.content) + b"\n")
+        assert content.splitlines()[line.number - 1] == line.content
+
+
+def test_a_file_that_was_made_otherwise_is_told_and_kept_and_a_header_alone_is_replaced(tmp_path: Path) -> None:
+    path, bo = tmp_path / "teas.jsonl", Cupboard(owner="Bo")
+    keep_teas(path)
+    keep_teas(path, MADE[0], header=bo)
+    before = path.read_bytes()
+    words = r"teas.jsonl: was made otherwise: owner was 'Bo', now 'Ada'; choose another file, or start over with --over"
+    with pytest.raises(RunMismatchError, match=words):
+        keep_teas(path, MADE[1])
+    assert path.read_bytes() == before
+    assert keep_teas(path, MADE[1], overwrite=True) == []
+    assert TEAS.scan(path)[0] == Cupboard()
+
+
+DAMAGED = {
+    b"": "line 1: expected the header of a cupboard, which 'evidencebench teas' makes, got nothing",
+    b"[]\n": "line 1: expected the header of a cupboard, which 'evidencebench teas' makes: Expected `object`",
+    b'{"cupboard":2}\n': "a cupboard of version 2, but this version reads 1; upgrade with 'pip install",
+    b'{"cupboard":1}\n\n{"id":3}\n{"id":"a"}\n': "line 3: expected a tea: Expected `str`",
+    b'{"cupboard":1}\n{"id":"a","grams":-1}\n': "line 2: a weighs too little",
+}
+DAMAGED_WHOLE = {
+    b'{"cupboard":1}\n': "expected a tea a line behind the header, got none",
+    b'{"cupboard":1}\n{"id":"a"}\n{"id":"b"': "line 3: expected a tea: Input data was truncated",
+    b'{"cupboard":1}\n{"id":"a"}\n{"id":"a"}\n': "line 3: 'a' stands more than once",
+}
+
+
+@pytest.mark.parametrize("content", [*DAMAGED, *DAMAGED_WHOLE])
+def test_a_damaged_file_is_told_by_its_line_and_stays(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "teas.jsonl"
+    path.write_bytes(content)
+    words = re.escape({**DAMAGED, **DAMAGED_WHOLE}[content])
+    with pytest.raises(RunFormatError, match=words):
+        WHOLE_TEAS.read(path)
+    if content in DAMAGED:
+        with pytest.raises(RunFormatError, match=words):
+            list(TEAS.scan(path)[1])
+    if content.startswith(TEAS.begins) and content in DAMAGED and content.count(b"\n") > 1:
+        with pytest.raises(RunFormatError, match=words):
+            keep_teas(path)
+        assert path.read_bytes() == content
 
 
 def begun(path: Path, *lines: bytes) -> Path:
@@ -53,15 +161,6 @@ def test_writers_that_start_over_at_once_never_have_the_file_together(tmp_path: 
     assert [one.name for one in tmp_path.iterdir()] == ["journal"]
 
 
-def test_a_header_alone_is_begun_anew_and_lines_are_not(tmp_path: Path) -> None:
-    path, other = begun(tmp_path / "journal"), b'{"journal":1,"limit":2}'
-    with open_journal(path, BEGINS) as journal:
-        journal.begin(other)
-        journal.append(b"{}")
-        journal.begin(HEADER)
-    assert path.read_bytes() == other + b"\n{}\n"
-
-
 @pytest.mark.parametrize(("number", "raised"), [(errno.EBADF, KeyboardInterrupt), (errno.ENOSPC, RunError)])
 def test_an_interrupt_that_cuts_a_clean_up_short_stays_an_interrupt(
     number: int, raised: type[BaseException], tmp_path: Path
@@ -95,16 +194,6 @@ def test_a_link_stays_one_and_what_it_points_to_starts_over(tmp_path: Path) -> N
     with open_journal(link, BEGINS, truncate=True) as journal:
         journal.begin(HEADER)
     assert (link.is_symlink(), path.read_bytes()) == (True, HEADER + b"\n")
-
-
-@pytest.mark.parametrize("options", [{}, {"truncate": True}])
-def test_what_is_no_regular_file_is_refused_and_stays(options: dict[str, bool], tmp_path: Path) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    message = f"{pipe}: expected a regular file, to go on in later, got a pipe"
-    with pytest.raises(RunError, match=message), open_journal(pipe, BEGINS, **options):
-        pass
-    assert pipe.is_fifo()
 
 
 OVER_AND_OVER = """

@@ -78,12 +78,6 @@ def test_a_data_set_is_written_into_a_pipe_as_into_a_file(tmp_path: Path) -> Non
     assert gzip.decompress(found[0]).startswith(b"{")
 
 
-def test_examples_are_written_into_a_pipe(pipe: Path) -> None:
-    with reading(pipe) as found:
-        write_examples(pipe, draw_examples(load_sample(), 1, seed=0))
-    assert found[0].endswith(b"}\n")
-
-
 @pytest.mark.parametrize("name", ["page.html", "page.html.gz"])
 def test_a_pipe_that_nobody_reads_is_said_and_not_waited_for_without_end(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

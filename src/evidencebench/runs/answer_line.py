@@ -65,10 +65,10 @@ def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answere
 
 def decode_answer(line: memoryview) -> Answer:
     """Return the answer in a line of a run that `check_answer` has accepted."""
-    found = _decoder.decode(line)
-    if found.sentences is None:
-        return Failure(error=found.error or "unknown", notes=found.notes)
-    return Ranking(sentences=found.sentences, scores=found.scores, ordered=found.ordered, notes=found.notes)
+    answer = _decoder.decode(line)
+    if answer.sentences is None:
+        return Failure(error=answer.error or "unknown", notes=answer.notes)
+    return Ranking(sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered, notes=answer.notes)
 
 
 def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:

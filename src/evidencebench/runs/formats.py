@@ -61,8 +61,9 @@ def open_run(path: PathText) -> RunFile:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
     if first_line.startswith(_GZIP):
         raise RunFormatError(f"{path}: is gzipped; unpack it first")
+    beginning = b"".join(content[:100].removeprefix(codecs.BOM_UTF8).split())
     for begins, what in _NO_RUNS.items():
-        if first_line.startswith(begins):
+        if beginning.startswith(begins):
             raise RunFormatError(f"{path}: is {what}")
     if first_line.startswith(RUNS.begins):
         return read_run(path, content=content)
@@ -136,12 +137,10 @@ def _plain_answer(value: Any) -> Answer:
         return Failure(error="null in the answers file")
     if not isinstance(value, dict):
         return Ranking(sentences=msgspec.convert(value, type=tuple[int, ...]), ordered=False)
-    said = msgspec.convert(value, type=_RankedAnswer)
-    if said.ranking is not None and said.set is None:
-        return Ranking(sentences=said.ranking)
-    if said.set is not None and said.ranking is None:
-        return Ranking(sentences=said.set, ordered=False)
-    raise msgspec.ValidationError("Expected either 'ranking' or 'set'")
+    given = msgspec.convert(value, type=_RankedAnswer)
+    if (given.ranking is None) == (given.set is None):
+        raise msgspec.ValidationError("Expected either 'ranking' or 'set'")
+    return Ranking(sentences=given.ranking or given.set or (), ordered=given.ranking is not None)
 
 
 def _dict_of_unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -171,5 +170,7 @@ def _read_trec(path: Path, content: bytes) -> RunFile:
         if not _SCORE.fullmatch(score) or not math.isfinite(float(score)):
             raise RunFormatError(f"{path}: line {number}: expected a score that is a finite number, got '{score}'")
         scored.setdefault(query_id, []).append((-float(score), int(index)))
-    answers: dict[tuple[str, str | None], Answer] = {(query, None): ranking_of(one) for query, one in scored.items()}
+    answers: dict[tuple[str, str | None], Answer] = {
+        (query, None): ranking_of(pairs) for query, pairs in scored.items()
+    }
     return RunFile(path, None, answers, content)

@@ -11,10 +11,10 @@ from evidencebench.errors import AnswerError
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.system import Ranking
 
+# What can stand for an answer: see `answers_in`.
 GivenAnswer: TypeAlias = (
     Ranking | Failure | Sequence[int] | AbstractSet[int] | Mapping[int, float] | Mapping[str, float] | None
 )
-"""What can stand for an answer: see `answers_in`."""
 
 # Plain digits only: int() would also take 1_0 and digits of other scripts, and fails at thousands of digits.
 INDEX_DIGITS = re.compile(r"[0-9]{1,18}")
@@ -23,16 +23,13 @@ _EXPECTED = "expected sentence indices, {index: score}, a Ranking, or None for a
 
 
 def answers_in(given: Mapping[str, GivenAnswer]) -> dict[str, Answer]:
-    """Return instance id -> answer, by the rules for files that were made elsewhere.
+    """Return instance id -> answer, by the rules for files that were made elsewhere; raises `AnswerError`.
 
     An answer is the indices of sentences, in which the order means nothing; sentence -> score, the highest first, where
     a sentence is its index, as a number or as text, or ``id#00042``; a `Ranking`, whose order counts; or None for an
-    answer that failed. Anything else is an `AnswerError`.
-
-    >>> answers_in({"a": [4, 2], "b": {7: 0.5, "b#00003": 0.9}})["b"].sentences
-    (3, 7)
+    answer that failed.
     """
-    return {instance_id: _answer(instance_id, one) for instance_id, one in given.items()}
+    return {instance_id: _answer(instance_id, answer) for instance_id, answer in given.items()}
 
 
 def _answer(instance_id: object, given: object) -> Answer:
@@ -48,7 +45,7 @@ def _answer(instance_id: object, given: object) -> Answer:
         case str() | bytes():
             raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got the text {given!r}")
         case Iterable():
-            return Ranking(sentences=tuple(_index(instance_id, one) for one in given), ordered=False)
+            return Ranking(sentences=tuple(_index(instance_id, index) for index in given), ordered=False)
     raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got {type(given).__name__}")
 
 

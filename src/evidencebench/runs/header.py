@@ -9,7 +9,6 @@ from evidencebench.provenance import CODE_OF, differences
 from evidencebench.specification import MAX_DEPTH
 from evidencebench.wording import counted, one_line
 
-FORMAT_VERSION = 1
 SHOWN_DIGITS = 12
 """How many digits of a checksum a signature shows."""
 
@@ -30,23 +29,21 @@ class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) -> str:
-    """Return an option's JSON value as a signature holds it; nested systems with their options or without.
-
-    >>> option_text([{"name": "bm25", "options": {"k1": 1.2}}, {"name": "tfidf", "options": {}}])
-    '[bm25(k1=1.2)+tfidf]'
-    >>> option_text({"name": "bm25", "options": {"k1": 1.2}}, with_inner_options=False)
-    'bm25'
-    """
+    """Return an option's JSON value as a signature holds it: ``[bm25(k1=1.2)+tfidf]``, or without inner options."""
     if isinstance(value, list | dict) and depth > _MAX_SHOWN_DEPTH:  # a header made by hand may nest without end
         return "..."
     match value:
         case {"name": str(name), "options": dict() as options}:
             return _signature(name, options if with_inner_options else {}, depth + 1)
         case list():
-            inner = (option_text(one, depth + 1, with_inner_options=with_inner_options) for one in value)
+            inner = (
+                option_text(inner_value, depth + 1, with_inner_options=with_inner_options) for inner_value in value
+            )
             return f"[{'+'.join(inner)}]"
         case dict():
-            return f"{{{','.join(f'{key}={option_text(one, depth + 1)}' for key, one in value.items())}}}"
+            return (
+                f"{{{','.join(f'{key}={option_text(inner_value, depth + 1)}' for key, inner_value in value.items())}}}"
+            )
         case _:
             return str(value)
 
@@ -58,11 +55,7 @@ def _signature(name: str, options: Mapping[str, Any], depth: int) -> str:
 
 
 def code_text(versions: Mapping[str, str]) -> str:
-    """Return the digests of users' own code, with which a signature ends; empty where there is none.
-
-    >>> code_text({"numpy": "2.1", "code of mine:Best": "sha256:1f3c2a9b4d5e6f70"})
-    '[code 1f3c2a9b4d5e]'
-    """
+    """Return the digests of users' own code, as ``[code 1f3c2a9b4d5e]``, which ends a signature; empty without any."""
     own = [value.removeprefix("sha256:") for name, value in versions.items() if name.startswith(CODE_OF)]
     shown = "+".join(dict.fromkeys(digest[:SHOWN_DIGITS] for digest in own))
     return f"[code {shown}]" if own else ""
@@ -115,7 +108,7 @@ class DataHeader(msgspec.Struct, frozen=True, kw_only=True):
 class RunHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The first line of a run."""
 
-    evidencebench_run: int = FORMAT_VERSION
+    evidencebench_run: int = 1
     system: SystemHeader
     data: DataHeader
     tasks: tuple[str, ...]

@@ -5,7 +5,7 @@ the column ``line``. Runs grow line by line as JSON Lines only: what is in Parqu
 """
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,25 +21,19 @@ from evidencebench.storage.reading import BROKEN_JSON
 from evidencebench.storage.whole_file import whole_file
 
 PARQUET_BEGINS = b"PAR1"
-"""The first bytes of every Parquet file."""
-
 _HEADER_KEY = b"evidencebench_run"  # in the metadata: the header's line, or nothing where the run has none
 _CHECKSUM_KEY = b"evidencebench_crc"  # CRC-32 of the JSON Lines; it shows accidental damage, not forgery
 _ROWS_IN_A_GROUP = 4096
 
 
 def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
-    """Write a run, given as its JSON Lines, as Parquet; return how many answers it has.
-
-    Raises `RunFormatError` where the content is no run (``name`` is what messages call it), and `MissingExtraError`
-    without pyarrow.
-    """
+    """Write a run, given as its JSON Lines, as Parquet; return how many answers it has. Messages call it ``name``."""
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow as pa  # noqa: PLC0415 - an extra
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     header, lines = _header_and_answers(content, name)
-    checksum = _checksum_of([header, *lines] if header else lines)
+    checksum = _checksum_of(b"".join(line + b"\n" for line in (header, *lines) if line))
     schema = _schema().with_metadata({_HEADER_KEY: header, _CHECKSUM_KEY: checksum})
     settings = {"compression": "zstd", "write_statistics": False, "write_page_checksum": True}
     with whole_file(path) as file, pq.ParquetWriter(file, schema, **settings) as writer:
@@ -90,20 +84,17 @@ def lines_from_parquet(path: Path, content: bytes) -> bytes:
             parts += [_line(row) + b"\n" for row in rows]
     if not parts:
         raise RunFormatError(f"{path}: holds no answer; expected a run")
-    known = metadata.get(_CHECKSUM_KEY)
-    if known is not None and known != _checksum_of([part.removesuffix(b"\n") for part in parts]):
+    lines = b"".join(parts)
+    if metadata.get(_CHECKSUM_KEY, _checksum_of(lines)) != _checksum_of(lines):
         raise RunFormatError(
             f"{path}: the answers are not those that were written: the checksum does not fit; make the file again, or "
             f"take the key {_CHECKSUM_KEY.decode()} out of its metadata to have it read as it stands"
         )
-    return b"".join(parts)
+    return lines
 
 
-def _checksum_of(lines: Iterable[bytes]) -> bytes:
-    total = 0
-    for line in lines:
-        total = zlib.crc32(line + b"\n", total)
-    return b"%08x" % total
+def _checksum_of(lines: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(lines)
 
 
 def _schema() -> Any:
@@ -125,29 +116,18 @@ def _schema() -> Any:
 
 
 def _row(line: bytes) -> dict[str, Any]:
-    found = msgspec.json.decode(line, type=AnswerLine)
-    row = {
-        "id": found.id,
-        "task": found.task,
-        "sentences": found.sentences,
-        "scores": found.scores,
-        "ordered": found.ordered,
-        "notes": msgspec.json.encode(found.notes).decode() if found.notes else None,
-        "error": found.error,
-        "answered": found.answered,
-        "line": None,
-    }
+    row = msgspec.structs.asdict(msgspec.json.decode(line, type=AnswerLine))
+    row |= {"notes": msgspec.json.encode(row["notes"]).decode() if row["notes"] else None, "crc": None}
     return row if _line(row) == line else row | {"line": line.decode()}
 
 
 def _line(row: dict[str, Any]) -> bytes:
     """Return the line of an answer, with its checksum."""
-    if row.get("line") is not None:
-        kept: str = row["line"]
-        return kept.encode()
-    fields = {key: value for key, value in row.items() if value is not None and key not in {"notes", "line"}}
-    if row.get("notes") is not None:
-        fields["notes"] = msgspec.json.decode(row["notes"])
+    fields = {key: value for key, value in row.items() if value is not None}
+    if "line" in fields:
+        return str(fields["line"]).encode()
+    if "notes" in fields:
+        fields["notes"] = msgspec.json.decode(fields["notes"])
     return with_checksum(msgspec.json.encode(msgspec.convert(fields, AnswerLine)))
 
 

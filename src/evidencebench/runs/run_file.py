@@ -66,8 +66,8 @@ class RunFile:
 
     def trained_on(self, sha256: str) -> bool | None:
         """Say whether the system was trained on data of this checksum; None where the file does not say."""
-        known = self.header.trained_on if self.header is not None else None
-        return None if known is None else sha256 in known
+        trained_on = self.header.trained_on if self.header is not None else None
+        return None if trained_on is None else sha256 in trained_on
 
     @property
     def ids(self) -> frozenset[str]:

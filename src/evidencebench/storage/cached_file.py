@@ -14,11 +14,7 @@ _MOST_BYTES = 4 << 30
 
 
 def digest_file(path: Path) -> Path:
-    """Return the path of a file's digest.
-
-    >>> digest_file(Path("onnx/model.onnx")).as_posix()
-    'onnx/model.onnx.sha256'
-    """
+    """Return the path of a file's digest, such as ``model.onnx.sha256``."""
     return path.with_name(f"{path.name}.sha256")
 
 
@@ -41,9 +37,6 @@ def read_cached(path: Path) -> bytes | None:
 
 
 def write_cached(path: Path, content: bytes) -> None:
-    """Write a file and its digest; raises `DataError` if it cannot.
-
-    A process that is killed in between leaves a digest that does not match, so that the file is made again.
-    """
+    """Write a file, its digest first; raises `DataError` if it cannot."""
     write_whole(digest_file(path), f"{hashlib.sha256(content).hexdigest()}\n")
     write_whole(path, content)

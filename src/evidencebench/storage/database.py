@@ -48,17 +48,13 @@ def connect(path: Path, form: DatabaseFormat, *, is_made: bool = True) -> sqlite
 
 
 def reserve_space(connection: sqlite3.Connection) -> None:
-    """Write zeros into a file, to fail early if it cannot be written; call `release_space` after the commit.
-
-    SQLite opens a read-only file without an error, and only writing shows that a disk is full. So space is reserved
-    before money is paid for what will be kept.
-    """
+    """Write zeros into a file, to fail before money is paid for what cannot be kept; see `release_space`."""
     release_space(connection)  # zeros of a process that was killed
     connection.execute(f"CREATE TABLE room AS SELECT zeroblob({_ROOM_BYTES}) AS zeros")
 
 
 def release_space(connection: sqlite3.Connection) -> None:
-    """Remove the zeros, so that the next rows take their place."""
+    """Remove the zeros after the commit, so that the next rows take their place."""
     connection.execute("DROP TABLE IF EXISTS room")
 
 

@@ -1,9 +1,7 @@
 """Open and read files: regular files only, and no more bytes than expected.
 
-A pipe can make a reader wait forever, and a device can give bytes forever; users may name either. So every file that a
-user names is opened here: `open_file` to read it piece by piece, `read_whole` for all of it, `read_stream` for standard
-input. Errors are of type `OSError`, with a ``strerror`` for messages:
-``f"{path}: cannot be read: {error.strerror}"``.
+A pipe can make a reader wait forever, and a device can give bytes forever; users may name either. Errors are of type
+`OSError`, with a ``strerror`` for messages: ``f"{path}: cannot be read: {error.strerror}"``.
 """
 
 import errno
@@ -39,21 +37,12 @@ PathText: TypeAlias = str | os.PathLike[str]
 
 
 def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
-    """Return paths, given several or a single one.
-
-    >>> paths_from("run.jsonl") == paths_from([Path("run.jsonl")])
-    True
-    """
+    """Return paths, given several or a single one."""
     return (Path(given),) if isinstance(given, str | os.PathLike) else tuple(map(Path, given))
 
 
 def open_file(path: Path) -> BufferedReader:
-    """Return a regular file, open for reading; raises `OSError` for anything else, without waiting.
-
-    >>> open_file(Path("/dev/null"))
-    Traceback (most recent call last):
-    OSError: [Errno 22] is a device; expected a regular file: '/dev/null'
-    """
+    """Return a regular file, open for reading; raises `OSError` for anything else, without waiting."""
     _require_regular(path, path.stat())  # before opening it, which would rewind a tape
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # it may be a pipe by now
     try:
@@ -71,15 +60,7 @@ def read_whole(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
 
 
 def read_stream(stream: IO[bytes], *, at_most: int = MOST_BYTES, name: str | Path = "-") -> bytes:
-    """Return the bytes of a stream up to its end; raises `OSError`, with ``name``, where there are over ``at_most``.
-
-    >>> import io
-    >>> read_stream(io.BytesIO(b"tea"), at_most=3)
-    b'tea'
-    >>> read_stream(io.BytesIO(b"teas"), at_most=3)
-    Traceback (most recent call last):
-    OSError: [Errno 27] holds more than 3 bytes; expected a smaller file: '-'
-    """
+    """Return the bytes of a stream up to its end; raises `OSError`, with ``name``, where there are over ``at_most``."""
     held = io.BytesIO()  # which gives its bytes without a copy; `read(at_most + 1)` would ask for that memory at once
     while block := stream.read(min(_BLOCK_BYTES, at_most + 1 - held.tell())):
         held.write(block)
@@ -94,9 +75,9 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _require_regular(path: Path, found: os.stat_result) -> None:
-    if stat.S_ISDIR(found.st_mode):
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if not stat.S_ISREG(found.st_mode):
-        words = _WORDS.get(stat.S_IFMT(found.st_mode), "is no regular file")
+    if not stat.S_ISREG(status.st_mode):
+        words = _WORDS.get(stat.S_IFMT(status.st_mode), "is no regular file")
         raise OSError(errno.EINVAL, words, str(path))

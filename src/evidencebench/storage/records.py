@@ -25,7 +25,7 @@ from evidencebench.errors import EvidenceBenchError, RunError, RunFormatError, R
 from evidencebench.provenance import differences
 from evidencebench.storage.json_lines import TextLine, is_whole_object, lines_in
 from evidencebench.storage.locks import try_lock
-from evidencebench.storage.reading import BROKEN_JSON
+from evidencebench.storage.reading import BROKEN_JSON, PathText
 from evidencebench.storage.text_file import read_blocks, read_bytes
 from evidencebench.storage.whole_file import new_part, open_part, put_in_place, write_whole
 
@@ -96,11 +96,12 @@ class RecordFormat(Generic[H, R]):
         """Say whether a file begins as one of this kind; raises `UnreadableError` if it cannot be read."""
         return next(read_blocks(path), b"").startswith(self.begins)
 
-    def read(self, path: Path) -> Records[H, R]:
+    def read(self, path: PathText) -> Records[H, R]:
         """Return all of a file whose records have ids of their own.
 
         Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is of another format.
         """
+        path = Path(path)
         content = read_bytes(path, at_most=_MOST_BYTES)
         header, lines = self.scan(path, [content])
         by_id: dict[str, R] = {}
@@ -140,9 +141,9 @@ class RecordFormat(Generic[H, R]):
             record = self._decoded(path, line, self._record_decoder, self.a_record, self.check)
             yield RecordLine(line.number, line.start, line.content, record)
 
-    def write(self, path: Path, header: H, records: Iterable[R]) -> None:
+    def write(self, path: PathText, header: H, records: Iterable[R]) -> None:
         """Write a file; it appears whole or not at all. Raises `DataError` if it cannot be written."""
-        write_whole(path, (msgspec.json.encode(line) + b"\n" for line in (header, *records)))
+        write_whole(Path(path), (msgspec.json.encode(line) + b"\n" for line in (header, *records)))
 
     @contextmanager
     def append(

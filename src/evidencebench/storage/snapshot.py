@@ -25,7 +25,6 @@ MOST_HELD_BYTES = 64 << 20
 # A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
 MAX_UNPACKED_BYTES = 64 << 30
 _BLOCK_BYTES = 1 << 20
-_QUICKLY_READ_BYTES = 64 << 20
 
 FileState = tuple[int, int, int, int, int]
 """Device, inode, bytes, and the times of the last change by mtime and by ctime, in nanoseconds since 1970."""
@@ -50,7 +49,7 @@ class Snapshot:
     @property
     def is_sha256_at_hand(self) -> bool:
         """Whether the checksum is computed already, or can be from at most 64 MiB."""
-        return self.packed_sha256 is not None or "sha256" in vars(self) or self.size <= _QUICKLY_READ_BYTES
+        return self.packed_sha256 is not None or "sha256" in vars(self) or self.size <= 64 << 20
 
     @cached_property
     def sha256(self) -> str:
@@ -73,7 +72,7 @@ class Snapshot:
         try:
             descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
             try:
-                found = os.pread(descriptor, stop - start, start)
+                content = os.pread(descriptor, stop - start, start)
                 state = _state(os.fstat(descriptor))  # after the reading, so that nothing can happen in between
             finally:
                 os.close(descriptor)
@@ -81,9 +80,9 @@ class Snapshot:
             raise ChangedDataError(
                 f"{self.path}: the data file cannot be read any more: {error.strerror}; start again"
             ) from error
-        if state != self.state or len(found) != stop - start:
+        if state != self.state or len(content) != stop - start:
             raise changed(self.path)
-        return found
+        return content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +104,7 @@ class ShardedSnapshot:
 
 
 def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
-    """Return the snapshot of a file, unpacked where its name ends in ``.gz``.
-
-    It is in memory up to ``most_held_bytes``; None: up to `MOST_HELD_BYTES`.
+    """Return the snapshot of a file, unpacked where its name ends in ``.gz``; in memory up to ``most_held_bytes``.
 
     Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
     """
@@ -119,8 +116,8 @@ def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot
         with open_file(path) as file:
             if path.name.endswith(".gz"):
                 return _unpack(file, path, most_held_bytes)
-            found = os.fstat(file.fileno())
-            on_disk = Snapshot(path=path, size=found.st_size, state=_state(found))
+            status = os.fstat(file.fileno())
+            on_disk = Snapshot(path=path, size=status.st_size, state=_state(status))
             is_small = on_disk.size <= most_held_bytes
             return replace(on_disk, content=on_disk.read(0, on_disk.size)) if is_small else on_disk
     except (OSError, EOFError, ValueError, zlib.error) as error:
@@ -147,8 +144,8 @@ def changed(path: Path) -> ChangedDataError:
     return ChangedDataError(f"{path}: the data file has changed since it was opened; start again")
 
 
-def _state(found: os.stat_result) -> FileState:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+def _state(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 class _Hashed:

@@ -1,8 +1,4 @@
-r"""Files of text: UTF-8, or what the mark at their beginning says.
-
->>> decoded("5 µg".encode("utf-16"), name="tea.txt")
-'5 µg'
-"""
+"""Files of text: UTF-8, or what the mark at their beginning says."""
 
 import codecs
 from collections.abc import Iterator
@@ -33,8 +29,8 @@ def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
 
     Raises `UnreadableError`, with ``name`` and line, if it is in another encoding, which is never guessed.
     """
-    mark, told = mark_of(content)
-    encoding = told or declared
+    mark, marked = mark_of(content)
+    encoding = marked or declared
     try:
         return content[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:

@@ -7,34 +7,16 @@ from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
 
-OFF = "off"
-"""The value of `EVIDENCEBENCH_CACHE` that switches the cache off."""
-
 
 def cache_folder(environ: Mapping[str, str]) -> Path | None:
-    """Return the folder of the cache, or None where nothing is to be cached.
-
-    The first that is set and not empty decides: `EVIDENCEBENCH_CACHE` (the folder itself, or ``off``),
-    `XDG_CACHE_HOME`, `HOME`; see `user_folder`.
-
-    >>> cache_folder({"HOME": "/home/ada"}).as_posix()
-    '/home/ada/.cache/evidencebench'
-    >>> cache_folder({"EVIDENCEBENCH_CACHE": "off", "HOME": "/home/ada"}) is None
-    True
-    """
-    if environ.get("EVIDENCEBENCH_CACHE") == OFF:
+    """Return the folder of the cache, or None where nothing is to be cached: `EVIDENCEBENCH_CACHE` is ``off``."""
+    if environ.get("EVIDENCEBENCH_CACHE") == "off":
         return None
     return user_folder(environ, own="EVIDENCEBENCH_CACHE", shared="XDG_CACHE_HOME", default=".cache")
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
-    """Return the folder of downloaded data: `EVIDENCEBENCH_DATA`, or as for the cache.
-
-    >>> data_folder({"EVIDENCEBENCH_DATA": "data", "HOME": "/home/ada"}).as_posix()
-    'data'
-    >>> data_folder({"HOME": "/home/ada"}).as_posix()
-    '/home/ada/.local/share/evidencebench'
-    """
+    """Return the folder of downloaded data."""
     return user_folder(environ, own="EVIDENCEBENCH_DATA", shared="XDG_DATA_HOME", default=".local/share")
 
 

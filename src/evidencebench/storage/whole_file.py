@@ -64,10 +64,7 @@ def whole_file(path: Path, *, follows_links: bool = True) -> Iterator[Output]:
 
 
 def put_in_place(part: Path, path: Path) -> None:
-    """Rename a finished file or folder to ``path`` in one step, after all of it is on the disk; raises `OSError`.
-
-    Both names must be on one disk. A file that is there is replaced; a folder that is there must be empty.
-    """
+    """Rename a finished file or folder to ``path`` on the same disk, after all of it is there; raises `OSError`."""
     for inside in [*(part.rglob("*") if part.is_dir() else ()), part]:
         sync_to_disk(inside)
     _rename(part, path)
@@ -97,9 +94,9 @@ def restore_folder(folder: Path, old: Path) -> None:
 
 def new_part(path: Path) -> Path:
     """Return a name beside a path, for `open_part`; remove what killed processes left under such names."""
-    left = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
+    part_name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
     with suppress(OSError):  # a folder that may be written to, and not be listed
-        for name in filter(left.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - of any size, for each file
+        for name in filter(part_name.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - of any size, for each file
             remove_unless_held(path.with_name(name))
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
@@ -141,10 +138,7 @@ def sync_to_disk(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Say whether a path is a stream: bytes that are written to it go on at once, and make no file.
-
-    A pipe, a terminal, ``/dev/null`` and ``/dev/stdout`` are streams; a disk is none.
-    """
+    """Say whether a path is a pipe, a terminal, ``/dev/null`` or ``/dev/stdout``: bytes go on at once, into no file."""
     if _descriptor(path) is not None:
         return True
     try:
@@ -215,12 +209,12 @@ def _rename(part: Path, path: Path) -> None:
 def _mode_for(path: Path) -> int:
     """Return the permissions of a file: its own where it exists, else what any new file of this user gets."""
     try:
-        found = path.lstat().st_mode
+        mode = path.lstat().st_mode
     except OSError:
-        found = 0
-    if stat.S_ISREG(found):
-        return stat.S_IMODE(found)
-    if found and not stat.S_ISLNK(found) and not stat.S_ISDIR(found):
+        mode = 0
+    if stat.S_ISREG(mode):
+        return stat.S_IMODE(mode)
+    if mode and not stat.S_ISLNK(mode) and not stat.S_ISDIR(mode):
         raise OSError(errno.EINVAL, "is no regular file, and would be lost; choose another name")
     umask = os.umask(0)
     os.umask(umask)

@@ -67,7 +67,7 @@ def locked_part(part: Path, output: Path) -> Iterator[tuple[Path, Path]]:
             finally:
                 for folder in (made, scratch):
                     shutil.rmtree(folder, ignore_errors=True)
-                if all(left.name == _LOCK for left in part.iterdir()):
+                if all(path.name == _LOCK for path in part.iterdir()):
                     shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise DataError(f"{output}: cannot be written: {error.strerror}") from error

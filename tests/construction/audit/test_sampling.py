@@ -120,14 +120,8 @@ def test_a_damaged_file_of_misses_is_refused_with_its_line(bm25: Path, tmp_path:
     write_misses(path, header, misses)
     lines = path.read_text().splitlines()
     broken = {
-        "": "line 1: expected the header of a file of misses, which 'evidencebench audit sample' makes, got nothing",
-        lines[0]: "expected a miss a line behind the header, got none",
-        lines[1]: "line 1: expected the header of a file of misses, which 'evidencebench audit sample' makes",
-        "\n".join([*lines, lines[1]]): "line 5: 'miss_01' stands more than once",
         "\n".join([lines[0], re.sub(r'"sources":\[\d+', '"sources":[9999', lines[1])]): "line 2: names sentence 9999",
         "\n".join([lines[0], re.sub(r'"kinds":\["\w+",', '"kinds":[', lines[1])]): "line 2: expected a kind for each",
-        "\n".join([lines[0], lines[1][:200]]): "line 2: expected a miss",
-        lines[0].replace('"version":1', '"version":2'): "a file of misses of version 2, but this version reads 1",
     }
     for content, message in broken.items():
         path.write_text(content)

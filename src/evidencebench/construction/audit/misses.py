@@ -1,14 +1,11 @@
 """The sampled misses of a run: what an auditor is shown. A file of them is JSON Lines: a header, then a line a miss."""
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from evidencebench.construction.people.tasks import FileDigest, require_places
 from evidencebench.query import Kind
-from evidencebench.storage.reading import PathText
 from evidencebench.storage.records import RecordFormat, Records
 
 
@@ -44,61 +41,22 @@ class MissesHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Miss(msgspec.Struct, frozen=True, kw_only=True):
-    """An aspect that counts and could be covered, and that a selection does not cover.
+    """An aspect that counts and could be covered, and that a selection does not cover."""
 
-    Attributes
-    ----------
-    id
-        Its name in the file, such as ``miss_07``.
-    aspect
-        The aspect's text; empty where the data has none.
-    sentences, kinds
-        The paper in reading order, a kind a sentence.
-    sources
-        The sentences that hold the aspect, by the labels.
-    selected
-        The selected sentences, in the run's order.
-    chance
-        With which the selection misses the aspect: 1, or less where it is cut by chance.
-    stratum
-        The name of its `Stratum`.
-    loss
-        What it takes from the mean score.
-    stands_for
-        What it and the misses that it stands for take from the mean score: `loss` where it was sure to be drawn.
-    """
-
-    id: str
+    id: str  # in the file, such as ``miss_07``
     instance_id: str
     paper_id: str
     hypothesis: str
     aspect_id: str
-    aspect: str
-    sentences: tuple[str, ...]
-    kinds: tuple[Kind, ...]
-    sources: tuple[int, ...]
-    selected: tuple[int, ...]
-    chance: float
-    stratum: str
-    loss: float
-    stands_for: float
-
-
-MissesFile = Records[MissesHeader, Miss]
-"""The misses of a file, in its order, and the file's checksum."""
-
-
-def write_misses(path: Path, header: MissesHeader, misses: Iterable[Miss]) -> None:
-    """Write a file of misses; it appears whole or not at all. Raises `DataError` if it cannot be written."""
-    _FORMAT.write(path, header, misses)
-
-
-def read_misses(path: PathText) -> MissesFile:
-    """Return the misses of a file.
-
-    Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is no file of misses.
-    """
-    return _FORMAT.read(Path(path))
+    aspect: str  # its text; empty where the data has none
+    sentences: tuple[str, ...]  # the paper in reading order
+    kinds: tuple[Kind, ...]  # one a sentence
+    sources: tuple[int, ...]  # the sentences that hold the aspect, by the labels
+    selected: tuple[int, ...]  # the selected sentences, in the run's order
+    chance: float  # with which the selection misses the aspect: 1, or less where it is cut by chance
+    stratum: str  # the name of its `Stratum`
+    loss: float  # what it takes from the mean score
+    stands_for: float  # what it and those that it stands for take: `loss` where it was sure to be drawn
 
 
 _FORMAT = RecordFormat(
@@ -111,3 +69,5 @@ _FORMAT = RecordFormat(
     check=lambda miss, _: require_places(miss.sentences, miss.kinds, (*miss.sources, *miss.selected)),
     grows=False,
 )
+MissesFile = Records[MissesHeader, Miss]
+read_misses, write_misses = _FORMAT.read, _FORMAT.write

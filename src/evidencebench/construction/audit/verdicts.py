@@ -12,21 +12,17 @@ from evidencebench.runs.people.people_folder import utc_now
 from evidencebench.runs.people.person import Clock
 from evidencebench.wording import did_you_mean
 
-MOST_NOTE = 5_000
-"""The most characters of a note."""
+_MOST_NOTE = 5_000
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The cause of a miss, as an auditor says; ``cause`` is empty where it was taken back.
+    """The cause of a miss, as an auditor says."""
 
-    ``task`` is the id of the miss, ``revision`` counts the auditor's actions on it, from 1, and ``at`` is when.
-    """
-
-    task: str
-    cause: str = ""
+    task: str  # the id of the miss
+    cause: str = ""  # empty where it was taken back
     note: str = ""
-    revision: int = 1
-    at: str = ""
+    revision: int = 1  # counts the auditor's actions on the miss
+    at: str = ""  # ISO 8601, UTC
 
 
 def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerFolder[Verdict]:
@@ -41,8 +37,8 @@ def check_verdict(misses: MissesFile, verdict: Verdict) -> None:
     """Raise `PeopleError` where a verdict is of no miss, or names no cause, or lacks the note that it needs."""
     if verdict.task not in misses.by_id:
         raise PeopleError(f"no miss '{verdict.task}'; the ids look like '{misses.records[0].id}'")
-    if len(verdict.note) > MOST_NOTE:
-        raise PeopleError(f"the note has {len(verdict.note)} characters; at most {MOST_NOTE}, please")
+    if len(verdict.note) > _MOST_NOTE:
+        raise PeopleError(f"the note has {len(verdict.note)} characters; at most {_MOST_NOTE}, please")
     if not verdict.cause:
         return
     cause = CAUSES.get(verdict.cause)

@@ -17,32 +17,16 @@ _MOST_NOTE = 5_000
 
 
 class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person says of one task.
-
-    Attributes
-    ----------
-    sentences
-        The sentences that hold the aspect, from 0, ascending; None where criteria are rated.
-    ratings
-        Criterion -> yes or no, of those that are rated so far; None where sentences are marked.
-    is_done
-        Whether the person is done with the task; an annotation that is not done is a draft, and no report counts it.
-    revision
-        Which action of its journal on this task it is, from 1.
-    at
-        When, ISO 8601, UTC.
-    decided_by
-        Who decided; only in the file of decisions.
-    """
+    """What a person says of one task."""
 
     task: str
-    sentences: tuple[int, ...] | None = None
-    ratings: dict[str, bool] | None = None
+    sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
+    ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
     note: str = ""
-    is_done: bool = False
-    revision: int = 1
-    at: str = ""
-    decided_by: str = ""
+    is_done: bool = False  # else it is a draft, and no report counts it
+    revision: int = 1  # counts the actions of its journal on this task
+    at: str = ""  # ISO 8601, UTC
+    decided_by: str = ""  # only in the file of decisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +67,13 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
 
 
 def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
-    """Return what a folder holds.
-
-    Raises `UnreadableError` if it has no annotations, `RunFormatError` if a file is damaged, and `RunMismatchError` if
-    one is of other tasks.
-    """
-    found = AnnotationFolder(folder, tasks).read()
-    if not found.by_annotator:
+    """Return what a folder holds; raises `UnreadableError`, `RunFormatError`, or `RunMismatchError`: of other tasks."""
+    annotations = AnnotationFolder(folder, tasks).read()
+    if not annotations.by_annotator:
         raise UnreadableError(
             f"{folder}: expected a folder with annotations, which 'evidencebench agreement annotate' writes, got none"
         )
-    return found
+    return annotations
 
 
 def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
@@ -106,7 +86,7 @@ def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
     if tasks.header.sort == "sentences":
         if annotation.sentences is None or annotation.ratings is not None:
             raise PeopleError(f"task '{task.id}': expected marked sentences, and no ratings")
-        check_sentences(task, annotation.sentences)
+        _check_sentences(task, annotation.sentences)
         return
     if annotation.ratings is None or annotation.sentences is not None:
         raise PeopleError(f"task '{task.id}': expected ratings, and no marked sentences")
@@ -118,8 +98,7 @@ def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
         raise PeopleError(f"task '{task.id}': is done, but not rated: {missing}")
 
 
-def check_sentences(task: AnnotationTask, sentences: tuple[int, ...]) -> None:
-    """Raise `PeopleError` unless these are sentences of a task's paper, ascending."""
+def _check_sentences(task: AnnotationTask, sentences: tuple[int, ...]) -> None:
     for index in sentences:
         if not 0 <= index < len(task.sentences):
             raise PeopleError(f"task '{task.id}': sentence {index}: the paper has 0..{len(task.sentences) - 1}")

@@ -4,14 +4,12 @@ A file of tasks is JSON Lines: a header, then a line a task.
 """
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from evidencebench.errors import RunFormatError
 from evidencebench.query import Kind
-from evidencebench.storage.reading import PathText
 from evidencebench.storage.records import RecordFormat, Records
 from evidencebench.wording import counted
 
@@ -45,46 +43,17 @@ class TasksHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnnotationTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One thing that a person is asked.
+    """One thing that a person is asked."""
 
-    Attributes
-    ----------
-    id
-        Its name in the file, such as ``task_07``.
-    aspect_id, aspect
-        The study aspect, and its text; empty where a hypothesis is rated.
-    summary
-        What the review says of the paper, where it is known.
-    sentences, kinds
-        The paper in reading order, a kind a sentence; empty where an aspect is rated.
-    """
-
-    id: str
+    id: str  # in the file, such as ``task_07``
     instance_id: str
     paper_id: str
     hypothesis: str
-    aspect_id: str = ""
-    aspect: str = ""
-    summary: str = ""
-    sentences: tuple[str, ...] = ()
-    kinds: tuple[Kind, ...] = ()
-
-
-TasksFile = Records[TasksHeader, AnnotationTask]
-"""The tasks of a file, in its order, and the file's checksum."""
-
-
-def write_tasks(path: PathText, header: TasksHeader, tasks: Iterable[AnnotationTask]) -> None:
-    """Write a file of tasks; it appears whole or not at all. Raises `DataError` if it cannot be written."""
-    _FORMAT.write(Path(path), header, tasks)
-
-
-def read_tasks(path: PathText) -> TasksFile:
-    """Return the tasks of a file.
-
-    Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is no file of tasks.
-    """
-    return _FORMAT.read(Path(path))
+    aspect_id: str = ""  # empty where a hypothesis is rated
+    aspect: str = ""  # its text
+    summary: str = ""  # what the review says of the paper, where it is known
+    sentences: tuple[str, ...] = ()  # the paper in reading order; empty where an aspect is rated
+    kinds: tuple[Kind, ...] = ()  # one a sentence
 
 
 def _check_header(header: TasksHeader, _line: memoryview) -> None:
@@ -114,3 +83,5 @@ _FORMAT = RecordFormat(
     check=lambda task, _: require_places(task.sentences, task.kinds),
     grows=False,
 )
+TasksFile = Records[TasksHeader, AnnotationTask]
+read_tasks, write_tasks = _FORMAT.read, _FORMAT.write

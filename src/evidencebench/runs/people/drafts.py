@@ -14,42 +14,29 @@ from evidencebench.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picks:
-    """What a person picks in one tab of a browser: 0-based indices, in the order they were picked.
-
-    ``revision`` is that of the draft that the tab has changed. ``tab`` is a name that only this tab has, and another
-    one after it was loaded again.
-    """
+    """What a person picks in one tab of a browser: 0-based indices, in the order they were picked."""
 
     sentences: tuple[int, ...]
     reached: int = 0  # the sentence that the person has got to
     seconds: int = 0  # how long the person worked on it, as the page says
-    revision: int = 0
-    tab: str = ""
+    revision: int = 0  # of the draft that the tab has changed
+    tab: str = ""  # a name that only this tab has, and another one after it was loaded again
 
 
 class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
-    """Picks that are not final, and when the person first saw the paper (ISO 8601, UTC).
+    """Picks that are not final."""
 
-    ``reached`` is the sentence that the person had got to. ``revision`` counts the changes of the picks. Both are 0 in
-    files of earlier versions. ``tab`` is the one that made the last change.
-    """
-
-    opened: str
+    opened: str  # when the person first saw the paper, ISO 8601, UTC
     sentences: tuple[int, ...] = ()
-    reached: int = 0
+    reached: int = 0  # the sentence that the person had got to; 0 in files of earlier versions
     seconds: int = 0
-    revision: int = 0
-    tab: str = ""
+    revision: int = 0  # counts the changes of the picks; 0 in files of earlier versions
+    tab: str = ""  # that made the last change
 
 
 class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The file: its format's version, and instance id -> draft, the one that was worked on last at the end."""
-
     evidencebench_drafts: int = 1
-    drafts: dict[str, PickDraft] = {}
-
-
-_decoder = msgspec.json.Decoder(_DraftsFile)
+    drafts: dict[str, PickDraft] = {}  # by instance, the one that was worked on last at the end
 
 
 def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:
@@ -67,7 +54,7 @@ def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) ->
 def read_drafts(path: Path) -> dict[str, PickDraft]:
     """Return instance id -> draft, none where there is no file; raise `RunFormatError` for another file."""
     try:
-        return _decoder.decode(read_whole(path)).drafts
+        return msgspec.json.decode(read_whole(path), type=_DraftsFile).drafts
     except FileNotFoundError:
         return {}
     except OSError as error:

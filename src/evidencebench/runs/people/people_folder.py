@@ -13,9 +13,7 @@ from evidencebench.runs.people.person import Clock, Person
 from evidencebench.runs.people.person_names import checked_name, file_stem
 from evidencebench.version import __version__
 
-MOST_OPEN = 200
-"""The most people with open files; the files of those who were asked for least recently are closed."""
-
+_MOST_OPEN = 200  # people with open files
 SYSTEM_NAME = "person"
 """The name of the system that every person is."""
 
@@ -36,7 +34,7 @@ class PeopleFolder:
         task: str,
         limit: int | None,
         clock: Clock = utc_now,
-        most_open: int = MOST_OPEN,
+        most_open: int = _MOST_OPEN,
     ) -> None:
         self.folder, self.task, self.limit = folder, task, limit
         self._data, self._clock, self._most_open = data, clock, most_open
@@ -48,23 +46,26 @@ class PeopleFolder:
             raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
 
     def person(self, name: str) -> Person:
-        """Return a person by name, with the earlier picks.
+        """Return a person by name, with the earlier picks; raises `PeopleError` for a name, and what `Person` raises.
 
         Ask again for each action: the files of people who were not asked for lately are closed, and read again here.
-        Raises `PeopleError` for a name that is not allowed, and what `Person` raises.
         """
         name = checked_name(name)
         with self._lock:
             if name in self._people:
                 self._people.move_to_end(name)
             else:
-                stem = f"{file_stem(name)}.{self.task}"
-                self._people[name] = Person(
-                    self.folder / f"{stem}.jsonl",
-                    self.folder / f"{stem}.drafts.json",
-                    header=self._header(name),
-                    clock=self._clock,
+                header = RunHeader(
+                    system=SystemHeader(name=SYSTEM_NAME, options={"name": name}),
+                    data=self._data,
+                    tasks=(self.task,),
+                    per_task=True,
+                    limit=self.limit,
+                    versions={"evidencebench": __version__, "python": platform.python_version()},
+                    created=self._clock().isoformat(timespec="seconds"),
                 )
+                files = [self.folder / f"{file_stem(name)}.{self.task}.{end}" for end in ("jsonl", "drafts.json")]
+                self._people[name] = Person(*files, header=header, clock=self._clock)
             while len(self._people) > self._most_open:
                 self._people.popitem(last=False)[1].close()
             return self._people[name]
@@ -79,14 +80,3 @@ class PeopleFolder:
             for person in self._people.values():
                 person.close()
             self._people.clear()
-
-    def _header(self, name: str) -> RunHeader:
-        return RunHeader(
-            system=SystemHeader(name=SYSTEM_NAME, options={"name": name}),
-            data=self._data,
-            tasks=(self.task,),
-            per_task=True,
-            limit=self.limit,
-            versions={"evidencebench": __version__, "python": platform.python_version()},
-            created=self._clock().isoformat(timespec="seconds"),
-        )

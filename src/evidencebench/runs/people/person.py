@@ -27,15 +27,11 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What a person submitted for an instance.
-
-    The person worked on it for ``seconds``, as the page says; it was open for ``seconds_open``, by the server's clock,
-    from when the person first saw it to the submission.
-    """
+    """What a person submitted for an instance."""
 
     sentences: tuple[int, ...]
-    seconds: int
-    seconds_open: int
+    seconds: int  # of work, as the page says
+    seconds_open: int  # by the server's clock, from when the person first saw it
 
     def as_ranking(self) -> Ranking:
         """Return the submission as an answer: a set, whose order says nothing."""
@@ -46,12 +42,9 @@ class Submission:
 class Person:
     """A person's answers to one task. Threads may share it; a second process gets an error.
 
-    Make one with `PeopleFolder`. No file is made before the person has opened a paper, so that a name typed wrong
-    leaves nothing behind.
-
-    Raises `RunFormatError` if a file is damaged, and `RunMismatchError` if the run was begun on other data, on another
-    task or with another limit. Every method raises `RunError` if another process has the files, they are links, which
-    might lead anywhere, they cannot be written, or were removed or replaced since they were opened.
+    No file is made before the person has opened a paper, so that a name typed wrong leaves nothing behind. Raises
+    `RunFormatError` if a file is damaged, and `RunMismatchError` if the run was begun on other data, on another task or
+    with another limit. Every method raises `RunError` if the files cannot be used, or are no longer those of before.
     """
 
     def __init__(self, run_path: Path, drafts_path: Path, *, header: RunHeader, clock: Clock) -> None:
@@ -106,10 +99,7 @@ class Person:
         return next(reversed(self._drafts), None)
 
     def begin(self, instance_id: str) -> PickDraft:
-        """Return the draft of an instance, and note the time where the person sees its paper for the first time.
-
-        It raises `FinalError` where the instance was submitted.
-        """
+        """Return the draft of an instance, made now if its paper is seen for the first time; raises `FinalError`."""
         with self._lock:
             self._ensure_journal()  # opened first, since it may have to be read again
             if instance_id in self._submitted:
@@ -122,21 +112,17 @@ class Person:
     def save(self, instance_id: str, picks: Picks) -> PickDraft:
         """Save picks that are not final, and where the person is; a paper that was not opened yet is opened now.
 
-        The seconds never decrease, and are at most the time since the paper was opened. Raises `StaleError` where
-        another tab has changed the picks since, so that a tab replaces only picks that it has seen.
+        Raises `StaleError` where another tab has changed the picks since: a tab replaces only picks that it has seen.
         """
         with self._lock:
             draft = self._with_picks(instance_id, picks)
             if draft != self._drafts[instance_id]:
-                others = {one: kept for one, kept in self._drafts.items() if one != instance_id}
+                others = {name: kept for name, kept in self._drafts.items() if name != instance_id}
                 self._write({**others, instance_id: draft})
             return draft
 
     def submit(self, instance_id: str, picks: Picks) -> Submission:
-        """Append an answer to the run; it is on the disk when this returns, and final.
-
-        It raises `UnopenedError` where the person has not opened the paper, and what `save` does.
-        """
+        """Append an answer to the run, on the disk and final; raises `UnopenedError`, and what `save` raises."""
         with self._lock:
             self._ensure_journal()
             if instance_id not in self._submitted and instance_id not in self._drafts:
@@ -145,31 +131,36 @@ class Person:
                 )
             draft = self._with_picks(instance_id, picks)
             seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
-            found = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
+            submission = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
             answered = self._clock().isoformat(timespec="seconds")
-            self._append(encode_answer(instance_id, self._header.tasks[0], found.as_ranking(), answered=answered))
-            self._submitted[instance_id] = found
-            self._forget_draft(instance_id)
-            return found
+            line = encode_answer(instance_id, self._header.tasks[0], submission.as_ranking(), answered=answered)
+            journal = self._ensure_journal()
+            try:
+                journal.append(line)
+                journal.sync()
+            except OSError as error:
+                self._release()  # a torn line is mended when the journal is opened again
+                raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
+            self._submitted[instance_id] = submission
+            drafts = {name: kept for name, kept in self._drafts.items() if name != instance_id}
+            try:
+                self._write(drafts)
+            except RunError as error:  # the submission is on the disk, and readers ignore its draft
+                _log.warning("a draft that was submitted is not taken away: %s", error)
+                self._drafts = drafts
+            return submission
 
     def close(self) -> None:
         """Close the files."""
         with self._lock:
             self._release()
 
-    def _forget_draft(self, instance_id: str) -> None:
-        drafts = {one: kept for one, kept in self._drafts.items() if one != instance_id}
-        try:
-            self._write(drafts)
-        except RunError as error:  # the submission is on the disk, and readers ignore its draft
-            _log.warning("a draft that was submitted is not taken away: %s", error)
-            self._drafts = drafts
-
     def _seconds_since(self, opened: str) -> int:
         return int((self._clock() - datetime.fromisoformat(opened)).total_seconds())
 
     def _with_picks(self, instance_id: str, picks: Picks) -> PickDraft:
         before = self.begin(instance_id)
+        # The seconds never decrease, and are at most the time since the paper was opened.
         bounded = max(before.seconds, min(picks.seconds, self._seconds_since(before.opened)))
         timed = msgspec.structs.replace(before, seconds=bounded, reached=picks.reached)
         if picks.sentences == before.sentences:
@@ -186,15 +177,6 @@ class Person:
     def _write(self, drafts: dict[str, PickDraft]) -> None:
         write_drafts(self._drafts_path, drafts)
         self._drafts = drafts
-
-    def _append(self, line: bytes) -> None:
-        journal = self._ensure_journal()
-        try:
-            journal.append(line)
-            journal.sync()
-        except OSError as error:
-            self._release()  # a torn line is mended when the journal is opened again
-            raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
 
     def _ensure_journal(self) -> Journal:
         if self._journal is None:
@@ -226,7 +208,7 @@ class Person:
             if (instance_id, task) not in run.failed
         }
         drafts = read_drafts(self._drafts_path)
-        self._drafts = {one: draft for one, draft in drafts.items() if one not in self._submitted}
+        self._drafts = {name: draft for name, draft in drafts.items() if name not in self._submitted}
 
     def _release(self) -> None:
         self._journal = None

@@ -17,15 +17,10 @@ _UNSEEN = re.compile(
 
 
 def checked_name(text: str) -> str:
-    r"""Return a person's name as it is kept: composed, without white space around it, single spaces within.
+    """Return a person's name as it is kept: composed, without white space around it, single spaces within.
 
     Raises `PeopleError` where a name is empty or too long, shows nothing, or holds characters that cannot be seen. So
     no two people have names that look the same.
-
-    >>> checked_name("  Ada   Lovelace ")
-    'Ada Lovelace'
-    >>> checked_name("O\u0308do\u0308n")
-    'Ödön'
     """
     name = unicodedata.normalize("NFC", text.strip())
     if _UNSEEN.search(name) or any(unicodedata.category(c) in _UNSEEN_CATEGORIES for c in name):
@@ -39,13 +34,7 @@ def checked_name(text: str) -> str:
 
 
 def file_stem(name: str) -> str:
-    """Return how the names of a person's files begin: readable, safe on every disk, and different for each name.
-
-    >>> file_stem("Ada Lovelace")
-    'ada-lovelace-76740216'
-    >>> file_stem("../../etc/passwd").startswith("etc-passwd-")
-    True
-    """
+    """Return how the names of a person's files begin: readable, safe on every disk, and different for each name."""
     letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:32].strip("-") or "person"
     return f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

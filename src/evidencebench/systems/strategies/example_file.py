@@ -13,8 +13,6 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.query import AspectScope, Query
 from evidencebench.storage.reading import BROKEN_JSON, PathText, read_whole
 
-FORMAT_VERSION = 1
-
 _NO_LETTERS = re.compile(r"[\W_]+")
 
 
@@ -26,18 +24,14 @@ class ExampleSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
-    """A hypothesis and the fewest sentences that cover its aspects.
-
-    `sentences` cover every aspect of the instance, in paper order. `results` cover every Results aspect; None where it
-    has none. `fingerprint` is that of the paper, see `fingerprint_of`.
-    """
+    """A hypothesis and the fewest sentences that cover its aspects, in paper order."""
 
     instance_id: str
     paper_id: str
-    fingerprint: str
+    fingerprint: str  # of the paper, see `fingerprint_of`
     hypothesis: str
     sentences: tuple[str, ...]
-    results: tuple[str, ...] | None = None
+    results: tuple[str, ...] | None = None  # that cover every Results aspect; None where there is none
 
     def in_scope(self, scope: AspectScope) -> tuple[str, ...]:
         """Return the sentences for a scope; none where the instance has no aspect in it."""
@@ -47,7 +41,7 @@ class PromptExample(msgspec.Struct, frozen=True, kw_only=True):
 class ExampleFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of examples: its format's version, its data and its examples. The first n are a fair draw of n."""
 
-    evidencebench_examples: int = FORMAT_VERSION
+    evidencebench_examples: int = 1
     data: ExampleSource
     seed: int
     examples: tuple[PromptExample, ...]
@@ -64,16 +58,14 @@ def read_examples(path: PathText) -> ExampleFile:
     path = Path(path)
     how = "make it with 'evidencebench llm examples'"
     try:
-        found = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)
+        examples = msgspec.json.decode(read_whole(path).removeprefix(codecs.BOM_UTF8), type=ExampleFile)
     except OSError as error:
         raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; {how}") from error
     except BROKEN_JSON as error:
         raise SystemSpecError(f"{path}: expected a file of examples: {error}; {how}") from error
-    if found.evidencebench_examples != FORMAT_VERSION:
-        raise SystemSpecError(
-            f"{path}: examples of format {found.evidencebench_examples}, but this version reads {FORMAT_VERSION}; {how}"
-        )
-    return found
+    if (version := examples.evidencebench_examples) != 1:
+        raise SystemSpecError(f"{path}: examples of format {version}, but this version reads 1; {how}")
+    return examples
 
 
 def reason_against(examples: Iterable[PromptExample], query: Query) -> str | None:

@@ -75,9 +75,9 @@ def cross_validate(
         with _JOURNALS.append(path, _Header(plan=plan), overwrite=overwrite, differing=_differing) as file:
             finished = {line.record.split: line.record for line in _JOURNALS.scan(path)[1]}
 
-            def keep(one: AnsweredSplit) -> None:
-                file.append(msgspec.json.encode(one))
-                finished[one.split] = one
+            def keep(answered: AnsweredSplit) -> None:
+                file.append(msgspec.json.encode(answered))
+                finished[answered.split] = answered
                 if on_progress is not None:
                     on_progress(len(finished), len(splits))
 
@@ -85,8 +85,8 @@ def cross_validate(
             waits = {split for split in todo if split.waits}
             # Splits that wait for a server come first: an error of the server, such as a wrong key, then shows at once.
             asked = [split for split in todo if split in waits]
-            for one in gather_splits(asked, plan, dataset, tasks, client=client, waiting=waiting):
-                keep(one)
+            for answered in gather_splits(asked, plan, dataset, tasks, client=client, waiting=waiting):
+                keep(answered)
             computed = [split for split in todo if split not in waits]
             engine = engine_of(engine, jobs, at_most=len(computed))
             lost: list[str] = []
@@ -96,8 +96,8 @@ def cross_validate(
                     raise error
                 lost.append(f"{split.words}: {error}")  # raised when the other splits are kept
 
-            for one in results(engine, split_worker, (dataset.file, plan), computed, on_error=note_lost):
-                keep(one)
+            for answered in results(engine, split_worker, (dataset.file, plan), computed, on_error=note_lost):
+                keep(answered)
             if lost:
                 raise WorkerError(
                     f"{path}: {len(lost)} of {len(computed)} splits failed, the first: {lost[0]}; the others are "

@@ -23,18 +23,12 @@ from evidencebench.training.training_table import trainable
 def write_out_of_fold_run(
     path: Path, plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]
 ) -> None:
-    """Write the answers of a plan's first system under its first seed as a run, whole or not at all.
-
-    The same splits give the same bytes: the run holds no time.
-    """
+    """Write the answers of a plan's first system under its first seed as a run, the same bytes for the same splits."""
     write_whole(path, _lines(plan, dataset, tasks, finished))
 
 
 def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
-    """Raise `RunError` where a run of a cross-validation cannot be written, or would replace something else.
-
-    Unless it is known that the run there may go, it must be of the same plan: its splits are lost.
-    """
+    """Raise `RunError` where a run cannot be written, or would replace something else, such as one of another plan."""
     if not path.parent.is_dir():
         raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
     if path.is_dir() or (path.exists() and not path.is_file()):
@@ -53,9 +47,13 @@ def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: b
 
 def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]) -> Iterator[bytes]:
     system, seed = plan.systems[0], plan.seeds[0]
-    mine = [one for one in finished if system in one.own and one.split.seed == seed and not one.split.blind]
+    mine = [
+        answers
+        for answers in finished
+        if system in answers.own and answers.split.seed == seed and not answers.split.blind
+    ]
     yield msgspec.json.encode(_header(plan, dataset, mine)) + b"\n"
-    answered = {instance_id: picks for one in mine for instance_id, picks in one.own[system].items()}
+    answered = {instance_id: picks for answers in mine for instance_id, picks in answers.own[system].items()}
     for instance_id in dataset.ids:
         for task in tasks:
             counted = answered[instance_id].get(task.name)
@@ -65,7 +63,7 @@ def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequen
 
 def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunHeader:
     system, seed = plan.systems[0], plan.seeds[0]
-    trained_on = [one.trained_on for one in mine]
+    trained_on = [answers.trained_on for answers in mine]
     return RunHeader(
         system=_system_header(system, seed),
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
@@ -76,14 +74,14 @@ def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunH
         versions={"evidencebench": plan.evidencebench, **versions_before_training([system])},
         trained_on=None
         if None in trained_on
-        else tuple(sorted({one for by_system in trained_on for one in (by_system or {}).get(system, ())})),
+        else tuple(sorted({sha256 for by_system in trained_on for sha256 in (by_system or {}).get(system, ())})),
     )
 
 
 def _system_header(system: str, seed: int) -> SystemHeader:
     """Return the system; one that is trained under the training's name, with the options of both."""
-    found = trainable(system)
-    if found is None:
+    training = trainable(system)
+    if training is None:
         named = make_system(system, seed=seed)
         return SystemHeader(name=named.name, options=dict(named.options))
-    return SystemHeader(name=found.name, options={**all_options(found.quick.training, {}), **found.options})
+    return SystemHeader(name=training.name, options={**all_options(training.quick.training, {}), **training.options})
