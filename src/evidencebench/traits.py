@@ -97,28 +97,9 @@ class Traits:
                 raise TypeError(f"Traits: {one.name}: expected {expected}, got {value!r}")
 
 
-# An attribute that systems declared in earlier versions -> what to write in its place.
-_FORMER_ATTRIBUTES = {
-    **{name: f"{name}=True" for name in ("reads_brief", "selects", "waits")},
-    **{name: f"{name}=self._{name}" for name in ("versions", "trained_on")},
-    **dict.fromkeys(("check_data", "check_tasks", "check_queries"), "check=self._check"),
-}
-
-
 def traits_of(system: object) -> Traits:
-    """Return the traits of a system, or of a class of systems; the defaults where it declares none.
-
-    A class whose traits depend on its options has the defaults too. Raises `TypeError` where something is declared in
-    another way than by ``traits``, since it would be ignored.
-    """
+    """Return the traits of a system or of a class of systems: the defaults where it, or a class alone, has none."""
     kind = system if isinstance(system, type) else type(system)
-    for name, instead in _FORMER_ATTRIBUTES.items():
-        if getattr_static(system, name, None) is not None:
-            raise TypeError(
-                f"{kind.__name__}: '{name}' is not read any more: a system declares what it is in one attribute, "
-                f"traits = Traits({instead}), or in a property 'traits' that returns it; take '{name}' out, or give it "
-                "another name; see docs/systems.md"
-            )
     for name, value in vars(kind).items():
         if isinstance(value, Traits) and name != "traits":
             raise TypeError(f"{kind.__name__}: expected its Traits in the attribute 'traits', got them in '{name}'")

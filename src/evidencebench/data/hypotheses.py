@@ -17,12 +17,7 @@ _KEYS = ("id", "hypothesis")
 
 
 def read_hypotheses(path: Path, dataset: Dataset, limit: int | None = None) -> dict[str, str]:
-    """Return instance id -> hypothesis, from a file that has one for each of the first ``limit`` instances (None: all).
-
-    The suffix decides the form; other keys and columns are passed over. Raises `UnreadableError` if the file cannot be
-    read, and `FormatError` if it is not in the form, or names an instance twice, an unknown one, not all that are asked
-    about, or one without text.
-    """
+    """Return instance id -> hypothesis for each of the first ``limit`` instances (None: all); raises `DataError`."""
     if path.suffix not in _READERS:
         raise FormatError(f"{path}: expected hypotheses in a file with the suffix {_FORMS}, got '{path.suffix}'")
     text = read_text(path)

@@ -180,10 +180,7 @@ class _Dispatch(Generic[Worker]):
 
 
 def why_it_died(status: int | None) -> str:
-    """Return why a worker process died, in the same words for every engine.
-
-    ``status`` is its exit code, or minus the signal that ended it, as in `subprocess`; None: the engine cannot know.
-    """
+    """Return why a worker died; ``status`` is as in `subprocess`, or None where the engine cannot know it."""
     memory = "as the system does where memory runs out"
     if status is None:
         return f"killed, {memory}, or ended by the code that it ran"

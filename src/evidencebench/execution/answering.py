@@ -69,11 +69,7 @@ def require_answerable(
     limit: int | None = None,
     own_queries: bool = True,
 ) -> None:
-    """Raise unless a system can answer the data set, or its first ``limit`` instances, for every task.
-
-    It raises `TaskError` if a system that only ranks gets a task without a budget, or stored answers are not for a
-    task. It raises `RunMismatchError` if stored answers are for other data or queries, or a query is not allowed.
-    """
+    """Raise `TaskError` or `RunMismatchError` unless a system can answer the first ``limit`` for all tasks."""
     names = tuple(task.name for task in tasks)
     queries = partial(dataset.queries, limit)
     system.check(Asked(data_sha256=dataset.sha256, own_queries=own_queries, tasks=names, queries=queries))
@@ -174,10 +170,7 @@ def answers_from(
 def ask_once_an_instance(
     system: NamedSystem, change: Callable[[Instance], ChangedInstance]
 ) -> Callable[[Instance, Task], Answer]:
-    """Return a function that asks a system about instances as ``change`` returns them.
-
-    It keeps an answer that serves every task for the instance's next task.
-    """
+    """Return a function that asks a system about changed instances, and keeps an answer that serves all tasks."""
     last: tuple[str, Answer] | None = None
 
     def answer(instance: Instance, task: Task) -> Answer:

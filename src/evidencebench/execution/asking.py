@@ -108,7 +108,7 @@ def rehearsal_of(n_instances: int, failures: Mapping[str, str]) -> Rehearsal:
 def attempted(
     todo: Todo, work: Callable[[], object], *, failures: tuple[type[EvidenceBenchError], ...] = (ReplyError,)
 ) -> InstanceOutcome:
-    """Do the work of a todo, and return its outcome, of which the answers hold an error of ``failures`` alone."""
+    """Do the work of a todo, and return its outcome; errors of ``failures`` are its answer."""
     try:
         work()
     except failures as error:
@@ -191,11 +191,7 @@ def ask_all(
     keep: Callable[[InstanceOutcome], object],
     waiting: Waiting,
 ) -> None:
-    """Ask until all is answered, or the answers that are left wait for batches and `Waiting.settle` changes nothing.
-
-    ``ask`` is called in threads, ``keep`` in the calling thread. If no more requests may be sent, it raises `StopError`
-    after finished answers went to ``keep`` and begun batches were submitted.
-    """
+    """Ask, in threads, until all is answered or `Waiting.settle` changes nothing; raise `StopError` at the end."""
     before: set[Todo] = set()
     while True:
         left, stop = _ask_once(ask, todo, keep, waiting)
@@ -251,12 +247,7 @@ def gather(
     waiting: Waiting = Waiting(),
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Gathered]:
-    """Return the answers to each inquiry; many instances are asked at a time, from threads.
-
-    Requests of all inquiries share batches, and a request that two of them make is sent once. ``on_progress`` is called
-    with (instances done, instances in all), an instance counted once for each inquiry. It raises `StopError` if no more
-    requests may be sent, or answers still wait for a batch at the end. Stored replies serve the next call.
-    """
+    """Return the answers to each inquiry; raise `StopError` if any is missing. All inquiries share batches."""
     gathered = [Gathered() for _ in inquiries]
     todo = [
         one

@@ -25,52 +25,26 @@ DEFAULT_FINDER = "finder"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
-    """A sentence that a system named as evidence.
-
-    Attributes
-    ----------
-    sentence
-        Its 0-based index in the paper.
-    text, kind, place, span
-        As in `Paper`.
-    chance
-        The share of sentences with such a score that were evidence, in papers that the model had not seen, in 0..1;
-        None where the system is not calibrated.
-    direction
-        What it reports of the hypothesis's outcome; None where that was not asked.
-    """
+    """A sentence that a system named as evidence."""
 
     sentence: int
     text: str
     kind: Kind
     place: Place
     span: SourceSpan
-    chance: float | None = None
-    direction: ReportedDirection | None = None
+    chance: float | None = None  # that it is evidence, in 0..1; None where the system is not calibrated
+    direction: ReportedDirection | None = None  # None: not asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a system found for a hypothesis in a paper.
-
-    Attributes
-    ----------
-    paper, hypothesis
-        What was asked.
-    evidence
-        Best first, headings left out; in paper order where the system names a set (``ordered`` is False).
-    unmentioned
-        Words of the hypothesis that no sentence has. Where these are all that it is about, no sentence is named, and
-        the system is not asked.
-    notes
-        As in `Ranking`.
-    """
+    """What a system found for a hypothesis in a paper; it is not asked where no word of it is mentioned."""
 
     paper: Paper
     hypothesis: str
-    evidence: tuple[FoundSentence, ...]
+    evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
-    unmentioned: tuple[str, ...]
+    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -84,13 +58,7 @@ def find_evidence(
     settle: Callable[[], bool] | None = None,
     read_directions: DirectionReader | None = None,
 ) -> Finding:
-    """Return what a system finds in a paper.
-
-    ``settle`` is called where the system has to wait for a batch of a language model; it says whether to ask again.
-    ``read_directions`` adds what each sentence reports of the outcome, such as `reported_directions`; it is not asked
-    about sentences of sections that hold no finding of this paper, such as its methods.
-    Raises `EvidenceBenchError` where the system fails, is given the labels, or neither orders nor selects sentences.
-    """
+    """Return what a system finds in a paper; ``settle`` waits for a batch and says whether to ask again."""
     query = paper.query_for(hypothesis, wish=wish)
     unmentioned = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
@@ -127,7 +95,7 @@ def find_evidence(
 
 
 def _may_hold_findings(place: Place) -> bool:
-    """Return whether a section can state what this paper found, by the outermost title that tells."""
+    """Whether a section can state what this paper found, by the outermost title that tells."""
     title = next((one for one in place.section if _FINDINGS.search(one) or _NO_FINDINGS.search(one)), "results")
     return _FINDINGS.search(title) is not None
 

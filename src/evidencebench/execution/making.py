@@ -140,10 +140,7 @@ def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:
 
 
 def asks_model(spec: str) -> bool:
-    """Return whether the system of a specification, or a system that it asks, has a `ChatClient`.
-
-    A client keeps the cost limit. Own code that sends requests by itself has no client, so the result is False.
-    """
+    """Whether the system of a specification, or one that it asks, has a `ChatClient`, which keeps the cost limit."""
     found = parse_specification(spec)
     factory = factory_of(found.name)
     known = options_of(factory)

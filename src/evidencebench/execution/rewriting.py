@@ -42,10 +42,7 @@ def rewrite_all(
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rewritten:
-    """Return hypotheses, by instance id, as a model rewrites them; ``how`` is ``negated`` or ``paraphrased``.
-
-    Raises `StopError` if no more requests may be sent, or replies still wait for a batch; what was replied is stored.
-    """
+    """Return hypotheses as a model rewrites them: ``negated`` or ``paraphrased``; raises `StopError`."""
     texts: dict[str, str] = {}
     failures: dict[str, str] = {}
 

@@ -14,11 +14,7 @@ NOT_FOUND, AMBIGUOUS, NO_PAPER = "text not found", "text found in several places
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """What became of an annotation that is valid.
-
-    ``sentences`` are those that its marked text stands in, none with a ``reason``. ``in_running_text`` is decided by
-    the plain text alone, whether or not the text could be placed; None where there is no plain text.
-    """
+    """What became of a valid annotation: its sentences or a reason; the plain text says what is running text."""
 
     sentences: tuple[int, ...] = ()
     reason: str | None = None

@@ -70,10 +70,7 @@ class JsonFile:
         """Do nothing, since nothing is kept."""
 
     def index(self) -> bytes | None:
-        """Return where the instances stand, for `open_indexed_json`; None where the file is small and soon read again.
-
-        None too where an instance was taken out of the file, since its id stands there more than once.
-        """
+        """Return the spans of instances for `open_indexed_json`; None where the file is small, or an id repeated."""
         if self.snapshot.content is not None:
             return None
         spans = {name: place for name, place in self.places.items() if isinstance(place, Span)}

@@ -46,10 +46,7 @@ Place = Span | Origin
 
 
 def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
-    """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts.
-
-    Raises `UnreadableError` or `ChangedDataError`.
-    """
+    """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts."""
     part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
         return stepped

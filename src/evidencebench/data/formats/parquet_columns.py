@@ -106,10 +106,7 @@ def _by_sentence(row: Row) -> list[list[int]]:
 
 
 class Rows:
-    """The rows of an Arrow table whose columns `wrong_columns` accepts.
-
-    An Arrow error where a number is too large, and `FormatError` where a text that stands alone is not UTF-8.
-    """
+    """The rows of an Arrow table whose columns `wrong_columns` accepts; raises Arrow's errors and `FormatError`."""
 
     def __init__(self, table: Any) -> None:
         columns = _cast(table)

@@ -72,8 +72,7 @@ def shards_named(path: Path) -> list[Path]:
 def new_shards(path: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a folder for the shards of a file, which replace all that are there when the block has ended well.
 
-    Until all have their names, `shards_in` refuses them. Where a process was killed in between, the next one goes on.
-    Raises `DataError` where others are there, without ``overwrite``.
+    Until all have their names, `shards_in` refuses them; after a kill in between, the next call goes on.
     """
     with locked_part(path.with_name(f".{path.name}.part"), path) as (made, _):
         whole = made.with_name(_WHOLE)

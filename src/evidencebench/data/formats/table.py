@@ -82,10 +82,7 @@ class DataSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFormat:
-    """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``.
-
-    ``open`` raises `UnreadableError` if the file holds no instances.
-    """
+    """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``."""
 
     suffixes: tuple[str, ...]
     open: Callable[[Snapshot], DataSource]
@@ -206,11 +203,7 @@ def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
 
 
 def file_of(source: DataSource) -> DataFile:
-    """Return the description with which `open_source` opens the same file, or shards, in another process.
-
-    It has the checksum, which takes seconds to compute, only where that was asked for already. Another machine needs
-    it: there, the same file has another device and other times.
-    """
+    """Return the description by which another process opens the file, with the checksum if that is known."""
     if isinstance(source, ShardedSource):
         return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
     snapshot = cast("Snapshot", source.snapshot)

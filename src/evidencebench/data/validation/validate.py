@@ -81,10 +81,7 @@ def validate_files(
     engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[FileReport]:
-    """Return a report for each file; a paper that stands in two of them is a violation of the later one.
-
-    See `validate_file`; ``on_progress`` is called with (instances done, instances in all) of each file in turn.
-    """
+    """Return a report for each file; a paper that stands in two of them is a violation of the later one."""
     reports = []
     file_of_paper: dict[str, Path] = {}
     for path in map(data_path, [paths] if isinstance(paths, str | os.PathLike) else paths):
