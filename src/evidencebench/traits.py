@@ -90,11 +90,11 @@ class Traits:
     release: Callable[[], None] = _hold_nothing
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value, is_flag = getattr(self, one.name), isinstance(one.default, bool)
+        for field in fields(self):
+            value, is_flag = getattr(self, field.name), isinstance(field.default, bool)
             if not (isinstance(value, bool) if is_flag else callable(value)):
                 expected = "True or False" if is_flag else "a function, such as a method"
-                raise TypeError(f"Traits: {one.name}: expected {expected}, got {value!r}")
+                raise TypeError(f"Traits: {field.name}: expected {expected}, got {value!r}")
 
 
 def traits_of(system: object) -> Traits:
@@ -106,7 +106,7 @@ def traits_of(system: object) -> Traits:
     declared = getattr_static(system, "traits", None)
     if declared is None or (isinstance(system, type) and isinstance(declared, property)):
         return Traits()
-    found = system.traits  # type: ignore[attr-defined] # getattr would hide an AttributeError in a property
-    if not isinstance(found, Traits):
-        raise TypeError(f"{kind.__name__}: traits: expected Traits(...), got {found!r}")
-    return found
+    traits = system.traits  # type: ignore[attr-defined] # getattr would hide an AttributeError in a property
+    if not isinstance(traits, Traits):
+        raise TypeError(f"{kind.__name__}: traits: expected Traits(...), got {traits!r}")
+    return traits

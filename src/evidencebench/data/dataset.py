@@ -179,15 +179,15 @@ def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | 
     """Return a data set, given as itself, its name or path, or instances, whose ids must differ."""
     if isinstance(given, Dataset | str | os.PathLike) or not isinstance(given, Iterable):
         return dataset_from(given)
-    found = list(given)
+    instances = list(given)
     seen: set[str] = set()
-    for one in found:
-        if not isinstance(one, Instance):
-            raise TypeError(f"expected a data set or instances, got {type(one).__name__} among them")
-        if one.id in seen:
-            raise FormatError(f"instance id '{one.id}' stands more than once; ids must be unique")
-        seen.add(one.id)
-    return found
+    for instance in instances:
+        if not isinstance(instance, Instance):
+            raise TypeError(f"expected a data set or instances, got {type(instance).__name__} among them")
+        if instance.id in seen:
+            raise FormatError(f"instance id '{instance.id}' stands more than once; ids must be unique")
+        seen.add(instance.id)
+    return instances
 
 
 def require_limit(limit: int | None) -> None:

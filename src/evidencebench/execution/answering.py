@@ -47,12 +47,12 @@ def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> S
 
     def named(value: Any) -> Any:
         if isinstance(value, tuple):
-            found = tuple(map(named, value))
-            return value if all(map(operator.is_, found, value)) else found
+            named_value = tuple(map(named, value))
+            return value if all(map(operator.is_, named_value, value)) else named_value
         return name(value) if callable(getattr(value, "rank", None)) else value
 
     values = {field.name: getattr(system, field.name) for field in fields(system) if field.init}
-    changed = {key: found for key, value in values.items() if (found := named(value)) is not value}
+    changed = {key: named_value for key, value in values.items() if (named_value := named(value)) is not value}
     return cast("System", replace(system, **changed)) if changed else system
 
 
@@ -179,9 +179,9 @@ def ask_once_an_instance(
         if known is not None and known[0] == instance.id:
             return known[1]
         changed = change(instance)
-        found = answer_instance(system, changed.instance, task if system.reads_brief else None)
-        found = changed.own_answer(found)
-        last = None if system.reads_brief else (instance.id, found)
-        return found
+        given = answer_instance(system, changed.instance, task if system.reads_brief else None)
+        given = changed.own_answer(given)
+        last = None if system.reads_brief else (instance.id, given)
+        return given
 
     return answer

@@ -81,8 +81,8 @@ class Gathered:
 
     def answer(self, instance: Instance, task: Task) -> Answer:
         """Return the answer to an instance for a task; `KeyError` if that task was not asked."""
-        found = self.answers.get((instance.id, None))
-        return self.answers[instance.id, task.name] if found is None else found
+        for_all_tasks = self.answers.get((instance.id, None))
+        return self.answers[instance.id, task.name] if for_all_tasks is None else for_all_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,17 +250,17 @@ def gather(
     """Return the answers to each inquiry; raise `StopError` if any is missing. All inquiries share batches."""
     gathered = [Gathered() for _ in inquiries]
     todo = [
-        one
-        for place, inquiry in enumerate(inquiries)
-        for one in todo_of(dataset.ids[:limit], tasks, inquiry.system, inquiry=place)
+        entry
+        for index, inquiry in enumerate(inquiries)
+        for entry in todo_of(dataset.ids[:limit], tasks, inquiry.system, inquiry=index)
     ]
     n_done = 0
 
     def keep(outcome: InstanceOutcome) -> None:
         nonlocal n_done
-        instance_id, found = outcome.todo.instance_id, gathered[outcome.todo.inquiry]
-        found.answers.update({(instance_id, name): answer for name, answer in outcome.answers.items()})
-        found.seconds[instance_id] = outcome.seconds
+        instance_id, own = outcome.todo.instance_id, gathered[outcome.todo.inquiry]
+        own.answers.update({(instance_id, name): answer for name, answer in outcome.answers.items()})
+        own.seconds[instance_id] = outcome.seconds
         n_done += outcome.unanswered is None
         if on_progress is not None:
             on_progress(n_done, len(todo))
@@ -285,16 +285,18 @@ def rehearse_all(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
     """Ask all inquiries as `gather` does, one instance at a time, keeping no answer; no client may send anything."""
-    found = gather(inquiries, dataset, tasks, limit=limit, waiting=Waiting(max_waiting=1), on_progress=on_progress)
+    all_answers = gather(
+        inquiries, dataset, tasks, limit=limit, waiting=Waiting(max_waiting=1), on_progress=on_progress
+    )
     failures = [
         f"{instance_id}: {answer.error}"
-        for one in found
-        for (instance_id, _), answer in one.answers.items()
+        for gathered in all_answers
+        for (instance_id, _), answer in gathered.answers.items()
         if isinstance(answer, Failure)
     ]
     return Rehearsal(
         n_instances=len(dataset.ids[:limit]),
         n_failed=len(failures),
         first_error=failures[0] if failures else None,
-        tasks=tuple(task.name for task in tasks) if any(one.system.reads_brief for one in inquiries) else (),
+        tasks=tuple(task.name for task in tasks) if any(inquiry.system.reads_brief for inquiry in inquiries) else (),
     )

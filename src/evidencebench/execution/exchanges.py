@@ -56,8 +56,8 @@ def first_requests(
         asked = tasks or default_tasks(named)
         require_answerable(named, dataset, asked)
         for task in _tasks(named, asked, instance):
-            if found := list(_exchanges(named, sender, instance, task)):
-                return found
+            if exchanges := list(_exchanges(named, sender, instance, task)):
+                return exchanges
     raise DataError(f"{dataset.path}: {instance.id}: nobody is asked, since none of the tasks wants a sentence of it")
 
 
@@ -75,8 +75,8 @@ def exchanges_of(
         named = make_system(_specification(header), client=client)
         for instance_id in ids:
             instance = changed_instance(dataset[instance_id], changes, dataset).instance
-            for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
-                yield from _exchanges(named, sender, instance, one)
+            for asked_task in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
+                yield from _exchanges(named, sender, instance, asked_task)
 
 
 def requests_can_be_made(run: RunFile) -> bool:

@@ -239,9 +239,9 @@ class _RunWriter:
     def keep(self, outcome: InstanceOutcome) -> None:
         """Append the answers to an instance."""
         instance_id = outcome.todo.instance_id
-        for task, found in outcome.answers.items():
+        for task, given in outcome.answers.items():
             before = self._lost.get((instance_id, task))
-            answer = found if before is None else replace(found, notes=merged_notes(found.notes, before))
+            answer = given if before is None else replace(given, notes=merged_notes(given.notes, before))
             self._journal.append(encode_answer(instance_id, task, answer))
             self._count(instance_id, answer)
             if isinstance(answer, Failure):

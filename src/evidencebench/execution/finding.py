@@ -65,14 +65,14 @@ def find_evidence(
     is_mentioned = not topic or len(unmentioned) < len(topic)
     answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
-    found = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
-    found = found[: brief.budget] if answer.ordered else found
-    chances = _named_failures(system, lambda: system.chances(query)) if found else None
+    selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
+    selected = selected[: brief.budget] if answer.ordered else selected
+    chances = _named_failures(system, lambda: system.chances(query)) if selected else None
     directions: Mapping[int, ReportedDirection] = {}
     if read_directions is not None:
-        told = [index for index in found if _may_hold_findings(paper.places[index])]
+        told = [index for index in selected if _may_hold_findings(paper.places[index])]
         read = _settled(partial(read_directions, hypothesis, paper.sentences, told), settle)
-        directions = dict.fromkeys(found, ReportedDirection.NOT_SAID) | dict(read)
+        directions = dict.fromkeys(selected, ReportedDirection.NOT_SAID) | dict(read)
     return Finding(
         paper=paper,
         hypothesis=hypothesis,
@@ -86,7 +86,7 @@ def find_evidence(
                 chance=None if chances is None else chances[index],
                 direction=directions.get(index),
             )
-            for index in found
+            for index in selected
         ),
         ordered=answer.ordered,
         unmentioned=unmentioned,
@@ -96,7 +96,7 @@ def find_evidence(
 
 def _may_hold_findings(place: Place) -> bool:
     """Whether a section can state what this paper found, by the outermost title that tells."""
-    title = next((one for one in place.section if _FINDINGS.search(one) or _NO_FINDINGS.search(one)), "results")
+    title = next((title for title in place.section if _FINDINGS.search(title) or _NO_FINDINGS.search(title)), "results")
     return _FINDINGS.search(title) is not None
 
 

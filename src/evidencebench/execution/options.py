@@ -166,5 +166,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, NamedSystem):
         return {"name": value.name, "options": dict(value.options)}
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     return msgspec.to_builtins(value, enc_hook=str)

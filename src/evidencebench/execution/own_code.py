@@ -89,8 +89,8 @@ class _FolderFinder(MetaPathFinder):
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
         """Return the spec of a module in one of the folders; None if none has it."""
-        found = None if path is not None else PathFinder.find_spec(fullname, self.folders)
-        return None if found is None or (found.loader is None and fullname not in self.packages) else found
+        spec = None if path is not None else PathFinder.find_spec(fullname, self.folders)
+        return None if spec is None or (spec.loader is None and fullname not in self.packages) else spec
 
 
 def _import_file(path: Path, finder: _FolderFinder) -> ModuleType:

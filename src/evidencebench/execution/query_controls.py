@@ -75,10 +75,10 @@ def control_of(header: ControlHeader | None) -> QueryControl | None:
     """Return the control in a run's header; raises `RunMismatchError` if its file of hypotheses is another one now."""
     if header is None or header.path is None:
         return None if header is None else QueryControl(name=header.name)
-    found = QueryControl(name=header.name, file=Path(header.path))
+    control = QueryControl(name=header.name, file=Path(header.path))
     try:
-        if found.header.sha256 == header.sha256:
-            return found
+        if control.header.sha256 == header.sha256:
+            return control
     except OSError as error:
         raise UnreadableError(f"{header.path}: cannot be read: {error.strerror}") from error
     raise RunMismatchError(f"{header.path}: has changed since the run was made, so what was asked is not known")

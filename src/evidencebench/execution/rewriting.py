@@ -65,6 +65,6 @@ def rewrite_all(
             f"{n_left} of {len(own)} hypotheses wait for a batch; run again: what is stored is not paid twice"
         )
     return Rewritten(
-        hypotheses={one: texts[one] for one in own if one in texts},
-        failures={one: failures[one] for one in own if one in failures},
+        hypotheses={instance_id: texts[instance_id] for instance_id in own if instance_id in texts},
+        failures={instance_id: failures[instance_id] for instance_id in own if instance_id in failures},
     )

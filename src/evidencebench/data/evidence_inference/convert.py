@@ -120,12 +120,12 @@ def _instances(
 def _paper(folder: TrialFolder, pmcid: str, report: ConversionReport) -> PlacingPaper:
     """Return a paper with its plain text, and note in the report what cannot be read."""
 
-    def read_if_there(one: PaperFormat, read_one: Callable[[Path], _Read]) -> _Read | None:
-        path = folder.paper(pmcid, one)
+    def read_if_there(paper_format: PaperFormat, read_one: Callable[[Path], _Read]) -> _Read | None:
+        path = folder.paper(pmcid, paper_format)
         try:
             return None if path is None else read_one(path)
         except UnreadableError as error:
-            report.unreadable_papers[f"PMC{pmcid}.{one}"] = str(error)
+            report.unreadable_papers[f"PMC{pmcid}.{paper_format}"] = str(error)
             return None
 
     plain = read_if_there("txt", lambda path: read_trial_text(read_text(path), str(path)))
@@ -141,14 +141,14 @@ def _instance(
     report.n_annotations += len(annotations)
     report.annotations_left_out["repeated row"] += len(annotations) - len(set(annotations))
     placed: list[tuple[Annotation, Placement]] = []
-    for one in dict.fromkeys(annotations):
-        reason = reason_against(one)
+    for annotation in dict.fromkeys(annotations):
+        reason = reason_against(annotation)
         if reason is not None:
             report.annotations_left_out[reason] += 1
         else:
-            placement = paper.place(one)
-            report.note_placement(prompt, one, placement)
-            placed.append((one, placement))
+            placement = paper.place(annotation)
+            report.note_placement(prompt, annotation, placement)
+            placed.append((annotation, placement))
     if paper.paper is None or not any(placement.sentences for _, placement in placed):
         why = "no annotation placed" if placed else "no valid annotation" if annotations else "no annotation"
         report.prompts_left_out[NO_PAPER if paper.paper is None else why] += 1
@@ -161,10 +161,10 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
     instance_id = f"evidence_inference_{prompt.id}"
     ids: dict[tuple[str, tuple[int, ...]], str] = {}
     notes: list[dict[str, Any]] = []
-    for one, placement in annotations:
-        key = (" ".join(one.text.split()), placement.sentences)
+    for annotation, placement in annotations:
+        key = (" ".join(annotation.text.split()), placement.sentences)
         aspect = ids.setdefault(key, f"{instance_id}_aspect_{len(ids)}") if placement.sentences else None
-        notes.append({"annotator": one.annotator, "direction": one.direction, "aspect": aspect})
+        notes.append({"annotator": annotation.annotator, "direction": annotation.direction, "aspect": aspect})
     query = Query(
         instance_id=instance_id,
         paper_id=f"pmc_{prompt.pmcid}",
@@ -183,7 +183,7 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
         "intervention": prompt.intervention,
         "comparator": prompt.comparator,
         "outcome": prompt.outcome,
-        "direction": _most_often(one.direction for one, _ in annotations),
+        "direction": _most_often(annotation.direction for annotation, _ in annotations),
         "annotations": notes,
     }
     # Keys that the published format does not have are kept when the instance is written.
@@ -194,5 +194,5 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
 
 def _most_often(directions: Iterator[Direction | None]) -> Direction | None:
     """Return the direction that more annotations have than any other; None where two have as many."""
-    found = Counter(directions).most_common(2)
-    return found[0][0] if len(found) == 1 or found[0][1] > found[1][1] else None
+    most_common = Counter(directions).most_common(2)
+    return most_common[0][0] if len(most_common) == 1 or most_common[0][1] > most_common[1][1] else None

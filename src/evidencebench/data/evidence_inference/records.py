@@ -124,10 +124,10 @@ def _is_true(cell: str) -> bool:
 
 
 def _pmcid(cell: str, where: str) -> str:
-    found = _DIGITS.fullmatch(cell.strip())
-    if found is None:
+    match = _DIGITS.fullmatch(cell.strip())
+    if match is None:
         raise FormatError(f"{where}: PMCID: expected digits, as in 2206488, got '{cell[:40]}'")
-    return found[1]
+    return match[1]
 
 
 def _offset(cell: str, where: str) -> int | None:

@@ -88,8 +88,8 @@ class _Index(msgspec.Struct, frozen=True, kw_only=True):
 
 def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
     """Return the instances of a file that another process has opened, by the `JsonFile.index` of that."""
-    found = msgspec.msgpack.decode(index, type=_Index)
-    return JsonFile(snapshot=snapshot, places=found.spans, repeated_ids=found.repeated_ids)
+    decoded = msgspec.msgpack.decode(index, type=_Index)
+    return JsonFile(snapshot=snapshot, places=decoded.spans, repeated_ids=decoded.repeated_ids)
 
 
 def _n_keys(value: Any) -> int:

@@ -162,9 +162,9 @@ class ParquetFile:
             at = first
         for _ in range(number - at):
             next(batches)
-        found = next(batches)
+        batch = next(batches)
         self._batches = (number + 1, batches)
-        return pa.Table.from_batches([found])
+        return pa.Table.from_batches([batch])
 
 
 def open_parquet(snapshot: Snapshot) -> ParquetFile:

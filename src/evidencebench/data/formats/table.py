@@ -195,8 +195,10 @@ def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource
 def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
     """Return the instances of several files, none of which is held in memory, since there may be many."""
     sources = tuple(
-        _reopen(one, most_held_bytes=0) if isinstance(one, DataFile) else _open(open_snapshot(one, most_held_bytes=0))
-        for one in places
+        _reopen(place, most_held_bytes=0)
+        if isinstance(place, DataFile)
+        else _open(open_snapshot(place, most_held_bytes=0))
+        for place in places
     )
     shards = tuple(source.snapshot for source in sources if isinstance(source.snapshot, Snapshot))
     return ShardedSource(snapshot=ShardedSnapshot(path=path, shards=shards), sources=sources)
@@ -217,13 +219,13 @@ def _was(snapshot: Snapshot) -> FileState | str:
 
 def format_to_write(path: Path) -> DataFormat:
     """Return the format of a file's suffix, JSON Lines for a stream without one; raises `DataError` for other names."""
-    found = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
-    if found is None:
-        *others, last = (suffix for one in FORMATS for suffix in one.suffixes)
+    data_format = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
+    if data_format is None:
+        *others, last = (suffix for data_format in FORMATS for suffix in data_format.suffixes)
         raise DataError(f"{path}: expected a name that ends in {', '.join(others)} or {last}, or .gz of these")
-    return found
+    return data_format
 
 
 def _format_of(path: Path) -> DataFormat | None:
     name = path.name.removesuffix(".gz")
-    return next((one for one in FORMATS if name.endswith(one.suffixes)), None)
+    return next((data_format for data_format in FORMATS if name.endswith(data_format.suffixes)), None)
