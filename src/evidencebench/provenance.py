@@ -80,7 +80,9 @@ def _digest(module: ModuleType) -> str:
     source = Path(str(module.__file__)).absolute()
     parts = module.__name__.split(".")
     root = source.parents[len(parts) if source.name == _PACKAGE else len(parts) - 1]
-    only = parts[0] if root in _installed_folders() else None
+    # Packages that lie side by side where packages are installed do not belong together.
+    installed = [*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values()]
+    only = parts[0] if root in {Path(folder).absolute() for folder in installed} else None
     digests: dict[str, str] = {}
     waiting = [(module.__name__, source)]
     while waiting:
@@ -101,12 +103,6 @@ def _digest(module: ModuleType) -> str:
     # The module's own name is left out: a module that is found by its file may have any name.
     lines = [digests.pop(module.__name__), *(f"{name} {digest}" for name, digest in sorted(digests.items()))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _installed_folders() -> set[Path]:
-    """Return the folders of installed packages. Packages that lie side by side in one do not belong together."""
-    named = [*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values()]
-    return {Path(folder).absolute() for folder in named}
 
 
 def _imported_names(content: bytes, package: str) -> Iterator[str]:

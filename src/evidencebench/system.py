@@ -108,7 +108,6 @@ class System(Protocol):
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the answer to a query; it may read everything in both arguments and nothing else."""
-        ...
 
 
 class KnowingSystem(Protocol):
@@ -116,7 +115,6 @@ class KnowingSystem(Protocol):
 
     def rank_knowing(self, labels: Any, brief: Brief) -> Ranking:
         """Return the answer to a brief, given the `Labels` that grade it, a type that this module may not import."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

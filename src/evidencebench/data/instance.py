@@ -66,12 +66,10 @@ class StoredForm(Protocol):
     @property
     def raw(self) -> bytes | msgspec.Raw:
         """Return its JSON object, UTF-8."""
-        ...
 
     @property
     def names_itself(self) -> bool:
         """Whether ``id`` in it is the instance's id."""
-        ...
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -212,11 +212,11 @@ def _kinds(values: Any, name: str) -> list[Any]:
     return kinds
 
 
-def _words_in(values: Any, name: str) -> list[Any]:
-    """Return the different texts of an array."""
+def _kinds_in(values: Any, name: str) -> list[Any]:
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
-    return texts_in(values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique(), name)
+    words = values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()
+    return list(map(_kind, texts_in(words, name)))
 
 
 def _kind(word: Any) -> Any:
@@ -235,9 +235,7 @@ class _Lists:
         self._is_null: list[bool] | None = column.is_null().to_pylist() if column.null_count else None
         self._values = values(column.values, name)
         is_allowed_null = self._is_null is None or name in OPTIONAL
-        has_unknown = self._is_kinds and not all(
-            isinstance(_kind(word), Kind) for word in _words_in(column.values, name)
-        )
+        has_unknown = self._is_kinds and not all(isinstance(kind, Kind) for kind in _kinds_in(column.values, name))
         self.is_suspect = not is_allowed_null or column.values.null_count > 0 or has_unknown
 
     def at(self, row: int) -> Any:

@@ -227,7 +227,8 @@ def _evaluations(row: Row, other: _Other) -> dict[str, Evaluation]:
         record = getattr(other, key)
         if record is msgspec.UNSET:
             if selection is not None:
-                covered = _covered(row, selection, row.aspects if is_all else row.results or ())
+                hit = set(compress(row.aspects, map(frozenset(selection).intersection, row.sources)))
+                covered = tuple([aspect for aspect in (row.aspects if is_all else row.results or ()) if aspect in hit])
                 optimal = len(selection) if is_fewest else None
                 evaluations[task] = Evaluation(sentences=selection, covered=covered, optimal=optimal)
         elif selection != (None if record is None else record.one_selection_of_sentences):
@@ -235,12 +236,6 @@ def _evaluations(row: Row, other: _Other) -> dict[str, Evaluation]:
         elif record is not None:
             evaluations[task] = evaluation_of(record)
     return evaluations
-
-
-def _covered(row: Row, selection: tuple[int, ...], aspects: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of some aspects that have a source in a selection."""
-    hit = set(compress(row.aspects, map(frozenset(selection).intersection, row.sources)))
-    return tuple([aspect for aspect in aspects if aspect in hit])
 
 
 def _contradiction(row: Row, name: str) -> FormatError:

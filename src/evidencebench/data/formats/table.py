@@ -48,36 +48,29 @@ class DataSource(Protocol):
     @property
     def snapshot(self) -> Snapshot | ShardedSnapshot:
         """Return the file, or the shards, as they were when they were opened."""
-        ...
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Return the ids of the instances, in file order."""
-        ...
 
     @property
     def repeated_ids(self) -> tuple[str, ...]:
         """Return the ids that stand more than once; one instance of each can be read."""
-        ...
 
     def __contains__(self, instance_id: object) -> bool:
         """Say whether there is an instance of an id."""
-        ...
 
     def instance(self, instance_id: str) -> Instance:
         """Return an instance; raises `FormatError` if it breaks the format, `ChangedDataError` if the file changed."""
-        ...
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
         """Return an instance as plain JSON values, and the keys in it that stand more than once.
 
         Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
         """
-        ...
 
     def forget(self) -> None:
         """Let go of what was read and kept to answer the next question sooner."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +84,8 @@ class DataFormat:
 
 _JSON = DataFormat(suffixes=(".json",), open=open_json, write=write_json)
 _JSON_LINES = DataFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, write=write_json_lines)
-_PARQUET = DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_parquet)
 
-FORMATS = (_JSON, _JSON_LINES, _PARQUET)
+FORMATS = (_JSON, _JSON_LINES, DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_parquet))
 
 
 @dataclass(frozen=True, kw_only=True)
