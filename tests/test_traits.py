@@ -28,40 +28,6 @@ def with_attribute(name: str, value: object) -> Plain:
     return made
 
 
-@pytest.mark.parametrize("name", ["reads_brief", "selects", "waits"])
-def test_what_was_an_attribute_of_its_own_is_refused_with_what_to_write(name: str) -> None:
-    for value in (True, False, property(lambda _: True)):
-        with pytest.raises(
-            TypeError, match=rf"^Mine: '{name}' is not read any more: .* traits = Traits\({name}=True\)"
-        ):
-            named_system(with_attribute(name, value))
-
-
-@pytest.mark.parametrize(
-    ("name", "instead"),
-    [
-        ("versions", "versions=self._versions"),
-        ("trained_on", "trained_on=self._trained_on"),
-        ("check_data", "check=self._check"),
-        ("check_tasks", "check=self._check"),
-        ("check_queries", "check=self._check"),
-    ],
-)
-def test_what_was_a_method_is_refused_with_what_to_write(name: str, instead: str) -> None:
-    with pytest.raises(TypeError, match=rf"^Mine: '{name}' is not read any more: .* traits = Traits\({instead}\)"):
-        named_system(with_attribute(name, lambda _: {}))
-
-
-def test_own_code_of_before_is_refused_by_run_and_by_execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("own.py").write_text("class Old:\n    waits = True\n    def rank(self, query, brief): ...\n")
-    with pytest.raises(SystemSpecError, match=r"^system 'own.py:Old': TypeError: Old: 'waits' is not read any more"):
-        make_system("own.py:Old")
-    with pytest.raises(TypeError, match="'waits' is not read any more"):
-        execute(with_attribute("waits", value=True), SAMPLE, tmp_path / "run.jsonl")
-    assert not (tmp_path / "run.jsonl").exists()
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -19,8 +19,8 @@ def require_extra(what: str, extra: str, *packages: str) -> None:
 
 def library_versions(*packages: str) -> dict[str, str]:
     """Return package name -> installed version; packages that are not installed are left out."""
-    found = {}
+    versions = {}
     for package in packages:
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            versions[package] = version(package)
+    return versions

@@ -80,33 +80,29 @@ def _digest(module: ModuleType) -> str:
     source = Path(str(module.__file__)).absolute()
     parts = module.__name__.split(".")
     root = source.parents[len(parts) if source.name == _PACKAGE else len(parts) - 1]
-    only = parts[0] if root in _installed_folders() else None
-    found: dict[str, str] = {}
-    todo = [(module.__name__, source)]
-    while todo:
-        name, path = todo.pop()
-        if name in found:
+    # Packages that lie side by side where packages are installed do not belong together.
+    installed = [*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values()]
+    only = parts[0] if root in {Path(folder).absolute() for folder in installed} else None
+    digests: dict[str, str] = {}
+    waiting = [(module.__name__, source)]
+    while waiting:
+        name, path = waiting.pop()
+        if name in digests:
             continue
         try:
             content = path.read_bytes()
         except OSError as error:
             raise SystemSpecError(f"own code '{name}': {path} cannot be read: {error.strerror}") from error
-        found[name] = hashlib.sha256(content).hexdigest()
+        digests[name] = hashlib.sha256(content).hexdigest()
         package = name if path.name == _PACKAGE else name.rpartition(".")[0]
-        todo += [
+        waiting += [
             (one, file)
             for one in _imported_names(content, package)
             if only in {None, one.partition(".")[0]} and (file := _file_of(root, one)) is not None
         ]
     # The module's own name is left out: a module that is found by its file may have any name.
-    lines = [found.pop(module.__name__), *(f"{name} {digest}" for name, digest in sorted(found.items()))]
+    lines = [digests.pop(module.__name__), *(f"{name} {digest}" for name, digest in sorted(digests.items()))]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
-def _installed_folders() -> set[Path]:
-    """Return the folders of installed packages. Packages that lie side by side in one do not belong together."""
-    named = [*site.getsitepackages(), site.getusersitepackages(), *sysconfig.get_paths().values()]
-    return {Path(one).absolute() for one in named}
 
 
 def _imported_names(content: bytes, package: str) -> Iterator[str]:

@@ -46,16 +46,16 @@ def headings_of(kinds: Sequence[Kind]) -> list[int | None]:
     >>> headings_of([Kind.HEADING, Kind.BODY, Kind.ABSTRACT, Kind.BODY])
     [None, 0, 0, None]
     """
-    found: list[int | None] = []
+    headings: list[int | None] = []
     heading: int | None = None
     for section in sections_of(kinds):
         if section.has_heading:
             heading = section.start
-            found.append(None)
+            headings.append(None)
         elif section.start and kinds[section.start - 1] is Kind.ABSTRACT:
             heading = None
-        found += [heading] * len(section.sentences)
-    return found
+        headings += [heading] * len(section.sentences)
+    return headings
 
 
 def _opens_section(before: Kind, kind: Kind) -> bool:

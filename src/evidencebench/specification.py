@@ -51,21 +51,21 @@ def parse_specification(text: str) -> Specification:
         raise SystemSpecError(
             f"system '{_short(text)}': expected Unicode text, which a run's header can hold; give the file another name"
         )
-    found = _SPECIFICATION.fullmatch(_COMMAND.sub("exec:command=", text, count=1).strip())
-    if found is None:
+    match = _SPECIFICATION.fullmatch(_COMMAND.sub("exec:command=", text, count=1).strip())
+    if match is None:
         raise SystemSpecError(
             f"system '{_short(text)}': expected name:option=value,... or package.module:factory or file.py:factory"
         )
     options: dict[str, str] = {}
-    for part in filter(None, _split(text, found["options"] or "", ",")):
+    for part in filter(None, _split(text, match["options"] or "", ",")):
         key, equals, value = part.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise SystemSpecError(f"system '{found['name']}': expected option=value, got '{_short(part)}'")
+            raise SystemSpecError(f"system '{match['name']}': expected option=value, got '{_short(part)}'")
         if key in options:
-            raise SystemSpecError(f"system '{found['name']}': option '{key}' is given twice")
+            raise SystemSpecError(f"system '{match['name']}': option '{key}' is given twice")
         options[key] = value.strip()
-    return Specification(name=_plain_name(found["name"]), options=options)
+    return Specification(name=_plain_name(match["name"]), options=options)
 
 
 def _plain_name(name: str) -> str:
@@ -100,12 +100,12 @@ def elements(value: str) -> tuple[str, ...]:
         return (value,)
     if not inner.strip():
         return ()
-    found = []
+    texts = []
     for number, part in enumerate(_split(value, inner, "+"), 1):
         if not part.strip():
             raise SystemSpecError(f"'{_short(value)}': element {number} of the list is empty")
-        found.append(unbracketed(part.strip()))
-    return tuple(found)
+        texts.append(unbracketed(part.strip()))
+    return tuple(texts)
 
 
 def write_specification(name: str, options: Mapping[str, Any]) -> str:

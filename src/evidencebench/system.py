@@ -108,7 +108,6 @@ class System(Protocol):
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the answer to a query; it may read everything in both arguments and nothing else."""
-        ...
 
 
 class KnowingSystem(Protocol):
@@ -116,7 +115,6 @@ class KnowingSystem(Protocol):
 
     def rank_knowing(self, labels: Any, brief: Brief) -> Ranking:
         """Return the answer to a brief, given the `Labels` that grade it, a type that this module may not import."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,10 +221,12 @@ class NamedSystem:
         given = self.traits.chances(query)
         if given is None:
             return None
-        found = tuple(map(float, given))
-        if len(found) != len(query.sentences) or not all(0 <= chance <= 1 for chance in found):
-            raise ValueError(f"expected {len(query.sentences)} chances in 0..1, one a sentence, got {first_few(found)}")
-        return found
+        values = tuple(map(float, given))
+        if len(values) != len(query.sentences) or not all(0 <= chance <= 1 for chance in values):
+            raise ValueError(
+                f"expected {len(query.sentences)} chances in 0..1, one a sentence, got {first_few(values)}"
+            )
+        return values
 
 
 def plain_ranking(answer: object, n_sentences: int, system: str) -> Ranking:
@@ -260,8 +260,8 @@ def merged_notes(*notes: Mapping[str, int]) -> dict[str, int]:
     {'truncated_sentences': 3, 'requests': 2}
     """
     merged: dict[str, int] = {}
-    for one in notes:
-        for name, count in one.items():
+    for counts in notes:
+        for name, count in counts.items():
             before = merged.get(name, 0)
             merged[name] = max(before, count) if is_counted_once(name) else before + count
     return merged

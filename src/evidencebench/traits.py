@@ -90,42 +90,23 @@ class Traits:
     release: Callable[[], None] = _hold_nothing
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value, is_flag = getattr(self, one.name), isinstance(one.default, bool)
+        for field in fields(self):
+            value, is_flag = getattr(self, field.name), isinstance(field.default, bool)
             if not (isinstance(value, bool) if is_flag else callable(value)):
                 expected = "True or False" if is_flag else "a function, such as a method"
-                raise TypeError(f"Traits: {one.name}: expected {expected}, got {value!r}")
-
-
-# An attribute that systems declared in earlier versions -> what to write in its place.
-_FORMER_ATTRIBUTES = {
-    **{name: f"{name}=True" for name in ("reads_brief", "selects", "waits")},
-    **{name: f"{name}=self._{name}" for name in ("versions", "trained_on")},
-    **dict.fromkeys(("check_data", "check_tasks", "check_queries"), "check=self._check"),
-}
+                raise TypeError(f"Traits: {field.name}: expected {expected}, got {value!r}")
 
 
 def traits_of(system: object) -> Traits:
-    """Return the traits of a system, or of a class of systems; the defaults where it declares none.
-
-    A class whose traits depend on its options has the defaults too. Raises `TypeError` where something is declared in
-    another way than by ``traits``, since it would be ignored.
-    """
+    """Return the traits of a system or of a class of systems: the defaults where it, or a class alone, has none."""
     kind = system if isinstance(system, type) else type(system)
-    for name, instead in _FORMER_ATTRIBUTES.items():
-        if getattr_static(system, name, None) is not None:
-            raise TypeError(
-                f"{kind.__name__}: '{name}' is not read any more: a system declares what it is in one attribute, "
-                f"traits = Traits({instead}), or in a property 'traits' that returns it; take '{name}' out, or give it "
-                "another name; see docs/systems.md"
-            )
     for name, value in vars(kind).items():
         if isinstance(value, Traits) and name != "traits":
             raise TypeError(f"{kind.__name__}: expected its Traits in the attribute 'traits', got them in '{name}'")
     declared = getattr_static(system, "traits", None)
     if declared is None or (isinstance(system, type) and isinstance(declared, property)):
         return Traits()
-    found = system.traits  # type: ignore[attr-defined] # getattr would hide an AttributeError in a property
-    if not isinstance(found, Traits):
-        raise TypeError(f"{kind.__name__}: traits: expected Traits(...), got {found!r}")
-    return found
+    traits = system.traits  # type: ignore[attr-defined] # getattr would hide an AttributeError in a property
+    if not isinstance(traits, Traits):
+        raise TypeError(f"{kind.__name__}: traits: expected Traits(...), got {traits!r}")
+    return traits

@@ -450,24 +450,6 @@ def test_what_is_valid_can_be_opened(change: Change, record: Record, tmp_path: P
     assert_survives(json.dumps({"x": changed(change, record)}).encode(), tmp_path / "file.json")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "the file is empty"),
-        (b"[]", "expected a JSON object"),
-        (b'{"x": {', "not valid JSON"),
-        (b'\xff\xfe{"x": 1}', "byte-order mark of UTF-16"),
-        (b'{"x\xff": {}}', "not UTF-8"),
-        (b'{"x": ' + b"[" * 100_000, "nested too deeply"),
-    ],
-)
-def test_a_file_that_cannot_be_read_says_why(content: bytes, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "file.json"
-    path.write_bytes(content)
-    with pytest.raises(UnreadableError, match=message):
-        validate_file(path)
-
-
 # 2,000 mutated files
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evidencebench.engine.protocol import do_nothing
 from evidencebench.engine.results import results
@@ -29,13 +27,6 @@ def wait_for_all(
 ) -> None:
     for result in results(Threads(n_threads), lambda: work, (), items, on_interrupt=on_interrupt):
         on_result(result)
-
-
-@given(st.lists(st.integers(), max_size=30), st.integers(1, 8))
-def test_every_item_is_worked_on_once(items: list[int], n_threads: int) -> None:
-    found: list[int] = []
-    wait_for_all(lambda item: item * 2, items, found.append, n_threads=n_threads)
-    assert sorted(found) == sorted(item * 2 for item in items)
 
 
 def test_as_many_items_as_there_are_threads_wait_at_once() -> None:

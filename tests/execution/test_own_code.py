@@ -37,6 +37,23 @@ class Backwards:
         from helper import backwards  # imported late, when nobody looks for own code any more
 
         return Ranking(sentences=backwards(len(query.sentences))[self.start :])
+
+
+def made(**options):
+    return Backwards(start=options.get("start", 0))
+
+
+def failing(**options):
+    raise RuntimeError("no model here")
+
+
+def hopeless():
+    return "text"
+
+
+class Cheat:
+    def rank_knowing(self, labels, brief):
+        return labels
 """
 HELPER = "def backwards(n):\n    return tuple(range(n))[::-1]\n"
 SHADOWS = ("statistics", "random", "socket", "tempfile", "numpy")
@@ -72,6 +89,8 @@ def test_own_code_is_named_by_its_module_or_its_file_with_options_or_without(fol
     assert last_sentence(spec) == 0
     assert last_sentence(f"{spec}:start=2") == -2
     assert make_system(f"{spec}:start=2").options == {"start": 2}
+    assert make_system(f"{spec}:start=2").name == spec.removeprefix("./")
+    assert last_sentence(f"{spec.replace('Backwards', 'made')}:start=2") == -2
 
 
 def test_the_search_path_is_as_before_and_own_code_still_finds_what_lies_beside_it(folder: Path) -> None:
@@ -129,6 +148,11 @@ def test_files_named_as_modules_of_python_break_no_run_whatever_the_number_of_pr
         ("backwards:Backward", r"no attribute 'Backward' \(did you mean 'Backwards'\?\)"),
         ("backwards.py:Backwards:begin=1", "'backwards.py:Backwards': no option 'begin'; it takes start"),
         ("backwards.py:SYSTEM", "no attribute 'SYSTEM'"),
+        ("backwards:Backwards:start=x", "option 'start': expected a whole number, got 'x'"),
+        ("backwards:hopeless", r"expected an object with a method rank\(query, brief\), got 'text'"),
+        ("backwards:hopeless:start=1", "unexpected keyword argument 'start'"),
+        ("backwards:failing", "RuntimeError: no model here"),
+        ("backwards:Cheat", r"expected an object with a method rank\(query, brief\), got Cheat$"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -156,9 +180,14 @@ def test_a_file_of_a_package_is_named_by_its_module_and_says_so(folder: Path) ->
 
 def test_a_file_that_fails_while_it_is_imported_is_imported_anew_the_next_time(folder: Path) -> None:
     odd = folder / "odd-name.py"
-    odd.write_text("1 / 0")
-    with pytest.raises(SystemSpecError, match=r"'odd-name\.py:Backwards': cannot be imported: division by zero"):
-        make_system("odd-name.py:Backwards")
+    for code, why in {
+        "1 / 0": "division by zero",
+        "def": "invalid syntax",
+        "import nowhere": "No module named",
+    }.items():
+        odd.write_text(code)
+        with pytest.raises(SystemSpecError, match=rf"'odd-name\.py:Backwards': cannot be imported: {why}"):
+            make_system("odd-name.py:Backwards")
     odd.write_text(SYSTEM)
     assert last_sentence("odd-name.py:Backwards") == 0
 

@@ -1,11 +1,8 @@
 """Systems rank every sentence once and always alike, are made from words, and equal bm25s and scikit-learn."""
 
 import re
-import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
-from typing import cast
 
 import bm25s
 import numpy as np
@@ -21,7 +18,7 @@ from evidencebench.errors import SystemSpecError, UndefinedScoreError
 from evidencebench.execution.answering import answer_instance, default_tasks
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, NamedSystem, Ranking, System, rank_by_score
+from evidencebench.system import Brief, Ranking, rank_by_score
 from evidencebench.systems.derangement import derange_hypotheses
 from evidencebench.systems.retrievers.bm25 import BM25
 from evidencebench.systems.retrievers.tfidf import TfIdf, TfIdfChar
@@ -29,34 +26,6 @@ from evidencebench.systems.retrievers.tokens import tokens
 from examples import examples
 from specs import LABEL_FREE
 from strategies import instances, labels, queries
-
-OWN_SYSTEM = """
-from dataclasses import dataclass
-
-from evidencebench import Ranking
-
-
-@dataclass(frozen=True, kw_only=True)
-class Backwards:
-    start: int = 0
-
-    def rank(self, query, brief):
-        return Ranking(sentences=tuple(range(len(query.sentences)))[::-1][self.start :])
-
-
-def made(**options):
-    system = Backwards()
-    object.__setattr__(system, "start", options.get("start", 0))
-    return system
-
-
-def failing(**options):
-    raise RuntimeError("no model here")
-
-
-def hopeless():
-    return "text"
-"""
 
 
 def answer(spec: str, query: Query) -> Ranking:
@@ -255,63 +224,6 @@ def test_a_known_name_with_a_bare_option_is_not_taken_for_a_module(spec: str) ->
     assert "cannot be imported" not in str(caught.value)
 
 
-@pytest.fixture
-def own_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a module of own code in the current folder; the search path is put back behind it."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / f"own_{tmp_path.name}.py"
-    path.write_text(OWN_SYSTEM)
-    return path
-
-
-def rank_with(named: NamedSystem) -> tuple[int, ...]:
-    query = Query(instance_id="q", paper_id="p", hypothesis="h", sentences=("a", "b", "c"), kinds=(Kind.BODY,) * 3)
-    return cast("System", named.system).rank(query, Brief(budget=None)).sentences
-
-
-def test_own_code_in_the_current_folder_is_a_system(own_module: Path) -> None:
-    assert rank_with(make_system(f"{own_module.stem}:Backwards")) == (2, 1, 0)
-    named = make_system(f"{own_module.stem}:Backwards:start=1")
-    assert rank_with(named) == (1, 0)
-    assert named.options == {"start": 1}
-    assert named.name == f"{own_module.stem}:Backwards"
-    assert rank_with(make_system(f"{own_module.stem}:made:start=2")) == (0,)
-
-
-@pytest.mark.parametrize(
-    ("factory", "message"),
-    [
-        ("Backwards:begin=1", "no option 'begin'; it takes start"),
-        ("Backwards:start=x", "option 'start': expected a whole number, got 'x'"),
-        ("hopeless", r"expected an object with a method rank\(query, brief\), got 'text'"),
-        ("hopeless:start=1", "unexpected keyword argument 'start'"),
-        ("absent", "cannot be imported: .*no attribute 'absent'"),
-        ("failing", "RuntimeError|no model here"),
-    ],
-)
-def test_own_code_that_makes_no_system_is_refused_in_words(own_module: Path, factory: str, message: str) -> None:
-    with pytest.raises(SystemSpecError, match=message):
-        make_system(f"{own_module.stem}:{factory}")
-
-
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        ("def", "invalid syntax"),
-        ("1 / 0", "division by zero"),
-        ("import no_such_module_here", "No module named 'no_such_module_here'"),
-    ],
-)
-def test_own_code_that_cannot_be_imported_says_why(own_module: Path, code: str, message: str) -> None:
-    own_module.write_text(code)
-    with pytest.raises(
-        SystemSpecError, match=rf"'{re.escape(own_module.stem)}:Backwards': cannot be imported.*{message}"
-    ):
-        make_system(f"{own_module.stem}:Backwards")
-
-
 def test_only_systems_whose_answers_end_by_themselves_are_asked_tasks_without_a_budget() -> None:
     assert "result_er_unconstrained" in [task.name for task in default_tasks(make_system("oracle"))]
     assert "result_er_unconstrained" not in [task.name for task in default_tasks(make_system("bm25"))]
@@ -356,9 +268,3 @@ def test_no_query_gets_its_own_text_back_where_papers_share_a_hypothesis() -> No
     for seed in range(20):
         swapped = derange_hypotheses(shared, np.random.default_rng(seed))
         assert all(swapped[query.instance_id] != query.hypothesis for query in shared)
-
-
-def test_own_code_that_asks_for_labels_is_not_given_them(own_module: Path) -> None:
-    own_module.write_text("class Cheat:\n    def rank_knowing(self, labels, brief):\n        return labels\n")
-    with pytest.raises(SystemSpecError, match=r"expected an object with a method rank\(query, brief\), got Cheat$"):
-        make_system(f"{own_module.stem}:Cheat")

@@ -176,21 +176,18 @@ def dataset_from(given: Dataset | PathText) -> Dataset:
 
 
 def instances_from(given: Dataset | PathText | Iterable[Instance]) -> Dataset | list[Instance]:
-    """Return the instances of a data set, given as itself, its name or path, or as instances.
-
-    Raises `FormatError` if two have the same id, and `TypeError` for anything else.
-    """
+    """Return a data set, given as itself, its name or path, or instances, whose ids must differ."""
     if isinstance(given, Dataset | str | os.PathLike) or not isinstance(given, Iterable):
         return dataset_from(given)
-    found = list(given)
+    instances = list(given)
     seen: set[str] = set()
-    for one in found:
-        if not isinstance(one, Instance):
-            raise TypeError(f"expected a data set or instances, got {type(one).__name__} among them")
-        if one.id in seen:
-            raise FormatError(f"instance id '{one.id}' stands more than once; ids must be unique")
-        seen.add(one.id)
-    return found
+    for instance in instances:
+        if not isinstance(instance, Instance):
+            raise TypeError(f"expected a data set or instances, got {type(instance).__name__} among them")
+        if instance.id in seen:
+            raise FormatError(f"instance id '{instance.id}' stands more than once; ids must be unique")
+        seen.add(instance.id)
+    return instances
 
 
 def require_limit(limit: int | None) -> None:
@@ -231,11 +228,7 @@ def write_dataset(path: PathText, instances: Iterable[Instance]) -> int:
 def write_shards(
     path: PathText, instances: Iterable[Instance], n_instances: int, shard_size: int, *, overwrite: bool
 ) -> list[Path]:
-    """Write instances as shards of at most ``shard_size`` and return their files, which are named after ``path``.
-
-    Of ``train.parquet``, the shards are ``train-00000-of-00005.parquet`` and so on. They appear all or not at all, as
-    `new_shards` says. ``n_instances`` is how many there are. Raises as `write_dataset`.
-    """
+    """Write shards of at most ``shard_size``, all or none, and return their files; see `new_shards`."""
     path, rest = Path(path), iter(instances)
     n_shards = -(-n_instances // shard_size)
     names = [shard_name(path.name, number, n_shards) for number in range(n_shards)]

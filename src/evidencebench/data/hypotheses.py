@@ -17,25 +17,20 @@ _KEYS = ("id", "hypothesis")
 
 
 def read_hypotheses(path: Path, dataset: Dataset, limit: int | None = None) -> dict[str, str]:
-    """Return instance id -> hypothesis, from a file that has one for each of the first ``limit`` instances (None: all).
-
-    The suffix decides the form; other keys and columns are passed over. Raises `UnreadableError` if the file cannot be
-    read, and `FormatError` if it is not in the form, or names an instance twice, an unknown one, not all that are asked
-    about, or one without text.
-    """
+    """Return instance id -> hypothesis for each of the first ``limit`` instances (None: all); raises `DataError`."""
     if path.suffix not in _READERS:
         raise FormatError(f"{path}: expected hypotheses in a file with the suffix {_FORMS}, got '{path.suffix}'")
     text = read_text(path)
     try:
-        found = _each_once(_READERS[path.suffix](text))
+        hypotheses = _each_once(_READERS[path.suffix](text))
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
-    if unknown := next((one for one in found if one not in dataset), None):
+    if unknown := next((instance_id for instance_id in hypotheses if instance_id not in dataset), None):
         raise FormatError(f"{path}: '{unknown}' is no instance of {dataset.name}; its ids look like '{dataset.ids[0]}'")
-    if missing := [one for one in dataset.ids[:limit] if one not in found]:
+    if missing := [instance_id for instance_id in dataset.ids[:limit] if instance_id not in hypotheses]:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise FormatError(f"{path}: expected a hypothesis for every instance, got none for '{missing[0]}'{more}")
-    return found
+    return hypotheses
 
 
 def write_hypotheses(path: Path, hypotheses: Mapping[str, str], own: Mapping[str, str]) -> None:
@@ -54,16 +49,16 @@ def require_suffix(path: Path) -> None:
 
 def _each_once(pairs: Iterable[tuple[str, Any, Any]]) -> dict[str, str]:
     """Return id -> text of (place, id, text)."""
-    found: dict[str, str] = {}
-    for place, instance_id, text in pairs:
+    hypotheses: dict[str, str] = {}
+    for where, instance_id, text in pairs:
         if not isinstance(instance_id, str) or not instance_id:
-            raise FormatError(f"{place}: expected an instance id, got {instance_id!r}")
-        if instance_id in found:
-            raise FormatError(f"{place}: '{instance_id}' stands more than once")
+            raise FormatError(f"{where}: expected an instance id, got {instance_id!r}")
+        if instance_id in hypotheses:
+            raise FormatError(f"{where}: '{instance_id}' stands more than once")
         if not isinstance(text, str) or not text.strip():
-            raise FormatError(f"{place}: '{instance_id}': expected a hypothesis, got {text!r}")
-        found[instance_id] = text.strip()
-    return found
+            raise FormatError(f"{where}: '{instance_id}': expected a hypothesis, got {text!r}")
+        hypotheses[instance_id] = text.strip()
+    return hypotheses
 
 
 def _from_json(text: str) -> Iterator[tuple[str, Any, Any]]:
@@ -79,8 +74,8 @@ def _from_json_lines(text: str) -> Iterator[tuple[str, Any, Any]]:
             pairs = _decoded(line, f"line {number}")
             if not isinstance(pairs, tuple) or not set(_KEYS) <= dict(pairs).keys():
                 raise FormatError(f'line {number}: expected {{"id": ..., "hypothesis": ...}}')
-            found = dict(pairs)
-            yield f"line {number}", found["id"], found["hypothesis"]
+            fields = dict(pairs)
+            yield f"line {number}", fields["id"], fields["hypothesis"]
 
 
 def _from_csv(text: str) -> Iterator[tuple[str, Any, Any]]:

@@ -61,21 +61,15 @@ class Labels:
 
 
 class StoredForm(Protocol):
-    """An instance as its file has it, so that writing keeps the keys that this version does not know.
-
-    ``raw`` is its JSON object, which a format of columns puts together when it is asked for; ``names_itself`` says
-    whether ``id`` in it is the instance's id, not an unknown key.
-    """
+    """An instance as its file has it, so that writing keeps the keys that this version does not know."""
 
     @property
     def raw(self) -> bytes | msgspec.Raw:
         """Return its JSON object, UTF-8."""
-        ...
 
     @property
     def names_itself(self) -> bool:
         """Whether ``id`` in it is the instance's id."""
-        ...
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -51,12 +51,7 @@ _PARTIALS = RecordFormat(
 
 
 def derive_optima(instance: Instance) -> Optima:
-    """Return the evaluations that the published files store, derived exactly from the labels.
-
-    Selections with a fixed budget are filled up with the first unused sentences of the paper, as the published
-    ones are filled up with arbitrary ones; a paper shorter than the budget is selected whole. A task whose aspects
-    are absent has no evaluation.
-    """
+    """Return the stored evaluations, derived exactly; fixed budgets are filled up with the first unused sentences."""
     evaluations: dict[str, Evaluation] = {}
     unproven: list[str] = []
     smallest: dict[AspectScope, Cover] = {}
@@ -67,7 +62,9 @@ def derive_optima(instance: Instance) -> Optima:
         coverage = coverage_of(instance.labels, task.scope)
         if task.scope not in smallest:
             smallest[task.scope] = minimum_cover(coverage)
-        cover = _optimum_of(coverage, task, smallest[task.scope])
+        cover = smallest[task.scope]
+        if isinstance(task.budget, int) and not (cover.proven and len(cover.sentences) <= task.budget):
+            cover = maximum_coverage(coverage, task.budget)
         evaluations[name] = _evaluation(instance, task, coverage, cover)
         if not cover.proven:
             unproven.append(name)
@@ -79,35 +76,20 @@ def with_optima(instance: Instance, optima: Optima) -> Instance:
     return replace(instance, labels=replace(instance.labels, evaluations=optima.evaluations))
 
 
-def _optimum_of(coverage: Coverage, task: Task, smallest: Cover) -> Cover:
-    """Return the optimum of a task: the smallest cover if it fits into the budget, else the maximum coverage."""
-    if not isinstance(task.budget, int) or (smallest.proven and len(smallest.sentences) <= task.budget):
-        return smallest
-    return maximum_coverage(coverage, task.budget)
-
-
 def _evaluation(instance: Instance, task: Task, coverage: Coverage, cover: Cover) -> Evaluation:
     sentences, optimal = cover.sentences, len(cover.sentences)
     if isinstance(task.budget, int):
-        sentences = _fill_up(sentences, task.budget, len(instance.query.sentences))
+        unused = [index for index in range(len(instance.query.sentences)) if index not in sentences]
+        sentences = tuple(sorted([*sentences, *unused[: task.budget - len(sentences)]]))
     mask = coverage.mask_of(sentences)
     aspects = instance.labels.that_count(task.scope)
     covered = tuple(aspect for position, aspect in enumerate(aspects) if mask >> position & 1)
     return Evaluation(sentences=sentences, covered=covered, optimal=optimal if task.budget == "optimal" else None)
 
 
-def _fill_up(sentences: tuple[int, ...], size: int, n_sentences: int) -> tuple[int, ...]:
-    unused = [index for index in range(n_sentences) if index not in sentences]
-    return tuple(sorted([*sentences, *unused[: size - len(sentences)]]))
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveReport:
-    """The result of `solve_file`: ``n_resumed`` were solved by an interrupted call; instance id -> tasks not proven.
-
-    ``failed`` has instance id -> why it could not be solved. Where it has any, no copy was written, and the next call
-    tries them again.
-    """
+    """The result of `solve_file`; where any ``failed`` (instance id -> why), no copy was written."""
 
     n_instances: int
     n_resumed: int
@@ -126,14 +108,8 @@ def solve_file(
 ) -> SolveReport:
     """Write a copy of a data set with all four evaluations derived from its labels, whatever it stores.
 
-    Results are kept beside the target in ``<name>.partial`` until the copy is whole, so that the same call continues
-    after an interruption. The work runs in ``jobs`` processes, or on an ``engine``; ``on_progress`` is called with
-    (instances solved, instances in all). An instance that fails does not end the work, see `SolveReport`: one that
-    breaks the format, or takes its worker with it. With more than ``max_errors`` of them, `StopError` is raised, and
-    what was solved is kept; None: any number.
-
-    Raises `RunMismatchError` or `RunFormatError` if the partial file is of other data or damaged, `DataError` if a copy
-    cannot be written, and `ChangedDataError` if the data set changes meanwhile.
+    Results are kept in ``<name>.partial`` until the copy is whole, so that the same call goes on after a stop. More
+    than ``max_errors`` instances that fail raise `StopError`.
     """
     dataset, path = dataset_from(dataset), Path(path)
     format_to_write(path)  # before anything is solved

@@ -135,10 +135,10 @@ def task_named(name: str) -> Task:
     """
     if name in TASKS:
         return TASKS[name]
-    found = _AT_BUDGET.fullmatch(name)
-    if found is None:
+    match = _AT_BUDGET.fullmatch(name)
+    if match is None:
         raise TaskError(
             f"no task '{name}'{did_you_mean(name, TASKS)}; expected one of {', '.join(TASKS)}, or er_at_K or "
             "result_er_at_K"
         )
-    return Task(name=name, scope="results" if found["results"] else "all", budget=int(found["budget"]))
+    return Task(name=name, scope="results" if match["results"] else "all", budget=int(match["budget"]))

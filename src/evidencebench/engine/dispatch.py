@@ -45,19 +45,15 @@ class Workers(Protocol[Worker]):
     @property
     def share_memory_of_machine(self) -> bool:
         """Whether one worker may die since others take the memory; what it had begun is then tried again all alone."""
-        ...
 
     def start(self) -> Worker:
         """Start a worker; a later event tells that it is ready, cannot begin or died."""
-        ...
 
     def send(self, worker: Worker, items: Sequence[Any]) -> None:
         """Give a batch to a worker that is ready and has none; later events have its replies."""
-        ...
 
     def wait(self) -> Iterable[Event[Worker]]:
         """Return the next events, or none after half a second."""
-        ...
 
 
 def dispatch(
@@ -180,10 +176,7 @@ class _Dispatch(Generic[Worker]):
 
 
 def why_it_died(status: int | None) -> str:
-    """Return why a worker process died, in the same words for every engine.
-
-    ``status`` is its exit code, or minus the signal that ended it, as in `subprocess`; None: the engine cannot know.
-    """
+    """Return why a worker died; ``status`` is as in `subprocess`, or None where the engine cannot know it."""
     memory = "as the system does where memory runs out"
     if status is None:
         return f"killed, {memory}, or ended by the code that it ran"

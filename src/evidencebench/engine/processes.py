@@ -23,18 +23,7 @@ _SPAWN = multiprocessing.get_context("spawn")
 
 
 def engine_of(engine: Engine | None, jobs: int, *, at_most: int) -> Engine:
-    """Return ``engine`` or, where it is None, the one for ``--jobs``: so many processes, this process alone for 1.
-
-    Parameters
-    ----------
-    at_most
-        How many processes the work is large enough for.
-
-    Raises
-    ------
-    ValueError
-        If ``jobs`` is not a whole number from 1, or ``engine`` is no engine.
-    """
+    """Return ``engine``, or where it is None so many processes, ``at_most`` of them; this process alone for 1."""
     if engine is None:
         require_workers("jobs", jobs)
         n_processes = min(jobs, at_most)
@@ -134,10 +123,7 @@ _SAFE_PATH = "PYTHONSAFEPATH"
 
 @contextmanager
 def _safe_path() -> Iterator[str | None]:
-    """Keep new Python processes from importing modules of the current folder, such as a ``socket.py`` there.
-
-    It sets the variable PYTHONSAFEPATH for the block, and gives the variable's earlier value.
-    """
+    """Keep new Python processes from importing modules of the current folder, such as a ``socket.py`` there."""
     before = os.environ.get(_SAFE_PATH)
     _set_safe_path("1")
     try:

@@ -67,12 +67,10 @@ class Engine(Protocol):
     @property
     def shares_memory(self) -> bool:
         """Whether workers run in this process; if not, the setup, its arguments and the items are pickled."""
-        ...
 
     @property
     def is_one_machine(self) -> bool:
         """Whether workers run on this machine; if not, they know a file by its checksum, not by where it lies."""
-        ...
 
     def outcomes(
         self,
@@ -103,4 +101,3 @@ class Engine(Protocol):
         WorkerError
             If workers die before they have begun an item.
         """
-        ...

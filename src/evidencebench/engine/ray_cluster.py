@@ -146,8 +146,8 @@ def _count_room(ray: Any, cluster: RayCluster) -> int:
     return room if cluster.n_actors is None else min(room, cluster.n_actors)
 
 
-def _resources(found: dict[str, float]) -> str:
-    return f"{found['CPU']:g} CPU and {found['GPU']:g} GPU"
+def _resources(resources: dict[str, float]) -> str:
+    return f"{resources['CPU']:g} CPU and {resources['GPU']:g} GPU"
 
 
 class _Actors:

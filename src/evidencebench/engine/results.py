@@ -65,8 +65,5 @@ def outcomes_in_order(
 def map_in_order(
     engine: Engine, setup: Setup[Item, Result], arguments: Sequence[Any], items: Iterable[Item]
 ) -> Iterator[Result]:
-    """Yield the result of each item, in the order of the items; raise the error of the first item that fails.
-
-    Results behind an error are lost, so the work must be cheap.
-    """
+    """Yield the results in the order of the items; raise the error of the first that fails."""
     return (outcome.value for outcome in outcomes_in_order(engine, setup, arguments, items))

@@ -80,14 +80,14 @@ class _ThreadPool(Generic[Item, Result]):
         """Yield outcomes until every thread has ended; then raise what ended it, such as an error of the items."""
         error: BaseException | None = None
         while self._n_running:
-            found = self._done.get()
-            if found is None:
+            entry = self._done.get()
+            if entry is None:
                 self._n_running -= 1
-            elif isinstance(found, BaseException):
-                error = error or found
+            elif isinstance(entry, BaseException):
+                error = error or entry
                 self.stop()
             else:
-                yield found
+                yield entry
                 self._permits.put(None)
         if error is not None:
             raise error

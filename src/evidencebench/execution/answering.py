@@ -47,12 +47,12 @@ def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> S
 
     def named(value: Any) -> Any:
         if isinstance(value, tuple):
-            found = tuple(map(named, value))
-            return value if all(map(operator.is_, found, value)) else found
+            named_value = tuple(map(named, value))
+            return value if all(map(operator.is_, named_value, value)) else named_value
         return name(value) if callable(getattr(value, "rank", None)) else value
 
     values = {field.name: getattr(system, field.name) for field in fields(system) if field.init}
-    changed = {key: found for key, value in values.items() if (found := named(value)) is not value}
+    changed = {key: named_value for key, value in values.items() if (named_value := named(value)) is not value}
     return cast("System", replace(system, **changed)) if changed else system
 
 
@@ -69,11 +69,7 @@ def require_answerable(
     limit: int | None = None,
     own_queries: bool = True,
 ) -> None:
-    """Raise unless a system can answer the data set, or its first ``limit`` instances, for every task.
-
-    It raises `TaskError` if a system that only ranks gets a task without a budget, or stored answers are not for a
-    task. It raises `RunMismatchError` if stored answers are for other data or queries, or a query is not allowed.
-    """
+    """Raise `TaskError` or `RunMismatchError` unless a system can answer the first ``limit`` for all tasks."""
     names = tuple(task.name for task in tasks)
     queries = partial(dataset.queries, limit)
     system.check(Asked(data_sha256=dataset.sha256, own_queries=own_queries, tasks=names, queries=queries))
@@ -174,10 +170,7 @@ def answers_from(
 def ask_once_an_instance(
     system: NamedSystem, change: Callable[[Instance], ChangedInstance]
 ) -> Callable[[Instance, Task], Answer]:
-    """Return a function that asks a system about instances as ``change`` returns them.
-
-    It keeps an answer that serves every task for the instance's next task.
-    """
+    """Return a function that asks a system about changed instances, and keeps an answer that serves all tasks."""
     last: tuple[str, Answer] | None = None
 
     def answer(instance: Instance, task: Task) -> Answer:
@@ -186,9 +179,9 @@ def ask_once_an_instance(
         if known is not None and known[0] == instance.id:
             return known[1]
         changed = change(instance)
-        found = answer_instance(system, changed.instance, task if system.reads_brief else None)
-        found = changed.own_answer(found)
-        last = None if system.reads_brief else (instance.id, found)
-        return found
+        given = answer_instance(system, changed.instance, task if system.reads_brief else None)
+        given = changed.own_answer(given)
+        last = None if system.reads_brief else (instance.id, given)
+        return given
 
     return answer

@@ -81,8 +81,8 @@ class Gathered:
 
     def answer(self, instance: Instance, task: Task) -> Answer:
         """Return the answer to an instance for a task; `KeyError` if that task was not asked."""
-        found = self.answers.get((instance.id, None))
-        return self.answers[instance.id, task.name] if found is None else found
+        for_all_tasks = self.answers.get((instance.id, None))
+        return self.answers[instance.id, task.name] if for_all_tasks is None else for_all_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def rehearsal_of(n_instances: int, failures: Mapping[str, str]) -> Rehearsal:
 def attempted(
     todo: Todo, work: Callable[[], object], *, failures: tuple[type[EvidenceBenchError], ...] = (ReplyError,)
 ) -> InstanceOutcome:
-    """Do the work of a todo, and return its outcome, of which the answers hold an error of ``failures`` alone."""
+    """Do the work of a todo, and return its outcome; errors of ``failures`` are its answer."""
     try:
         work()
     except failures as error:
@@ -191,11 +191,7 @@ def ask_all(
     keep: Callable[[InstanceOutcome], object],
     waiting: Waiting,
 ) -> None:
-    """Ask until all is answered, or the answers that are left wait for batches and `Waiting.settle` changes nothing.
-
-    ``ask`` is called in threads, ``keep`` in the calling thread. If no more requests may be sent, it raises `StopError`
-    after finished answers went to ``keep`` and begun batches were submitted.
-    """
+    """Ask, in threads, until all is answered or `Waiting.settle` changes nothing; raise `StopError` at the end."""
     before: set[Todo] = set()
     while True:
         left, stop = _ask_once(ask, todo, keep, waiting)
@@ -251,25 +247,20 @@ def gather(
     waiting: Waiting = Waiting(),
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Gathered]:
-    """Return the answers to each inquiry; many instances are asked at a time, from threads.
-
-    Requests of all inquiries share batches, and a request that two of them make is sent once. ``on_progress`` is called
-    with (instances done, instances in all), an instance counted once for each inquiry. It raises `StopError` if no more
-    requests may be sent, or answers still wait for a batch at the end. Stored replies serve the next call.
-    """
+    """Return the answers to each inquiry; raise `StopError` if any is missing. All inquiries share batches."""
     gathered = [Gathered() for _ in inquiries]
     todo = [
-        one
-        for place, inquiry in enumerate(inquiries)
-        for one in todo_of(dataset.ids[:limit], tasks, inquiry.system, inquiry=place)
+        entry
+        for index, inquiry in enumerate(inquiries)
+        for entry in todo_of(dataset.ids[:limit], tasks, inquiry.system, inquiry=index)
     ]
     n_done = 0
 
     def keep(outcome: InstanceOutcome) -> None:
         nonlocal n_done
-        instance_id, found = outcome.todo.instance_id, gathered[outcome.todo.inquiry]
-        found.answers.update({(instance_id, name): answer for name, answer in outcome.answers.items()})
-        found.seconds[instance_id] = outcome.seconds
+        instance_id, own = outcome.todo.instance_id, gathered[outcome.todo.inquiry]
+        own.answers.update({(instance_id, name): answer for name, answer in outcome.answers.items()})
+        own.seconds[instance_id] = outcome.seconds
         n_done += outcome.unanswered is None
         if on_progress is not None:
             on_progress(n_done, len(todo))
@@ -294,16 +285,18 @@ def rehearse_all(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
     """Ask all inquiries as `gather` does, one instance at a time, keeping no answer; no client may send anything."""
-    found = gather(inquiries, dataset, tasks, limit=limit, waiting=Waiting(max_waiting=1), on_progress=on_progress)
+    all_answers = gather(
+        inquiries, dataset, tasks, limit=limit, waiting=Waiting(max_waiting=1), on_progress=on_progress
+    )
     failures = [
         f"{instance_id}: {answer.error}"
-        for one in found
-        for (instance_id, _), answer in one.answers.items()
+        for gathered in all_answers
+        for (instance_id, _), answer in gathered.answers.items()
         if isinstance(answer, Failure)
     ]
     return Rehearsal(
         n_instances=len(dataset.ids[:limit]),
         n_failed=len(failures),
         first_error=failures[0] if failures else None,
-        tasks=tuple(task.name for task in tasks) if any(one.system.reads_brief for one in inquiries) else (),
+        tasks=tuple(task.name for task in tasks) if any(inquiry.system.reads_brief for inquiry in inquiries) else (),
     )

@@ -38,7 +38,7 @@ def changed_instance(instance: Instance, changes: Changes | None, dataset: Datas
         return ChangedInstance(instance=instance)
     stranger = changes.strangers[instance.id]
     mixed = with_stranger(instance.query, dataset[stranger.instance_id].query, is_before=stranger.is_before)
-    labels = _moved(instance.labels, mixed.offset)
+    labels = _moved(instance.labels, mixed.offset)  # only the oracles see them
     return ChangedInstance(instance=replace(instance, query=mixed.query, labels=labels), mixed=mixed)
 
 
@@ -50,7 +50,6 @@ def with_hypothesis(instance: Instance, hypotheses: Mapping[str, str] | None) ->
 
 
 def _moved(labels: Labels, offset: int) -> Labels:
-    """Return the labels of sentences that stand ``offset`` places later; only the oracles see them."""
     sources = {aspect: tuple(index + offset for index in places) for aspect, places in labels.sources.items()}
     stored = {
         task: replace(one, sentences=tuple(index + offset for index in one.sentences))

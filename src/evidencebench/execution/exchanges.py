@@ -46,10 +46,7 @@ class Exchange:
 def first_requests(
     system: str, dataset: Dataset, tasks: Sequence[Task], *, seed: int, control: QueryControl | None
 ) -> list[Exchange]:
-    """Return the requests for the answer to the first instance; the options are those of `execute`.
-
-    They are for the first task under which the system sends a request.
-    """
+    """Return the requests for the first instance and the first task under which the system sends any."""
     if not dataset.ids:
         raise DataError(f"{dataset.path}: expected an instance to ask about, got none")
     instance = changed_instance(dataset[0], changes_of(control, dataset, seed, limit=1), dataset).instance
@@ -59,20 +56,15 @@ def first_requests(
         asked = tasks or default_tasks(named)
         require_answerable(named, dataset, asked)
         for task in _tasks(named, asked, instance):
-            if found := list(_exchanges(named, sender, instance, task)):
-                return found
+            if exchanges := list(_exchanges(named, sender, instance, task)):
+                return exchanges
     raise DataError(f"{dataset.path}: {instance.id}: nobody is asked, since none of the tasks wants a sentence of it")
 
 
 def exchanges_of(
     run: RunFile, dataset: Dataset, ids: Sequence[str], *, cache: ReplyCache | None, tasks: Sequence[Task] = ()
 ) -> Iterator[Exchange]:
-    """Yield the requests and replies for instances of a run, all turns of each answer.
-
-    The requests are made again as the run made them. A reply that is not in ``cache`` ends the turns of its answer.
-    Without ``tasks``, all tasks of the run are shown. It raises `RunMismatchError` if the run has no header, asks no
-    model or was made on other data, `TaskError` for a task that it lacks, `UnknownInstanceError` for an unknown id.
-    """
+    """Yield requests and replies of a run, made again, all turns of each answer; a reply not in ``cache`` ends them."""
     header = _header_of(run, dataset)
     for task in tasks:
         if header.per_task and task.name not in header.tasks:
@@ -83,15 +75,12 @@ def exchanges_of(
         named = make_system(_specification(header), client=client)
         for instance_id in ids:
             instance = changed_instance(dataset[instance_id], changes, dataset).instance
-            for one in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
-                yield from _exchanges(named, sender, instance, one)
+            for asked_task in _tasks(named, tasks or tuple(map(task_named, header.tasks)), instance):
+                yield from _exchanges(named, sender, instance, asked_task)
 
 
 def requests_can_be_made(run: RunFile) -> bool:
-    """Say whether a run asks a model, by systems of which none runs own code, asks a server or reads another file.
-
-    Only such requests are made again where somebody merely looks at a run, which may be another one's.
-    """
+    """Whether a run asks a model by systems that run no own code, ask no server and read no other file."""
     if run.header is None or not _names(msgspec.to_builtins(run.header.system)) <= _HARMLESS:
         return False
     try:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,8 @@ from evidencebench.storage.reading import PathText
 from evidencebench.storage.records import Journal
 from evidencebench.system import NamedSystem, System, merged_notes
 from evidencebench.version import __version__
+
+_MIN_INSTANCES_A_JOB = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,14 +182,15 @@ def execute(
             ask_all(asker(inquiries, dataset, fails_fast=fail_fast), todo, keep, waiting)
         else:
             engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
-            here = (asker, (inquiries, dataset))
-            there = (_worker_asker, (str(system), seed, dataset.file, named.versions(), changes))
-            setup, arguments = here if engine.shares_memory else there
+            setup: Callable[..., Callable[[Todo], InstanceOutcome]] = asker
+            arguments: tuple[Any, ...] = (inquiries, dataset)
             if not engine.shares_memory:
                 named.release()
-            to_ask = takewhile(lambda _: writer.stop is None, todo)
+                setup = _worker_asker
+                arguments = (str(system), seed, dataset.file, named.versions(), changes)
+
+            setup, to_ask = partial(setup, fails_fast=fail_fast), takewhile(lambda _: writer.stop is None, todo)
             on_error = partial(_keep_lost, dataset, keep, fails_fast=fail_fast)
-            setup = partial(setup, fails_fast=fail_fast)
             for outcome in results(engine, setup, arguments, to_ask, on_error=on_error):
                 keep(outcome)
             if writer.stop is not None:
@@ -235,9 +239,9 @@ class _RunWriter:
     def keep(self, outcome: InstanceOutcome) -> None:
         """Append the answers to an instance."""
         instance_id = outcome.todo.instance_id
-        for task, found in outcome.answers.items():
+        for task, given in outcome.answers.items():
             before = self._lost.get((instance_id, task))
-            answer = found if before is None else replace(found, notes=merged_notes(found.notes, before))
+            answer = given if before is None else replace(given, notes=merged_notes(given.notes, before))
             self._journal.append(encode_answer(instance_id, task, answer))
             self._count(instance_id, answer)
             if isinstance(answer, Failure):
@@ -286,12 +290,9 @@ def _require_tasks(
 ) -> tuple[Task, ...]:
     """Return the tasks to answer, or the default tasks if none are given; raise unless the system can answer them."""
     require_limit(limit)
-    asked = tuple(dict.fromkeys(tasks)) or default_tasks(system)
-    require_answerable(system, dataset, asked, limit=limit, own_queries=own_queries)
-    return asked
-
-
-_MIN_INSTANCES_A_JOB = 16
+    tasks = tuple(dict.fromkeys(tasks)) or default_tasks(system)
+    require_answerable(system, dataset, tasks, limit=limit, own_queries=own_queries)
+    return tasks
 
 
 def _require_asked(run: RunFile, header: RunHeader, ids: Sequence[str]) -> None:

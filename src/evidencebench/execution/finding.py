@@ -25,52 +25,26 @@ DEFAULT_FINDER = "finder"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSentence:
-    """A sentence that a system named as evidence.
-
-    Attributes
-    ----------
-    sentence
-        Its 0-based index in the paper.
-    text, kind, place, span
-        As in `Paper`.
-    chance
-        The share of sentences with such a score that were evidence, in papers that the model had not seen, in 0..1;
-        None where the system is not calibrated.
-    direction
-        What it reports of the hypothesis's outcome; None where that was not asked.
-    """
+    """A sentence that a system named as evidence."""
 
     sentence: int
     text: str
     kind: Kind
     place: Place
     span: SourceSpan
-    chance: float | None = None
-    direction: ReportedDirection | None = None
+    chance: float | None = None  # that it is evidence, in 0..1; None where the system is not calibrated
+    direction: ReportedDirection | None = None  # None: not asked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a system found for a hypothesis in a paper.
-
-    Attributes
-    ----------
-    paper, hypothesis
-        What was asked.
-    evidence
-        Best first, headings left out; in paper order where the system names a set (``ordered`` is False).
-    unmentioned
-        Words of the hypothesis that no sentence has. Where these are all that it is about, no sentence is named, and
-        the system is not asked.
-    notes
-        As in `Ranking`.
-    """
+    """What a system found for a hypothesis in a paper; it is not asked where no word of it is mentioned."""
 
     paper: Paper
     hypothesis: str
-    evidence: tuple[FoundSentence, ...]
+    evidence: tuple[FoundSentence, ...]  # best first; in paper order where it is not ordered
     ordered: bool
-    unmentioned: tuple[str, ...]
+    unmentioned: tuple[str, ...]  # words of the hypothesis that no sentence has
     notes: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -84,27 +58,21 @@ def find_evidence(
     settle: Callable[[], bool] | None = None,
     read_directions: DirectionReader | None = None,
 ) -> Finding:
-    """Return what a system finds in a paper.
-
-    ``settle`` is called where the system has to wait for a batch of a language model; it says whether to ask again.
-    ``read_directions`` adds what each sentence reports of the outcome, such as `reported_directions`; it is not asked
-    about sentences of sections that hold no finding of this paper, such as its methods.
-    Raises `EvidenceBenchError` where the system fails, is given the labels, or neither orders nor selects sentences.
-    """
+    """Return what a system finds in a paper; ``settle`` waits for a batch and says whether to ask again."""
     query = paper.query_for(hypothesis, wish=wish)
     unmentioned = unmentioned_words(hypothesis, paper.sentences)
     topic = topic_words(hypothesis)
     is_mentioned = not topic or len(unmentioned) < len(topic)
     answer = _answer(system, query, brief, settle) if is_mentioned else Ranking(sentences=())
     indices = answer.sentences if answer.ordered else sorted(answer.sentences)
-    found = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
-    found = found[: brief.budget] if answer.ordered else found
-    chances = _named_failures(system, lambda: system.chances(query)) if found else None
+    selected = [index for index in indices if query.kinds[index] is not Kind.HEADING]  # a heading is no evidence
+    selected = selected[: brief.budget] if answer.ordered else selected
+    chances = _named_failures(system, lambda: system.chances(query)) if selected else None
     directions: Mapping[int, ReportedDirection] = {}
     if read_directions is not None:
-        told = [index for index in found if _may_hold_findings(paper.places[index])]
+        told = [index for index in selected if _may_hold_findings(paper.places[index])]
         read = _settled(partial(read_directions, hypothesis, paper.sentences, told), settle)
-        directions = dict.fromkeys(found, ReportedDirection.NOT_SAID) | dict(read)
+        directions = dict.fromkeys(selected, ReportedDirection.NOT_SAID) | dict(read)
     return Finding(
         paper=paper,
         hypothesis=hypothesis,
@@ -118,7 +86,7 @@ def find_evidence(
                 chance=None if chances is None else chances[index],
                 direction=directions.get(index),
             )
-            for index in found
+            for index in selected
         ),
         ordered=answer.ordered,
         unmentioned=unmentioned,
@@ -127,8 +95,8 @@ def find_evidence(
 
 
 def _may_hold_findings(place: Place) -> bool:
-    """Return whether a section can state what this paper found, by the outermost title that tells."""
-    title = next((one for one in place.section if _FINDINGS.search(one) or _NO_FINDINGS.search(one)), "results")
+    """Whether a section can state what this paper found, by the outermost title that tells."""
+    title = next((title for title in place.section if _FINDINGS.search(title) or _NO_FINDINGS.search(title)), "results")
     return _FINDINGS.search(title) is not None
 
 

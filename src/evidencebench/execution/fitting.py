@@ -65,12 +65,7 @@ def _why_unanswerable(run: RunFile, task: Task, dataset: Dataset) -> str | None:
         return f"it holds answers for {', '.join(header.tasks)} only"
     if task.budget is not None or (header is not None and task.name in header.tasks):
         return None
-    if header is not None or _is_ranking(run, dataset):
+    answers = (run.answer(instance_id, None) for instance_id in dataset.ids)  # the first that did not fail says
+    if header is not None or next((answer.ordered for answer in answers if isinstance(answer, Ranking)), False):
         return "it ranks sentences, and a task without a budget does not end a ranking; give one with --budget"
     return None
-
-
-def _is_ranking(run: RunFile, dataset: Dataset) -> bool:
-    """Return whether the run's first answer that did not fail is ordered, and so needs a budget to end."""
-    answers = (run.answer(instance_id, None) for instance_id in dataset.ids)
-    return next((answer.ordered for answer in answers if isinstance(answer, Ranking)), False)

@@ -91,7 +91,7 @@ def _make(spec: str, seed: int | None, client: ChatClient | None, depth: int) ->
     if seed is not None and "seed" in known:
         options.setdefault("seed", str(seed))
     require_options(name, factory, options)  # comes first: a misspelt option explains a missing one
-    if missing := {key: one for key, one in known.items() if one.default is MISSING and key not in options}:
+    if missing := {key: option for key, option in known.items() if option.default is MISSING and key not in options}:
         raise SystemSpecError(_describe_missing(name, missing))
     values = convert_options(name, factory, options, lambda inner: _make_nested(inner, seed, client, depth + 1))
     clients = {} if client is None else dict.fromkeys(_client_fields(factory), client)
@@ -140,14 +140,11 @@ def _describe_missing(name: str, missing: Mapping[str, Option]) -> str:
 
 
 def asks_model(spec: str) -> bool:
-    """Return whether the system of a specification, or a system that it asks, has a `ChatClient`.
-
-    A client keeps the cost limit. Own code that sends requests by itself has no client, so the result is False.
-    """
-    found = parse_specification(spec)
-    factory = factory_of(found.name)
+    """Whether the system of a specification, or one that it asks, has a `ChatClient`, which keeps the cost limit."""
+    specification = parse_specification(spec)
+    factory = factory_of(specification.name)
     known = options_of(factory)
-    nested = (nested_specifications(known[key], text) for key, text in found.options.items() if key in known)
+    nested = (nested_specifications(known[key], text) for key, text in specification.options.items() if key in known)
     return bool(_client_fields(factory)) or any(asks_model(inner) for inners in nested for inner in inners)
 
 
@@ -178,7 +175,7 @@ def factory_of(name: str) -> Callable[..., Any]:
     if not colon:
         raise SystemSpecError(
             f"no system '{name}'{did_you_mean(name, SYSTEMS)}; expected one of {', '.join(SYSTEMS)}, or "
-            f"package.module:factory or file.py:factory{''.join(f'; {one}' for one in plugins().torn)}"
+            f"package.module:factory or file.py:factory{''.join(f'; {message}' for message in plugins().torn)}"
         )
     if place in SYSTEMS:
         raise SystemSpecError(f"system '{place}': expected option=value, got '{attribute}'")

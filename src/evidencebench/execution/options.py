@@ -18,10 +18,7 @@ from evidencebench.wording import did_you_mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option of a system: its annotated type, and its default, `dataclasses.MISSING` if it must be given.
-
-    ``group`` names the field that holds the option, such as ``chat`` for ``temperature``; None: it is a field itself.
-    """
+    """An option: its type, its default (`MISSING`: none), and the field that groups it, such as ``chat``."""
 
     type: Any
     default: Any
@@ -29,11 +26,7 @@ class Option:
 
 
 def options_of(factory: Callable[..., Any]) -> dict[str, Option]:
-    """Return option name -> option; empty if the factory has no annotations.
-
-    The options of a dataclass are its fields. If a field is a dataclass too, such as a `ChatModel`, its fields are the
-    options. A `ChatClient` is no option, since it decides no answer.
-    """
+    """Return option name -> option: the fields of a dataclass, and of dataclasses in it; a `ChatClient` is none."""
     if not (isinstance(factory, type) and is_dataclass(factory)):
         try:
             hints = get_type_hints(getattr(factory, "__init__", None) if isinstance(factory, type) else factory)
@@ -80,10 +73,7 @@ def group_options(factory: Callable[..., Any], values: Mapping[str, Any]) -> dic
 def convert_options(
     name: str, factory: Callable[..., Any], options: Mapping[str, str], make: Callable[[str], NamedSystem]
 ) -> dict[str, Any]:
-    """Return option name -> value, made from its text, brackets included; ``make`` makes nested systems.
-
-    It raises `SystemSpecError` if a value is of another type; messages call the system ``name``.
-    """
+    """Return option name -> value, made from its text; ``make`` makes nested systems. Raises `SystemSpecError`."""
     known = options_of(factory)
     values: dict[str, Any] = {}
     for key, text in options.items():
@@ -176,5 +166,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, NamedSystem):
         return {"name": value.name, "options": dict(value.options)}
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     return msgspec.to_builtins(value, enc_hook=str)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
@@ -29,16 +29,22 @@ def is_file(place: str) -> bool:
 def find_own_code(name: str) -> tuple[Callable[..., Any], ModuleType]:
     """Import ``package.module:factory`` or ``file.py:factory``; return the class or function, and its module.
 
-    Modules in the current folder, and in the folder of a named file, are found too, unless a module of that name is
-    installed. `sys.path` is not changed. These folders are searched from then on, so that own code may import modules
-    later, when it is asked.
+    Modules in the current folder, and in that of a named file, are found from then on, unless one of the name is
+    installed; `sys.path` is not changed.
     """
     place, _, attribute = name.rpartition(":")
     try:
-        finder = _finder()
+        finder = next((one for one in sys.meta_path if isinstance(one, _FolderFinder)), None)
+        if finder is None:
+            finder = _FolderFinder()
+            sys.meta_path.append(finder)  # behind all other finders
         finder.look_into(Path.cwd())
         importlib.invalidate_caches()  # finds files that were just written
-        module = _import_file(Path(place), finder) if is_file(place) else _import_module(place, finder)
+        if is_file(place):
+            module = _import_file(Path(place), finder)
+        else:
+            finder.packages.add(place.partition(".")[0])
+            module = importlib.import_module(place)
     except Exception as error:  # own code may raise anything
         words = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
         if isinstance(error, ImportError) and is_file(place) and "relative import" in words:
@@ -83,23 +89,8 @@ class _FolderFinder(MetaPathFinder):
         target: ModuleType | None = None,  # noqa: ARG002 - the import system's signature
     ) -> ModuleSpec | None:
         """Return the spec of a module in one of the folders; None if none has it."""
-        found = None if path is not None else PathFinder.find_spec(fullname, self.folders)
-        return None if found is None or (found.loader is None and fullname not in self.packages) else found
-
-
-def _finder() -> _FolderFinder:
-    """Return the finder of this process; the first call adds it behind all other finders."""
-    for finder in sys.meta_path:
-        if isinstance(finder, _FolderFinder):
-            return finder
-    made = _FolderFinder()
-    sys.meta_path.append(made)
-    return made
-
-
-def _import_module(name: str, finder: _FolderFinder) -> ModuleType:
-    finder.packages.add(name.partition(".")[0])
-    return importlib.import_module(name)
+        spec = None if path is not None else PathFinder.find_spec(fullname, self.folders)
+        return None if spec is None or (spec.loader is None and fullname not in self.packages) else spec
 
 
 def _import_file(path: Path, finder: _FolderFinder) -> ModuleType:
@@ -134,12 +125,11 @@ def _file_of(name: str) -> Path | None:
 
 
 def trace_of(error: BaseException, asking: Collection[str]) -> str | None:
-    """Return the traceback of an error from the first frame of own code on; None if no own code was called.
-
-    ``asking`` names the files of this package that called the own code; their frames are left out.
-    """
+    """Return the traceback of an error from the first frame of own code on; None if none was called."""
     step = error.__traceback__
-    while step is not None and (step.tb_frame.f_code.co_filename in asking or _is_of_python(step)):
+    while step is not None and (
+        step.tb_frame.f_code.co_filename in asking or step.tb_frame.f_code.co_filename.startswith("<frozen ")
+    ):
         step = step.tb_next
     if step is not None:
         lines = traceback.format_exception(type(error), error, step, limit=-_MAX_TRACE_FRAMES)
@@ -161,7 +151,3 @@ def place_in(trace: str | None) -> str:
     frames = re.findall(r'^  File "(.+)", line (\d+)', trace or "", re.MULTILINE)
     own = [f" ({file}:{line})" for file, line in frames if Path(file).parent == Path(frames[0][0]).parent]
     return own[-1] if own else ""
-
-
-def _is_of_python(step: TracebackType) -> bool:
-    return step.tb_frame.f_code.co_filename.startswith("<frozen ")

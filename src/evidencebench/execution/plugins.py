@@ -94,21 +94,21 @@ def _installed(taken: frozenset[str], _: tuple[str, ...]) -> Plugins:
     return Plugins(usable=MappingProxyType(usable), refused=MappingProxyType(refused), torn=tuple(torn))
 
 
-def _refusal(name: str, found: list[Plugin], taken: frozenset[str]) -> str:
+def _refusal(name: str, plugins: list[Plugin], taken: frozenset[str]) -> str:
     """Return why the plug-ins of this name cannot be used by it; an empty text where they can."""
-    packages = " and ".join(f"'{one.package}'" for one in found)
-    by_place = " or ".join(one.place for one in found)
+    packages = " and ".join(f"'{plugin.package}'" for plugin in plugins)
+    by_place = " or ".join(plugin.place for plugin in plugins)
     if name in taken:
         return (
             f"system '{name}' of package {packages}: evidencebench has a system of this name, which stays; "
             f"name this one by its place: {by_place}"
         )
-    if len(found) > 1:
+    if len(plugins) > 1:
         return (
             f"system '{name}': packages {packages} both have one; uninstall one of them, or name the system by its "
             f"place: {by_place}"
         )
-    if not _NAME.fullmatch(name) or not re.fullmatch(r"[\w.]+:[\w.]+", found[0].place):
+    if not _NAME.fullmatch(name) or not re.fullmatch(r"[\w.]+:[\w.]+", plugins[0].place):
         return (
             f"system '{printable(name)}' of package {packages}: expected an entry point such as my-system = "
             f'"my_package.module:Class", a name of letters, digits, - and _, got {printable(by_place)!r}'

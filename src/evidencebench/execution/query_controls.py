@@ -52,10 +52,7 @@ class QueryControl:
 
 
 def query_control(given: str | QueryControl) -> QueryControl:
-    """Return the control that a text names: ``wrong_hypothesis``, or with its file ``negated=negated.jsonl``.
-
-    Raises `ValueError` for an unknown name, for one without the file that it needs, and for a file that it does not.
-    """
+    """Return the control that a text names: ``wrong_hypothesis``, or with its file ``negated=negated.jsonl``."""
     if isinstance(given, QueryControl):
         return given
     name, _, file = given.partition("=")
@@ -78,21 +75,17 @@ def control_of(header: ControlHeader | None) -> QueryControl | None:
     """Return the control in a run's header; raises `RunMismatchError` if its file of hypotheses is another one now."""
     if header is None or header.path is None:
         return None if header is None else QueryControl(name=header.name)
-    found = QueryControl(name=header.name, file=Path(header.path))
+    control = QueryControl(name=header.name, file=Path(header.path))
     try:
-        if found.header.sha256 == header.sha256:
-            return found
+        if control.header.sha256 == header.sha256:
+            return control
     except OSError as error:
         raise UnreadableError(f"{header.path}: cannot be read: {error.strerror}") from error
     raise RunMismatchError(f"{header.path}: has changed since the run was made, so what was asked is not known")
 
 
 def changes_of(control: QueryControl | None, dataset: Dataset, seed: int, limit: int | None = None) -> Changes | None:
-    """Return what a control changes in a data set; None where there is no control.
-
-    What is drawn is drawn over all the data, whatever the limit. Raises `UndefinedScoreError` where papers cannot be
-    swapped, and the errors of `read_hypotheses`.
-    """
+    """Return what a control changes in a data set, drawn over all of it whatever the limit; None without a control."""
     if control is None:
         return None
     generator = np.random.default_rng(seed)

@@ -42,10 +42,7 @@ def rewrite_all(
     waiting: Waiting = Waiting(),  # noqa: B008 - frozen
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rewritten:
-    """Return hypotheses, by instance id, as a model rewrites them; ``how`` is ``negated`` or ``paraphrased``.
-
-    Raises `StopError` if no more requests may be sent, or replies still wait for a batch; what was replied is stored.
-    """
+    """Return hypotheses as a model rewrites them: ``negated`` or ``paraphrased``; raises `StopError`."""
     texts: dict[str, str] = {}
     failures: dict[str, str] = {}
 
@@ -68,6 +65,6 @@ def rewrite_all(
             f"{n_left} of {len(own)} hypotheses wait for a batch; run again: what is stored is not paid twice"
         )
     return Rewritten(
-        hypotheses={one: texts[one] for one in own if one in texts},
-        failures={one: failures[one] for one in own if one in failures},
+        hypotheses={instance_id: texts[instance_id] for instance_id in own if instance_id in texts},
+        failures={instance_id: failures[instance_id] for instance_id in own if instance_id in failures},
     )

@@ -62,10 +62,10 @@ def plugin_named(name: str) -> Plugin | None:
     """Return the plug-in of this name; None where it names none. Raises `SystemSpecError` where packages clash."""
     if name in _PLACES or ":" in name:
         return None
-    found = plugins()
-    if name in found.refused:
-        raise SystemSpecError(found.refused[name])
-    return found.usable.get(name)
+    installed = plugins()
+    if name in installed.refused:
+        raise SystemSpecError(installed.refused[name])
+    return installed.usable.get(name)
 
 
 class _Systems(Mapping[str, Factory]):
@@ -78,8 +78,8 @@ class _Systems(Mapping[str, Factory]):
                 raise KeyError(name)
             return plugin.load()[0]
         module, _, kind = _PLACES[name].partition(":")
-        found: Factory = getattr(import_module(f"evidencebench.{module}"), kind)
-        return found
+        factory: Factory = getattr(import_module(f"evidencebench.{module}"), kind)
+        return factory
 
     def __contains__(self, name: object) -> bool:
         return name in _PLACES or (isinstance(name, str) and ":" not in name and name in plugins().usable)

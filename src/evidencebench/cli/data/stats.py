@@ -25,20 +25,22 @@ def command(*, data: str, as_json: bool, table_format: str, progress_style: str)
     """
     dataset = open_dataset(data)
     with progress("reading", progress_style) as on_progress:
-        found = describe(dataset, on_progress)
+        description = describe(dataset, on_progress)
     if as_json:
-        print_json({"path": str(dataset.path), "sha256": dataset.sha256, **asdict(found)})
+        print_json({"path": str(dataset.path), "sha256": dataset.sha256, **asdict(description)})
         return
     counts: list[list[Cell]] = [
         [key.removeprefix("n_").replace("_", " "), value]
-        for key, value in asdict(found).items()
+        for key, value in asdict(description).items()
         if key.startswith("n_")
     ]
     names = ("sentences", "aspects", "results", "evidence", "optimum")
     spreads: list[list[Cell]] = [
-        [name, spread.minimum, spread.mean, spread.maximum] for name in names if (spread := getattr(found, name))
+        [name, spread.minimum, spread.mean, spread.maximum] for name in names if (spread := getattr(description, name))
     ]
-    kinds: list[list[Cell]] = [[kind, 100 * row["share"], 100 * row["evidence"]] for kind, row in found.kinds.items()]
+    kinds: list[list[Cell]] = [
+        [kind, 100 * row["share"], 100 * row["evidence"]] for kind, row in description.kinds.items()
+    ]
     tables = [
         Table(columns=["how many", "n"], rows=counts),
         Table(columns=["per instance", "least", "mean", "most"], rows=spreads),

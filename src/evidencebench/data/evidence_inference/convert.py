@@ -1,8 +1,8 @@
 """Write Evidence Inference in the published format: an instance a prompt, an aspect a distinct marked text."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from evidencebench.data.evidence_inference.folder import (
     prompts_of,
 )
 from evidencebench.data.evidence_inference.placement import NO_PAPER, Placement, PlacingPaper, reason_against
-from evidencebench.data.evidence_inference.plain_text import TrialText, read_trial_text
+from evidencebench.data.evidence_inference.plain_text import read_trial_text
 from evidencebench.data.evidence_inference.records import Annotation, Direction, TrialPrompt
 from evidencebench.data.formats.json_instance import encode_instance
 from evidencebench.data.instance import Instance, Labels, Origin
@@ -45,26 +45,7 @@ class UnplacedAnnotation:
 
 @dataclass(slots=True, kw_only=True)
 class ConversionReport:
-    """What became of the prompts and annotations.
-
-    Attributes
-    ----------
-    read_from
-        ``nxml`` or ``txt``: what the sentences were read from.
-    n_valid
-        Annotations whose answer and marked text the verifier accepted.
-    n_placed
-        Those of them whose marked text was found in the sentences.
-    n_in_running_text, n_placed_in_running_text
-        The same, of annotations that stand in running text rather than in a table or caption. The data set's plain
-        text decides that; an annotation is in neither number where there is no plain text of its paper.
-    prompts_left_out, annotations_left_out
-        Reason -> how many.
-    unreadable_papers
-        Name of the file -> what is wrong with it.
-    unplaced
-        The valid annotations that were not placed.
-    """
+    """What became of the prompts and annotations; valid is what the data set's verifier accepted."""
 
     read_from: PaperFormat
     n_prompts: int = 0
@@ -73,7 +54,7 @@ class ConversionReport:
     n_annotations: int = 0
     n_valid: int = 0
     n_placed: int = 0
-    n_in_running_text: int = 0
+    n_in_running_text: int = 0  # not in a table or caption, as the data set's plain text has it
     n_placed_in_running_text: int = 0
     prompts_left_out: Counter[str] = field(default_factory=Counter)
     annotations_left_out: Counter[str] = field(default_factory=Counter)
@@ -102,18 +83,7 @@ def convert_folder(
     split: SplitName | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> ConversionReport:
-    """Write the prompts of a folder of Evidence Inference as instances, and return what was left out.
-
-    Papers are read from ``nxml`` where the folder has it, else from ``txt``. ``on_progress`` is called with (papers
-    done, papers in all).
-
-    Raises
-    ------
-    UnreadableError
-        If the folder, its tables or the split cannot be read.
-    DataError
-        If no prompt has an annotation that can be placed, or the file cannot be written.
-    """
+    """Write the prompts of a folder of Evidence Inference as instances; raises `DataError` where none can be placed."""
     folder = find_folder(path)
     read_from = read_from or next(iter(folder.papers))
     if read_from not in folder.papers:
@@ -150,22 +120,18 @@ def _instances(
 def _paper(folder: TrialFolder, pmcid: str, report: ConversionReport) -> PlacingPaper:
     """Return a paper with its plain text, and note in the report what cannot be read."""
 
-    def read_if_there(one: PaperFormat, read_one: Callable[[Path], _Read]) -> _Read | None:
-        path = folder.paper(pmcid, one)
+    def read_if_there(paper_format: PaperFormat, read_one: Callable[[Path], _Read]) -> _Read | None:
+        path = folder.paper(pmcid, paper_format)
         try:
             return None if path is None else read_one(path)
         except UnreadableError as error:
-            report.unreadable_papers[f"PMC{pmcid}.{one}"] = str(error)
+            report.unreadable_papers[f"PMC{pmcid}.{paper_format}"] = str(error)
             return None
 
-    plain = read_if_there("txt", _read_plain)
+    plain = read_if_there("txt", lambda path: read_trial_text(read_text(path), str(path)))
     if report.read_from == "txt":
         return PlacingPaper(None if plain is None else plain.paper, plain)
     return PlacingPaper(read_if_there("nxml", read), plain)
-
-
-def _read_plain(path: Path) -> TrialText:
-    return read_trial_text(read_text(path), str(path))
 
 
 def _instance(
@@ -175,14 +141,14 @@ def _instance(
     report.n_annotations += len(annotations)
     report.annotations_left_out["repeated row"] += len(annotations) - len(set(annotations))
     placed: list[tuple[Annotation, Placement]] = []
-    for one in dict.fromkeys(annotations):
-        reason = reason_against(one)
+    for annotation in dict.fromkeys(annotations):
+        reason = reason_against(annotation)
         if reason is not None:
             report.annotations_left_out[reason] += 1
         else:
-            placement = paper.place(one)
-            report.note_placement(prompt, one, placement)
-            placed.append((one, placement))
+            placement = paper.place(annotation)
+            report.note_placement(prompt, annotation, placement)
+            placed.append((annotation, placement))
     if paper.paper is None or not any(placement.sentences for _, placement in placed):
         why = "no annotation placed" if placed else "no valid annotation" if annotations else "no annotation"
         report.prompts_left_out[NO_PAPER if paper.paper is None else why] += 1
@@ -195,10 +161,10 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
     instance_id = f"evidence_inference_{prompt.id}"
     ids: dict[tuple[str, tuple[int, ...]], str] = {}
     notes: list[dict[str, Any]] = []
-    for one, placement in annotations:
-        key = (" ".join(one.text.split()), placement.sentences)
+    for annotation, placement in annotations:
+        key = (" ".join(annotation.text.split()), placement.sentences)
         aspect = ids.setdefault(key, f"{instance_id}_aspect_{len(ids)}") if placement.sentences else None
-        notes.append({"annotator": one.annotator, "direction": one.direction, "aspect": aspect})
+        notes.append({"annotator": annotation.annotator, "direction": annotation.direction, "aspect": aspect})
     query = Query(
         instance_id=instance_id,
         paper_id=f"pmc_{prompt.pmcid}",
@@ -217,20 +183,16 @@ def _labelled(prompt: TrialPrompt, annotations: Sequence[tuple[Annotation, Place
         "intervention": prompt.intervention,
         "comparator": prompt.comparator,
         "outcome": prompt.outcome,
-        "direction": _most_often(one.direction for one, _ in annotations),
+        "direction": _most_often(annotation.direction for annotation, _ in annotations),
         "annotations": notes,
     }
-    return _with_keys(with_optima(instance, derive_optima(instance)), extras)
+    # Keys that the published format does not have are kept when the instance is written.
+    instance = with_optima(instance, derive_optima(instance))
+    fields: dict[str, Any] = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
+    return replace(instance, origin=Origin(raw=msgspec.json.encode(fields | extras)))
 
 
 def _most_often(directions: Iterator[Direction | None]) -> Direction | None:
     """Return the direction that more annotations have than any other; None where two have as many."""
-    found = Counter(directions).most_common(2)
-    return found[0][0] if len(found) == 1 or found[0][1] > found[1][1] else None
-
-
-def _with_keys(instance: Instance, extras: Mapping[str, Any]) -> Instance:
-    """Return the instance with keys that the published format does not have, which are kept when it is written."""
-    fields = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
-    raw = msgspec.json.encode(fields | {key: msgspec.Raw(msgspec.json.encode(value)) for key, value in extras.items()})
-    return Instance(query=instance.query, labels=instance.labels, origin=Origin(raw=raw))
+    most_common = Counter(directions).most_common(2)
+    return most_common[0][0] if len(most_common) == 1 or most_common[0][1] > most_common[1][1] else None

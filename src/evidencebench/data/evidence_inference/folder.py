@@ -48,7 +48,11 @@ def find_folder(path: Path) -> TrialFolder:
     for folder in (path, path / "annotations"):
         prompts = _those_there(folder, _PROMPTS)
         annotations = _those_there(folder, _ANNOTATIONS)
-        papers = {one: found[0] for one, names in _PAPERS.items() if (found := _those_there(folder, names))}
+        papers = {
+            paper_format: folders[0]
+            for paper_format, names in _PAPERS.items()
+            if (folders := _those_there(folder, names))
+        }
         if prompts and annotations and papers:
             return TrialFolder(path=path, prompts=prompts[0], annotations=tuple(annotations), papers=papers)
     papers_in = [name for names in _PAPERS.values() for name in names]
@@ -78,8 +82,8 @@ def prompts_of(folder: TrialFolder, split: SplitName | None) -> list[TrialPrompt
 def annotations_of(folder: TrialFolder) -> dict[str, list[Annotation]]:
     """Return prompt id -> its annotations in file order; those in several files as often as they are there."""
     by_prompt: dict[str, list[Annotation]] = {}
-    for one in (one for path in folder.annotations for one in read_annotations(path)):
-        by_prompt.setdefault(one.prompt_id, []).append(one)
+    for annotation in (annotation for path in folder.annotations for annotation in read_annotations(path)):
+        by_prompt.setdefault(annotation.prompt_id, []).append(annotation)
     return by_prompt
 
 

@@ -14,11 +14,7 @@ NOT_FOUND, AMBIGUOUS, NO_PAPER = "text not found", "text found in several places
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """What became of an annotation that is valid.
-
-    ``sentences`` are those that its marked text stands in, none with a ``reason``. ``in_running_text`` is decided by
-    the plain text alone, whether or not the text could be placed; None where there is no plain text.
-    """
+    """What became of a valid annotation: its sentences or a reason; the plain text says what is running text."""
 
     sentences: tuple[int, ...] = ()
     reason: str | None = None
@@ -45,13 +41,13 @@ class PlacingPaper:
         span = None if self.plain is None else _span_in(self.plain.text, annotation)
         part: TextPart | None = None if self.plain is None or span is None else self.plain.part_of(*span)
         in_running_text = None if self.plain is None else part in {None, "running text"}
-        found = self._found(annotation, span)
-        if isinstance(found, tuple):
-            return Placement(sentences=found, in_running_text=in_running_text)
-        reason = f"in a {part}" if found == NOT_FOUND and part not in {None, "running text"} else found
+        placed = self._placed(annotation, span)
+        if isinstance(placed, tuple):
+            return Placement(sentences=placed, in_running_text=in_running_text)
+        reason = f"in a {part}" if placed == NOT_FOUND and part not in {None, "running text"} else placed
         return Placement(reason=reason, in_running_text=in_running_text)
 
-    def _found(self, annotation: Annotation, span: tuple[int, int] | None) -> tuple[int, ...] | str:
+    def _placed(self, annotation: Annotation, span: tuple[int, int] | None) -> tuple[int, ...] | str:
         if self.paper is None:
             return NO_PAPER
         if self.plain is not None and self.plain.paper is self.paper and span is not None:
@@ -110,7 +106,7 @@ def _span_in(text: str, annotation: Annotation) -> tuple[int, int] | None:
         return start, stop
     places = [place for place, character in enumerate(text) if not character.isspace()]
     starts = occurrences("".join(text.split()), wanted)
-    found = [(places[first], places[first + len(wanted) - 1] + 1) for first in starts]
-    if not found or (start is None and len(found) > 1):
+    spans = [(places[first], places[first + len(wanted) - 1] + 1) for first in starts]
+    if not spans or (start is None and len(spans) > 1):
         return None
-    return min(found, key=lambda span: abs(span[0] - (start or 0)))
+    return min(spans, key=lambda span: abs(span[0] - (start or 0)))

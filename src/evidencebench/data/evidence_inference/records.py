@@ -45,21 +45,7 @@ class TrialPrompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Annotation:
-    """A doctor's answer to a prompt, with the text that shows it.
-
-    Attributes
-    ----------
-    annotator
-        The doctor's id.
-    label
-        A `Direction`, `INVALID_PROMPT`, or whatever else the file says.
-    has_valid_label, has_valid_reasoning
-        Whether the verifier accepted the answer, and the marked text.
-    text
-        The marked text; white space is as in the file.
-    start, stop
-        Its characters in the data set's plain text; None where the file says -1.
-    """
+    """A doctor's answer to a prompt, with the text that shows it."""
 
     annotator: str
     prompt_id: str
@@ -67,7 +53,7 @@ class Annotation:
     has_valid_label: bool
     has_valid_reasoning: bool
     text: str
-    start: int | None
+    start: int | None  # in the data set's plain text; None where the file says -1
     stop: int | None
 
     @property
@@ -138,10 +124,10 @@ def _is_true(cell: str) -> bool:
 
 
 def _pmcid(cell: str, where: str) -> str:
-    found = _DIGITS.fullmatch(cell.strip())
-    if found is None:
+    match = _DIGITS.fullmatch(cell.strip())
+    if match is None:
         raise FormatError(f"{where}: PMCID: expected digits, as in 2206488, got '{cell[:40]}'")
-    return found[1]
+    return match[1]
 
 
 def _offset(cell: str, where: str) -> int | None:

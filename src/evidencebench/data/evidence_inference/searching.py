@@ -57,9 +57,9 @@ class SearchedPaper:
         """The words, and the sentence of each."""
         words, owners = list[str](), list[int]()
         for index, sentence in enumerate(self.sentences):
-            found = _words_of(sentence)
-            words += found
-            owners += [index] * len(found)
+            sentence_words = _words_of(sentence)
+            words += sentence_words
+            owners += [index] * len(sentence_words)
         return words, owners
 
     @cached_property
@@ -137,9 +137,9 @@ def _words_of(text: str) -> list[str]:
 
 def occurrences(text: str, wanted: str) -> list[int]:
     """Return where a text begins in another, overlaps apart; nowhere if it is empty."""
-    found: list[int] = []
+    starts: list[int] = []
     start = text.find(wanted) if wanted else -1
     while start >= 0:
-        found.append(start)
+        starts.append(start)
         start = text.find(wanted, start + len(wanted))
-    return found
+    return starts

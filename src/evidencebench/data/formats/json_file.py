@@ -70,29 +70,19 @@ class JsonFile:
         """Do nothing, since nothing is kept."""
 
     def index(self) -> bytes | None:
-        """Return where the instances stand, for `open_indexed_json`; None where the file is small and soon read again.
-
-        None too where an instance was taken out of the file, since its id stands there more than once.
-        """
+        """Return the spans of instances for `open_indexed_json`; None where the file is small, or an id repeated."""
         if self.snapshot.content is not None:
             return None
         spans = {name: place for name, place in self.places.items() if isinstance(place, Span)}
         if len(spans) < len(self.places):
             return None
-        return msgspec.msgpack.encode(_Index(spans=spans, repeated_ids=self.repeated_ids))
-
-
-class _Index(msgspec.Struct, frozen=True, kw_only=True):
-    """What `index_json` returns, to be sent to another process."""
-
-    spans: dict[str, Span]
-    repeated_ids: tuple[str, ...]
+        return msgspec.msgpack.encode((spans, self.repeated_ids))
 
 
 def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
     """Return the instances of a file that another process has opened, by the `JsonFile.index` of that."""
-    found = msgspec.msgpack.decode(index, type=_Index)
-    return JsonFile(snapshot=snapshot, places=found.spans, repeated_ids=found.repeated_ids)
+    spans, repeated_ids = msgspec.msgpack.decode(index, type=tuple[dict[str, Span], tuple[str, ...]])
+    return JsonFile(snapshot=snapshot, places=spans, repeated_ids=repeated_ids)
 
 
 def _n_keys(value: Any) -> int:

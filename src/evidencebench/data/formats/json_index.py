@@ -46,10 +46,7 @@ Place = Span | Origin
 
 
 def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
-    """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts.
-
-    Raises `UnreadableError` or `ChangedDataError`.
-    """
+    """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts."""
     part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
         return stepped
@@ -120,20 +117,20 @@ def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span],
 
 def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
     """Return the name of the member at a position, and where its value starts and stops; None if it is not whole."""
-    found = _MEMBER.match(view, position)
-    if found is None:
+    member = _MEMBER.match(view, position)
+    if member is None:
         return None
     try:
-        name: str = msgspec.json.decode(found[1], type=str)
-        _value.decode(memoryview(view)[found.end() :])
+        name: str = msgspec.json.decode(member[1], type=str)
+        _value.decode(memoryview(view)[member.end() :])
     except msgspec.DecodeError as error:
         trailing = _TRAILING.search(str(error))
         if trailing is None:
             return None
-        stop = found.end() + int(trailing[1]) - 1  # which counts from 1
+        stop = member.end() + int(trailing[1]) - 1  # which counts from 1
         while view[stop - 1] in b" \t\n\r":
             stop -= 1
-        return name, found.end(), stop
+        return name, member.end(), stop
     except (UnicodeDecodeError, RecursionError):
         return None
     return None  # nothing follows, so the value may go on in the next part
@@ -168,10 +165,10 @@ def _line_member(line: TextLine) -> tuple[str, Place, bool]:
     if len(members) != 1:
         raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
     ((name, raw),) = members.items()
-    found, length = _MEMBER.match(line.content), len(memoryview(raw))
-    if found is None or not _END.fullmatch(line.content, found.end() + length):  # the id is repeated on this line
+    member, length = _MEMBER.match(line.content), len(memoryview(raw))
+    if member is None or not _END.fullmatch(line.content, member.end() + length):  # the id is repeated on this line
         return name, Origin(raw=bytes(raw)), True
-    start = line.start + found.end()
+    start = line.start + member.end()
     return name, Span(start=start, stop=start + length), False
 
 

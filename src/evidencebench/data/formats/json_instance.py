@@ -159,8 +159,14 @@ def published_fields(instance: Instance) -> dict[str, Any]:
         "sentence_index2aspects": _inverse(labels, len(query.sentences)),
     }
     for task, key in EVALUATION_KEYS.items():
-        evaluation = labels.evaluations.get(task)
-        fields[key] = None if evaluation is None else _evaluation_fields(evaluation)
+        fields[key] = None
+        if (evaluation := labels.evaluations.get(task)) is not None:
+            optimal = {} if evaluation.optimal is None else {"optimal": evaluation.optimal}
+            fields[key] = {
+                **optimal,
+                "one_selection_of_sentences": evaluation.sentences,
+                "covered_aspects": evaluation.covered,
+            }
     fields["sentence_types_in_candidate_pool"] = query.kinds
     fields["paper_id"] = query.paper_id
     if labels.texts:
@@ -178,8 +184,3 @@ def _inverse(labels: Labels, n_sentences: int) -> dict[str, list[str]]:
         for index in dict.fromkeys(labels.sources.get(aspect, ())):
             aspects_of[str(index)].append(aspect)
     return aspects_of
-
-
-def _evaluation_fields(evaluation: Evaluation) -> dict[str, Any]:
-    optimal = {} if evaluation.optimal is None else {"optimal": evaluation.optimal}
-    return {**optimal, "one_selection_of_sentences": evaluation.sentences, "covered_aspects": evaluation.covered}

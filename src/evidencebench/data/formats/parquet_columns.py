@@ -44,35 +44,35 @@ def schema() -> Any:
     )
 
 
-def wrong_columns(found: Any) -> list[str]:
+def wrong_columns(file_schema: Any) -> list[str]:
     """Return what is wrong with the columns of a file's schema, each as ``column: expected ..., got ...``."""
-    names = Counter(found.names)
+    names = Counter(file_schema.names)
     wrong = [f"{name}: expected a column of this name, got none" for name in REQUIRED if name not in names]
     for field in schema():
         if names[field.name] > 1:
             wrong.append(f"{field.name}: expected one column of this name, got {names[field.name]}")
-        elif field.name in names and not _can_hold(found.field(field.name).type, field.type):
-            got = found.field(field.name).type
+        elif field.name in names and not _can_hold(file_schema.field(field.name).type, field.type):
+            got = file_schema.field(field.name).type
             wrong.append(f"{field.name}: expected {_shown(field.type)}, got {_shown(got)}")
     return wrong
 
 
-def _can_hold(found: Any, wanted: Any) -> bool:
+def _can_hold(given: Any, wanted: Any) -> bool:
     """Say whether a column's type is read as the wanted one: lists as lists, text as text, whole numbers as such."""
     import pyarrow.types as of  # noqa: PLC0415 - an extra
 
-    if of.is_null(found):
+    if of.is_null(given):
         return True
     if of.is_list(wanted):
-        return bool(of.is_list(found) or of.is_large_list(found)) and _can_hold(found.value_type, wanted.value_type)
+        return bool(of.is_list(given) or of.is_large_list(given)) and _can_hold(given.value_type, wanted.value_type)
     if of.is_string(wanted):
-        text = found.value_type if of.is_dictionary(found) else found
+        text = given.value_type if of.is_dictionary(given) else given
         return bool(of.is_string(text) or of.is_large_string(text) or of.is_string_view(text))
-    return bool(of.is_integer(found))
+    return bool(of.is_integer(given))
 
 
-def _shown(found: Any) -> str:
-    return str(found).replace("element: ", "").replace("item: ", "")
+def _shown(type_: Any) -> str:
+    return str(type_).replace("element: ", "").replace("item: ", "")
 
 
 def table_of(rows: Sequence[Row]) -> Any:
@@ -106,10 +106,7 @@ def _by_sentence(row: Row) -> list[list[int]]:
 
 
 class Rows:
-    """The rows of an Arrow table whose columns `wrong_columns` accepts.
-
-    An Arrow error where a number is too large, and `FormatError` where a text that stands alone is not UTF-8.
-    """
+    """The rows of an Arrow table whose columns `wrong_columns` accepts; raises Arrow's errors and `FormatError`."""
 
     def __init__(self, table: Any) -> None:
         columns = _cast(table)
@@ -124,31 +121,31 @@ class Rows:
         lists = (self._sentences, self._kinds, self._aspects, self._results, *self._selections)
         self._suspects = [one for one in lists if one.is_suspect]
 
-    def row(self, place: int) -> Row:
+    def row(self, number: int) -> Row:
         """Return a row; raises `FormatError` where something is null that must not be, or no text."""
         try:
-            return self._row(place)
+            return self._row(number)
         except FormatError as error:
-            raise FormatError(f"{self._ids[place]}: {error}") from error
+            raise FormatError(f"{self._ids[number]}: {error}") from error
 
-    def _row(self, place: int) -> Row:
-        paper, hypothesis = self._papers[place], self._hypotheses[place]
+    def _row(self, number: int) -> Row:
+        paper, hypothesis = self._papers[number], self._hypotheses[number]
         if paper is None or hypothesis is None:
             raise FormatError(f"{'hypothesis' if hypothesis is None else 'paper_id'}: expected text, got null")
         for suspect in self._suspects:
-            suspect.require_values(place)
-        sentences, aspects = self._sentences.at(place), self._aspects.at(place)
+            suspect.require_values(number)
+        sentences, aspects = self._sentences.at(number), self._aspects.at(number)
         return Row(
-            id=self._ids[place],
+            id=self._ids[number],
             paper_id=paper,
             hypothesis=hypothesis,
             sentences=sentences,
-            kinds=self._kinds.at(place),
+            kinds=self._kinds.at(number),
             aspects=aspects,
-            results=self._results.at(place) or None,
-            sources=self._sources.by_aspect(place, len(sentences), len(aspects)),
-            selections=tuple([column.at(place) for column in self._selections]),
-            other=self._others[place],
+            results=self._results.at(number) or None,
+            sources=self._sources.by_aspect(number, len(sentences), len(aspects)),
+            selections=tuple([column.at(number) for column in self._selections]),
+            other=self._others[number],
         )
 
 
@@ -175,10 +172,10 @@ def _cast(table: Any) -> dict[str, Any]:
 def texts_in(values: Any, name: str) -> list[Any]:
     """Return the texts of an array or column, null as None; raises `FormatError` where one is not UTF-8."""
     try:
-        found: list[Any] = values.to_pylist()
+        texts: list[Any] = values.to_pylist()
     except UnicodeDecodeError as error:  # pyarrow does not check what it reads
         raise FormatError(f"{name}: {not_utf8(error)}") from error
-    return found
+    return texts
 
 
 class _TextsLater:
@@ -192,8 +189,8 @@ class _TextsLater:
 
 
 def _numbers(values: Any, _name: str) -> list[Any]:
-    found: list[Any] = values.to_pylist()
-    return found
+    numbers: list[Any] = values.to_pylist()
+    return numbers
 
 
 def _in_numpy(values: Any) -> Any:
@@ -211,15 +208,15 @@ def _kinds(values: Any, name: str) -> list[Any]:
     indices = encoded.indices
     if indices.null_count:
         return [None if index is None else words[index] for index in indices.to_pylist()]
-    found: list[Any] = np.array([*words, None], object)[_in_numpy(indices.cast("int32"))].tolist()
-    return found
+    kinds: list[Any] = np.array([*words, None], object)[_in_numpy(indices.cast("int32"))].tolist()
+    return kinds
 
 
-def _words_in(values: Any, name: str) -> list[Any]:
-    """Return the different texts of an array."""
+def _kinds_in(values: Any, name: str) -> list[Any]:
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
-    return texts_in(values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique(), name)
+    words = values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()
+    return list(map(_kind, texts_in(words, name)))
 
 
 def _kind(word: Any) -> Any:
@@ -238,23 +235,21 @@ class _Lists:
         self._is_null: list[bool] | None = column.is_null().to_pylist() if column.null_count else None
         self._values = values(column.values, name)
         is_allowed_null = self._is_null is None or name in OPTIONAL
-        has_unknown = self._is_kinds and not all(
-            isinstance(_kind(word), Kind) for word in _words_in(column.values, name)
-        )
+        has_unknown = self._is_kinds and not all(isinstance(kind, Kind) for kind in _kinds_in(column.values, name))
         self.is_suspect = not is_allowed_null or column.values.null_count > 0 or has_unknown
 
-    def at(self, place: int) -> Any:
+    def at(self, row: int) -> Any:
         """Return the values of a row as a tuple, or None; raises `FormatError` where a text is not UTF-8."""
-        if self._is_null is not None and self._is_null[place]:
+        if self._is_null is not None and self._is_null[row]:
             return None
-        return tuple(self._values[self._starts[place] : self._starts[place + 1]])
+        return tuple(self._values[self._starts[row] : self._starts[row + 1]])
 
-    def require_values(self, place: int) -> None:
+    def require_values(self, row: int) -> None:
         """Raise `FormatError` where a row is null and must not be, or one of its values is null or no kind."""
-        found = self.at(place)
-        if found is None and self._name not in OPTIONAL:
+        values = self.at(row)
+        if values is None and self._name not in OPTIONAL:
             raise FormatError(f"{self._name}: expected a list, got null")
-        for position, value in enumerate(found or ()):
+        for position, value in enumerate(values or ()):
             if value is None:
                 raise FormatError(f"{self._name}: expected no null in the list, got one at position {position}")
             if self._is_kinds and not isinstance(value, Kind):
@@ -277,25 +272,25 @@ class _SentenceAspects:
         self._counts: list[int] = np.diff(outer).tolist()
         self._has_null = bool(column.null_count or by_sentence.null_count or by_sentence.values.null_count)
 
-    def by_aspect(self, place: int, n_sentences: int, n_aspects: int) -> tuple[tuple[int, ...], ...]:
+    def by_aspect(self, row: int, n_sentences: int, n_aspects: int) -> tuple[tuple[int, ...], ...]:
         """Return the sentences of each aspect of a row, in the paper's order.
 
         Raises `FormatError` unless there is a list for each sentence, and each position in it is that of an aspect.
         """
-        if self._counts[place] != n_sentences:
+        if self._counts[row] != n_sentences:
             expected = f"one list for each of {counted(n_sentences, 'sentence')}"
-            raise FormatError(f"sentence_aspects: expected {expected}, got {self._counts[place]}")
-        start, stop = self._starts[place], self._starts[place + 1]
+            raise FormatError(f"sentence_aspects: expected {expected}, got {self._counts[row]}")
+        start, stop = self._starts[row], self._starts[row + 1]
         sentences, positions = self._sentences[start - self._first : stop - self._first], self._positions[start:stop]
         if self._has_null and None in positions:
             raise FormatError("sentence_aspects: expected positions in aspects, got null")
         if positions and not 0 <= min(positions) <= max(positions) < n_aspects:
-            at = next(place for place, position in enumerate(positions) if not 0 <= position < n_aspects)
+            at = next(index for index, position in enumerate(positions) if not 0 <= position < n_aspects)
             raise FormatError(
                 f"sentence_aspects: expected positions in aspects, of which there are {n_aspects}, got "
                 f"{positions[at]} for sentence {sentences[at]}"
             )
-        found: list[list[int]] = [[] for _ in range(n_aspects)]
+        sentences_by_aspect: list[list[int]] = [[] for _ in range(n_aspects)]
         for sentence, position in zip(sentences, positions, strict=True):
-            found[position].append(sentence)
-        return tuple(map(tuple, found))
+            sentences_by_aspect[position].append(sentence)
+        return tuple(map(tuple, sentences_by_aspect))

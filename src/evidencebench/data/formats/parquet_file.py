@@ -162,16 +162,13 @@ class ParquetFile:
             at = first
         for _ in range(number - at):
             next(batches)
-        found = next(batches)
+        batch = next(batches)
         self._batches = (number + 1, batches)
-        return pa.Table.from_batches([found])
+        return pa.Table.from_batches([batch])
 
 
 def open_parquet(snapshot: Snapshot) -> ParquetFile:
-    """Return the instances of a Parquet file.
-
-    Raises `MissingExtraError` without pyarrow, `UnreadableError` if it is no Parquet, lacks a column, or has no row.
-    """
+    """Return the instances of a Parquet file; raises `MissingExtraError` or `UnreadableError`."""
     path = snapshot.path
     require_extra(str(path), "parquet", "pyarrow")
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
@@ -228,10 +225,7 @@ def arrow_errors(path: Path) -> Iterator[None]:
 
 
 def write_parquet(file: Output, instances: Iterable[Instance]) -> None:
-    """Write instances as Parquet, compressed with zstd, in row groups of at most `ROWS_IN_A_GROUP`.
-
-    Raises `MissingExtraError` without pyarrow.
-    """
+    """Write instances as Parquet, in small row groups; raises `MissingExtraError` without pyarrow."""
     require_extra("Parquet", "parquet", "pyarrow")
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 

@@ -207,8 +207,8 @@ def _labels_of(row: Row, other: _Other) -> Labels:
         raise _contradiction(row, "results")
     if stored is not None:
         for aspect, sentences in zip(row.aspects, row.sources, strict=True):
-            found = stored.get(aspect, ())
-            if found != sentences and tuple(sorted({*found})) != sentences:
+            indices = stored.get(aspect, ())
+            if indices != sentences and tuple(sorted({*indices})) != sentences:
                 raise _contradiction(row, "sources")
     review_id = other.systematic_review_id
     return Labels(
@@ -224,23 +224,18 @@ def _labels_of(row: Row, other: _Other) -> Labels:
 def _evaluations(row: Row, other: _Other) -> dict[str, Evaluation]:
     evaluations: dict[str, Evaluation] = {}
     for (task, key, is_all, is_fewest), selection in zip(_OPTIMA, row.selections, strict=True):
-        found = getattr(other, key)
-        if found is msgspec.UNSET:
+        record = getattr(other, key)
+        if record is msgspec.UNSET:
             if selection is not None:
-                covered = _covered(row, selection, row.aspects if is_all else row.results or ())
+                hit = set(compress(row.aspects, map(frozenset(selection).intersection, row.sources)))
+                covered = tuple([aspect for aspect in (row.aspects if is_all else row.results or ()) if aspect in hit])
                 optimal = len(selection) if is_fewest else None
                 evaluations[task] = Evaluation(sentences=selection, covered=covered, optimal=optimal)
-        elif selection != (None if found is None else found.one_selection_of_sentences):
+        elif selection != (None if record is None else record.one_selection_of_sentences):
             raise _contradiction(row, "selections")
-        elif found is not None:
-            evaluations[task] = evaluation_of(found)
+        elif record is not None:
+            evaluations[task] = evaluation_of(record)
     return evaluations
-
-
-def _covered(row: Row, selection: tuple[int, ...], aspects: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of some aspects that have a source in a selection."""
-    hit = set(compress(row.aspects, map(frozenset(selection).intersection, row.sources)))
-    return tuple([aspect for aspect in aspects if aspect in hit])
 
 
 def _contradiction(row: Row, name: str) -> FormatError:

@@ -36,8 +36,8 @@ def shards_in(path: Path, is_data: Callable[[Path], bool]) -> tuple[Path, ...]:
     that they are of several data sets, or that one is missing.
     """
     if not path.is_dir():
-        found = sorted(map(Path, glob.glob(str(path), recursive=True)), key=_natural)  # noqa: PTH207 - of any depth
-        files = tuple(one for one in found if not one.is_dir())
+        matches = sorted(map(Path, glob.glob(str(path), recursive=True)), key=_natural)  # noqa: PTH207 - of any depth
+        files = tuple(match for match in matches if not match.is_dir())
         if not files:
             raise UnreadableError(f"{path}: no file fits this pattern; expected data files")
         _require_in_place(path, {one.parent for one in files})
@@ -64,16 +64,15 @@ def shard_name(name: str, number: int, n_shards: int) -> str:
 
 def shards_named(path: Path) -> list[Path]:
     """Return the files that stand where shards of a file would, whatever their number."""
-    found = (_NUMBERED.fullmatch(one.name) for one in path.parent.iterdir())
-    return sorted(path.parent / one[0] for one in found if one and one["name"] + one["suffix"] == path.name)
+    matches = (_NUMBERED.fullmatch(file.name) for file in path.parent.iterdir())
+    return sorted(path.parent / match[0] for match in matches if match and match["name"] + match["suffix"] == path.name)
 
 
 @contextmanager
 def new_shards(path: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a folder for the shards of a file, which replace all that are there when the block has ended well.
 
-    Until all have their names, `shards_in` refuses them. Where a process was killed in between, the next one goes on.
-    Raises `DataError` where others are there, without ``overwrite``.
+    Until all have their names, `shards_in` refuses them; after a kill in between, the next call goes on.
     """
     with locked_part(path.with_name(f".{path.name}.part"), path) as (made, _):
         whole = made.with_name(_WHOLE)
@@ -117,8 +116,8 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 def _require_one_whole_set(folder: Path, files: Iterable[Path]) -> None:
     """Raise where names such as ``train-00000-of-00005.parquet`` are of several sets, or one of a set is missing."""
     numbers: dict[tuple[str, str, int], set[int]] = {}
-    for found in filter(None, (_NUMBERED.fullmatch(file.name) for file in files)):
-        numbers.setdefault((found["name"], found["suffix"], int(found["n"])), set()).add(int(found["number"]))
+    for match in filter(None, (_NUMBERED.fullmatch(file.name) for file in files)):
+        numbers.setdefault((match["name"], match["suffix"], int(match["n"])), set()).add(int(match["number"]))
     if len(numbers) > 1:
         sets = ", ".join(f"{name}-*-of-{n:05d}{suffix}" for name, suffix, n in sorted(numbers))
         raise UnreadableError(f"{folder}: expected the shards of one data set, got {sets}; give one of these patterns")

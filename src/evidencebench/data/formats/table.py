@@ -48,44 +48,34 @@ class DataSource(Protocol):
     @property
     def snapshot(self) -> Snapshot | ShardedSnapshot:
         """Return the file, or the shards, as they were when they were opened."""
-        ...
 
     @property
     def ids(self) -> tuple[str, ...]:
         """Return the ids of the instances, in file order."""
-        ...
 
     @property
     def repeated_ids(self) -> tuple[str, ...]:
         """Return the ids that stand more than once; one instance of each can be read."""
-        ...
 
     def __contains__(self, instance_id: object) -> bool:
         """Say whether there is an instance of an id."""
-        ...
 
     def instance(self, instance_id: str) -> Instance:
         """Return an instance; raises `FormatError` if it breaks the format, `ChangedDataError` if the file changed."""
-        ...
 
     def fields(self, instance_id: str) -> tuple[Any, list[str]]:
         """Return an instance as plain JSON values, and the keys in it that stand more than once.
 
         Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
         """
-        ...
 
     def forget(self) -> None:
         """Let go of what was read and kept to answer the next question sooner."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFormat:
-    """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``.
-
-    ``open`` raises `UnreadableError` if the file holds no instances.
-    """
+    """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``."""
 
     suffixes: tuple[str, ...]
     open: Callable[[Snapshot], DataSource]
@@ -94,9 +84,8 @@ class DataFormat:
 
 _JSON = DataFormat(suffixes=(".json",), open=open_json, write=write_json)
 _JSON_LINES = DataFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, write=write_json_lines)
-_PARQUET = DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_parquet)
 
-FORMATS = (_JSON, _JSON_LINES, _PARQUET)
+FORMATS = (_JSON, _JSON_LINES, DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_parquet))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,19 +187,17 @@ def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource
 def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
     """Return the instances of several files, none of which is held in memory, since there may be many."""
     sources = tuple(
-        _reopen(one, most_held_bytes=0) if isinstance(one, DataFile) else _open(open_snapshot(one, most_held_bytes=0))
-        for one in places
+        _reopen(place, most_held_bytes=0)
+        if isinstance(place, DataFile)
+        else _open(open_snapshot(place, most_held_bytes=0))
+        for place in places
     )
     shards = tuple(source.snapshot for source in sources if isinstance(source.snapshot, Snapshot))
     return ShardedSource(snapshot=ShardedSnapshot(path=path, shards=shards), sources=sources)
 
 
 def file_of(source: DataSource) -> DataFile:
-    """Return the description with which `open_source` opens the same file, or shards, in another process.
-
-    It has the checksum, which takes seconds to compute, only where that was asked for already. Another machine needs
-    it: there, the same file has another device and other times.
-    """
+    """Return the description by which another process opens the file, with the checksum if that is known."""
     if isinstance(source, ShardedSource):
         return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
     snapshot = cast("Snapshot", source.snapshot)
@@ -224,13 +211,13 @@ def _was(snapshot: Snapshot) -> FileState | str:
 
 def format_to_write(path: Path) -> DataFormat:
     """Return the format of a file's suffix, JSON Lines for a stream without one; raises `DataError` for other names."""
-    found = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
-    if found is None:
-        *others, last = (suffix for one in FORMATS for suffix in one.suffixes)
+    data_format = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
+    if data_format is None:
+        *others, last = (suffix for data_format in FORMATS for suffix in data_format.suffixes)
         raise DataError(f"{path}: expected a name that ends in {', '.join(others)} or {last}, or .gz of these")
-    return found
+    return data_format
 
 
 def _format_of(path: Path) -> DataFormat | None:
     name = path.name.removesuffix(".gz")
-    return next((one for one in FORMATS if name.endswith(one.suffixes)), None)
+    return next((data_format for data_format in FORMATS if name.endswith(data_format.suffixes)), None)

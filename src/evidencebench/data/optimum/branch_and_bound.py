@@ -98,7 +98,7 @@ class Search:
         if packing_bound(universe, masks) - droppable > size:
             return False
         # Branch on the rarest aspect: one of its masks is chosen, or the aspect stays uncovered.
-        bit, holders = _rarest_aspect(universe, masks)
+        bit, holders = min(_holders_by_aspect(universe, masks), key=lambda pair: len(pair[1]))
         for mask in holders:
             if self.can_reach(universe & ~mask, masks, size - 1, target - mask.bit_count()):
                 return True
@@ -112,7 +112,10 @@ def first_reaching(search: Search, universe: int, masks: Mapping[int, int], size
     ``masks`` is in ascending order of the sentence, and no fewer sentences than ``size`` reach the target.
     """
     # A sentence that alone covers an aspect is in every cover; the search is for the first cover of the rest.
-    chosen = _forced_sentences(universe, masks) if target == universe.bit_count() else []
+    chosen: list[int] = []
+    if target == universe.bit_count():
+        holders = [[index for index, mask in masks.items() if mask & bit] for bit in bits(universe)]
+        chosen = sorted({indices[0] for indices in holders if len(indices) == 1})
     for index in chosen:
         target -= (masks[index] & universe).bit_count()
         universe &= ~masks[index]
@@ -145,16 +148,5 @@ def _take_forced(universe: int, masks: Iterable[int]) -> tuple[int, list[int], i
     return universe, kept, n_forced
 
 
-def _forced_sentences(universe: int, masks: Mapping[int, int]) -> list[int]:
-    """Return the sentences that alone cover an aspect of the universe."""
-    holders = [[index for index, mask in masks.items() if mask & bit] for bit in bits(universe)]
-    return sorted({indices[0] for indices in holders if len(indices) == 1})
-
-
 def _holders_by_aspect(universe: int, masks: list[int]) -> Iterator[tuple[int, list[int]]]:
     return ((bit, [mask for mask in masks if mask & bit]) for bit in bits(universe))
-
-
-def _rarest_aspect(universe: int, masks: list[int]) -> tuple[int, list[int]]:
-    """Return the aspect that the fewest masks hold, as a bit, and these masks."""
-    return min(_holders_by_aspect(universe, masks), key=lambda pair: len(pair[1]))

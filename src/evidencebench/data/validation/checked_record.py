@@ -11,11 +11,7 @@ _MAX_SHOWN_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """One place where a file departs from the format.
-
-    ``path`` is the field within the instance, such as ``$.aspect2sentence_indices['a1'][3]``; ``severity`` is
-    ``"error"``, or ``"warning"`` for what EvidenceBench-100k's dialect allows.
-    """
+    """One place where a file departs from the format; a ``warning`` is what EvidenceBench-100k's dialect allows."""
 
     instance_id: str
     path: str

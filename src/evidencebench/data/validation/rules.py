@@ -26,18 +26,14 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
     checked = CheckedRecord(instance_id, record if isinstance(record, dict) else {})
     if not checked.expect("$", record, dict, "an object"):
         return checked.found
-    checked.is_dialect = _is_dialect(record)
+    kinds = record.get("sentence_types_in_candidate_pool")
+    # Of EvidenceBench-100k, whose aspects may lack sentences.
+    checked.is_dialect = "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
     for check in (_check_texts, _check_extras, _check_kinds, _check_aspects, _check_sources, _check_inverse):
         check(checked)
     for task in EVALUATION_KEYS:
         check_evaluation(checked, task)
     return checked.found
-
-
-def _is_dialect(record: Mapping[str, Any]) -> bool:
-    """Say whether a record is of EvidenceBench-100k, whose aspects may lack sentences."""
-    kinds = record.get("sentence_types_in_candidate_pool")
-    return "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
 
 
 def _check_texts(checked: CheckedRecord) -> None:

@@ -81,17 +81,14 @@ def validate_files(
     engine: Engine | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[FileReport]:
-    """Return a report for each file; a paper that stands in two of them is a violation of the later one.
-
-    See `validate_file`; ``on_progress`` is called with (instances done, instances in all) of each file in turn.
-    """
+    """Return a report for each file; a paper that stands in two of them is a violation of the later one."""
     reports = []
     file_of_paper: dict[str, Path] = {}
     for path in map(data_path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         source = open_source(path)
         once, again = "an id that stands once", "the id more than once"
         unchecked: dict[str, str] = {}
-        found = [_violation(instance_id, "unique", once, again) for instance_id in source.repeated_ids]
+        all_violations = [_violation(instance_id, "unique", once, again) for instance_id in source.repeated_ids]
         runs_on = engine_of(engine, jobs, at_most=1 + len(source.ids) // _MIN_INSTANCES_A_JOB)
         if not runs_on.is_one_machine:
             _ = source.snapshot.sha256  # other machines know the file by it
@@ -102,19 +99,19 @@ def validate_files(
                 unchecked[instance_id] = str(outcome.error)
                 continue
             violations, paper_id = outcome.value
-            found += violations
+            all_violations += violations
             if paper_id is not None and file_of_paper.setdefault(paper_id, path) != path:
                 got = f"'{paper_id}', which is also in {file_of_paper[paper_id]}"
                 in_one = "a paper that stands in one split only"
-                found.append(_violation(instance_id, "paper", in_one, got, path="$.paper_id"))
+                all_violations.append(_violation(instance_id, "paper", in_one, got, path="$.paper_id"))
             if on_progress is not None:
                 on_progress(n_done, len(source.ids))
         reports.append(
             FileReport(
                 path=str(path),
                 n_instances=len(source.ids),
-                violations=tuple(violation for violation in found if violation.is_error),
-                warnings=tuple(violation for violation in found if not violation.is_error),
+                violations=tuple(violation for violation in all_violations if violation.is_error),
+                warnings=tuple(violation for violation in all_violations if not violation.is_error),
                 unchecked=unchecked,
             )
         )
@@ -138,14 +135,14 @@ def _checker(
         except FormatError as error:
             why = str(error).removeprefix(f"{instance_id}: ")
             return [_violation(instance_id, "json", "an instance that can be read", why)], None
-        found = check_record(instance_id, record)
-        if optima and not any(violation.is_error for violation in found):
-            found += check_optima(instance_id, msgspec.json.encode(record))
+        violations = check_record(instance_id, record)
+        if optima and not any(violation.is_error for violation in violations):
+            violations += check_optima(instance_id, msgspec.json.encode(record))
         paper_id = record.get("paper_id") if isinstance(record, dict) else None
         repeated = [
             _violation(instance_id, "unique", "keys that stand once", f"'{key}' again") for key in repeated_keys
         ]
-        return repeated + found, paper_id if isinstance(paper_id, str) else None
+        return repeated + violations, paper_id if isinstance(paper_id, str) else None
 
     return check
 
