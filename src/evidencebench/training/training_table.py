@@ -13,10 +13,9 @@ from evidencebench.execution.options import options_of
 from evidencebench.execution.own_code import find_own_code, is_file
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.finder import FinderTraining
+from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
 from evidencebench.training.progress import TrainingProgress
-from evidencebench.training.reranker import RerankerTraining
 from evidencebench.wording import did_you_mean
 
 
