@@ -76,6 +76,7 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(
     papers = [replace(one, labels=labels) for one in PAPERS]
     calls: list[tuple[int, int]] = []
     tuned = tmp_path / "tuned"
+    capfd.readouterr()  # what making the base has printed
     card = training.fit(papers, tuned, data={"name": "mine"}, on_progress=lambda *call: calls.append(call))
     assert capfd.readouterr() == ("", "")
     assert card.loss[-1] < 0.4 * card.loss[0]
