@@ -61,10 +61,9 @@ from evidencebench.systems.retrievers.tfidf import TfIdf
 from evidencebench.systems.selectors.diverse import Diverse
 from evidencebench.training.crossval.cross_validate import cross_validate
 from evidencebench.training.crossval.plan import CrossValidation
-from evidencebench.training.embedder import EmbedderTraining
 from evidencebench.training.finder import FinderTraining
+from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
 from evidencebench.training.prompt_examples import write_examples
-from evidencebench.training.reranker import RerankerTraining
 from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
