@@ -2,7 +2,6 @@
 
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -14,10 +13,10 @@ from urllib.parse import urlencode
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.security import BODY_SECONDS
-from evidencebench.pages.app.serving import BACKLOG, Address, address_of, listening_socket, server_of
+from evidencebench.pages.app.serving import Address, address_of
 from evidencebench.pages.picking.routes import PickingPages
 from evidencebench.pages.viewer.viewer_data import ViewerData
-from evidencebench.web.serving import TimedConnection
+from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,18 +110,10 @@ def running(
     bound = listening_socket(LOOPBACK, 0)
     address, scan = address_of(bound, LOOPBACK, token), BackgroundScan(viewed)
     app = make_app(viewed, scan, picking=picking, address=address, body_seconds=body_seconds)
-    server = server_of(app, connection)
-    thread = threading.Thread(target=lambda: server.run(sockets=[bound]), name="app", daemon=True)
-    with closing(scan):
+    with closing(scan), served_in_thread(app, bound, connection):
         if is_scanned:
             scan.start()
-        bound.listen(BACKLOG)  # so that it can be asked at once
-        thread.start()
-        try:
-            yield Running(address=address, scan=scan)
-        finally:
-            server.should_exit = True
-            thread.join()
+        yield Running(address=address, scan=scan)
 
 
 def timed(**limits: float) -> type[TimedConnection]:
