@@ -28,13 +28,13 @@ FAULTS = ("rate_limit", "server_error", "malformed_json")
 """How requests fail; nothing is paid then, so that a client should try again."""
 
 CHARACTERS_PER_TOKEN = 4  # a round number, easy to check by hand
+BEST_SCORE = 10  # of a sentence of the minimum cover; the scale begins at 0
 UNKNOWN = "No paper that this server was started with is shown between the marks, so it has nothing to answer."
 
 _REASONING = "These sentences together report what was measured and found that bears on the hypothesis."
 _COMPARED = "I compared each of the texts with what was asked."
 _REFUSAL = "I'm sorry, but I can't help with that request."
 _PROSE = "The paper bears on the hypothesis mainly through its trial, whose primary outcome improved."
-BEST_SCORE = 10  # of a sentence of the minimum cover; the scale begins at 0
 _SUMMARY = re.compile(r"^Summary(?:, for context only)?: (.*)$", re.MULTILINE)
 _ASPECT = re.compile(r"^Aspect: (.*)$", re.MULTILINE)
 _CITING = re.compile(r"^.*?Sentences ([0-9]{1,5})(?: to ([0-9]{1,5}))? of the text", re.MULTILINE)
