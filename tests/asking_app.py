@@ -2,7 +2,6 @@
 
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -14,10 +13,10 @@ from urllib.parse import urlencode
 from evidencebench.pages.app.background_scan import BackgroundScan
 from evidencebench.pages.app.routes import make_app
 from evidencebench.pages.app.security import BODY_SECONDS
-from evidencebench.pages.app.serving import BACKLOG, Address, address_of, listening_socket, server_of
+from evidencebench.pages.app.serving import Address, address_of
 from evidencebench.pages.people.tasks import TaskApp, make_task_app
 from evidencebench.pages.viewer.viewer_data import ViewerData
-from evidencebench.web.serving import TimedConnection
+from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,18 +113,10 @@ def running(
         app = make_app(viewed, scan, address=address, body_seconds=body_seconds)
     else:
         app = make_task_app(picking, address=address)
-    server = server_of(app, connection)
-    thread = threading.Thread(target=lambda: server.run(sockets=[bound]), name="app", daemon=True)
-    with closing(scan):
+    with closing(scan), served_in_thread(app, bound, connection):
         if is_scanned:
             scan.start()
-        bound.listen(BACKLOG)  # so that it can be asked at once
-        thread.start()
-        try:
-            yield Running(address=address, scan=scan)
-        finally:
-            server.should_exit = True
-            thread.join()
+        yield Running(address=address, scan=scan)
 
 
 def timed(**limits: float) -> type[TimedConnection]:

@@ -1,33 +1,29 @@
-"""A fake model server on loopback, in a thread, for as long as a test needs it."""
+"""The trial server on loopback, in a thread, for as long as a test needs it."""
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable, Iterator
+import queue
+import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-import msgspec
+from uvicorn.server import ServerState
 
 from evidencebench.construction.gold_studies import GoldStudy
 from evidencebench.data.dataset import Dataset
-from evidencebench.integrations.fake_server.app import FakeModelApp
-from evidencebench.integrations.fake_server.client import ConnectionLimits
-from evidencebench.integrations.fake_server.request_log import LogEntry
-from evidencebench.integrations.fake_server.serving import served_in_thread
-from evidencebench.integrations.fake_server.settings import PASSING_FAULTS, Fault, Personality, Settings
-
-T = TypeVar("T")
+from evidencebench.web.serving import listening_socket, server_of
+from trial_batches import AnthropicBatches, OpenAIBatches
+from trial_server import CutConnection, TrialModel, TrialServer, TrialSettings
 
 
 @dataclass(kw_only=True)
 class RunningServer:
-    """A fake server that runs in another thread, and what became of its requests."""
+    """A server that runs in another thread, and what became of its requests."""
 
-    app: FakeModelApp
-    entries: list[LogEntry]
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
-    root_url: str = ""  # as the official Anthropic client wants it
+    app: TrialServer
+    root_url: str  # as the official Anthropic client wants it
 
     @property
     def base_url(self) -> str:
@@ -43,39 +39,46 @@ class RunningServer:
         return f"{name}:model={model},base_url={self.base_url}{more}"
 
     def log_entries(self) -> list[dict[str, Any]]:
-        """Return the lines of the log, oldest first."""
-        return self._between_requests(lambda: list(map(msgspec.structs.asdict, self.entries)))
+        """Return an entry for each request and each row of a batch, oldest first."""
+        return list(self.app.entries)
 
     def totals(self) -> dict[str, Any]:
-        return self._between_requests(lambda: dict(self.app.log.totals))
-
-    def _between_requests(self, make: Callable[[], T]) -> T:
-        async def made() -> T:
-            return make()
-
-        return asyncio.run_coroutine_threadsafe(made(), self.loop).result()
+        return dict(self.app.totals)
 
 
-def fake_model_app(
-    dataset: Dataset,
-    *,
-    personality: Personality | str = Personality.ORACLE,
-    fault_kinds: Iterable[Fault | str] = PASSING_FAULTS,
-    limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - frozen
-    clock: Callable[[], float] = time.time,
-    studies: Iterable[GoldStudy] = (),
-    **settings: Any,
-) -> tuple[FakeModelApp, list[LogEntry]]:
-    """Return the app that the server serves, with the list that its log fills."""
-    entries: list[LogEntry] = []
-    chosen = Settings(personality=Personality(personality), fault_kinds=tuple(map(Fault, fault_kinds)), **settings)
-    return FakeModelApp(dataset, chosen, limits=limits, clock=clock, entries=entries, studies=studies), entries
+def fake_model_app(dataset: Dataset, *, studies: Iterable[GoldStudy] = (), **settings: Any) -> TrialServer:
+    """Return the app that the server serves."""
+    if "fault_kinds" in settings:
+        settings["fault_kinds"] = tuple(settings["fault_kinds"])
+    chosen = TrialSettings(**settings)
+    app = TrialServer(TrialModel(dataset, chosen, studies), chosen)
+    OpenAIBatches(app)
+    AnthropicBatches(app)
+    return app
 
 
 @contextmanager
 def running_fake_server(dataset: Dataset, *, port: int = 0, **options: Any) -> Iterator[RunningServer]:
-    """Run a fake server until the block ends; options as `fake_model_app` and `Settings` take them."""
-    app, entries = fake_model_app(dataset, **options)
-    server = RunningServer(app=app, entries=entries)
-    with served_in_thread(app, port=port, loop=server.loop) as server.root_url:
-        yield server
+    """Run a server until the block ends, which cuts its connections; options as `fake_model_app` takes them."""
+    app, bound = fake_model_app(dataset, **options), listening_socket("127.0.0.1", port)
+    started: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    async def serve() -> None:
+        loop, over, state = asyncio.get_running_loop(), asyncio.Event(), ServerState()
+        config = server_of(app).config  # its server would take a fifth of a second to end
+        config.load()
+        listener = await loop.create_server(lambda: CutConnection(config, state, {}), sock=bound, backlog=1024)
+        started.put(partial(loop.call_soon_threadsafe, over.set))
+        await over.wait()
+        listener.close()
+        for connection in tuple(state.connections):
+            connection.transport.abort()
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), name="fake server", daemon=True)
+    thread.start()
+    end = started.get()
+    try:
+        yield RunningServer(app=app, root_url=f"http://127.0.0.1:{bound.getsockname()[1]}")
+    finally:
+        end()
+        thread.join()

@@ -30,7 +30,7 @@ from evidencebench.data.evidence_inference.convert import convert_folder
 from evidencebench.data.evidence_inference.folder import find_folder
 from evidencebench.data.evidence_inference.records import read_prompts
 from evidencebench.data.instance import Instance
-from evidencebench.integrations.fake_server.prompt_content import normalised
+from evidencebench.integrations.fake_server.answers import normalised
 from evidencebench.storage.reading import file_sha256
 
 

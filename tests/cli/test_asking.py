@@ -78,9 +78,7 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     printed = ""
     kinds = ["unauthorized", "bad_request", "rate_limit", "server_error", "malformed_json", "truncated_body"]
-    with running_fake_server(
-        SAMPLE, personality="oracle", fault_rate=0.3, fault_kinds=kinds, log=tmp_path / "server.log"
-    ) as server:
+    with running_fake_server(SAMPLE, personality="oracle", fault_rate=0.3, fault_kinds=kinds) as server:
         for number, model in enumerate(("openai/fake", "anthropic/fake")):
             env = f",key_env={'OPENAI' if number == 0 else 'ANTHROPIC'}_API_KEY"
             spec = server.spec(model=model, more=env)
@@ -100,7 +98,7 @@ def test_the_key_is_sent_and_stands_in_no_file_and_no_message(
         assert server.totals()["requests"] > 20
     assert KEY not in printed
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {"replies.sqlite", "run0.jsonl", "server.log"} <= {path.name for path in written}
+    assert {"replies.sqlite", "run0.jsonl"} <= {path.name for path in written}
     assert [path for path in written if KEY.encode() in path.read_bytes()] == []
     (cache,) = (path.parent for path in written if path.name == "replies.sqlite")
     assert not any(KEY.encode() in text for pair in stored_replies(cache) for text in pair)

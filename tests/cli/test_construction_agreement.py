@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from command_line import Command
-from evidencebench.integrations.fake_server.construction_gold import GoldStudies
+from evidencebench.integrations.fake_server.answers import GoldStudies
 from served_constructions import served_construction
 
 Judged = Callable[..., list[int]]
@@ -46,7 +46,7 @@ def test_a_judge_that_says_yes_to_all_or_numbers_otherwise_is_warned_of_and_a_fa
 ) -> None:
     model, change, warning = JUDGES[judge]
     if change is not None:
-        monkeypatch.setattr(GoldStudies, "_judged", change(GoldStudies._judged))  # noqa: SLF001 - how a model judges
+        monkeypatch.setattr(GoldStudies, "judge", change(GoldStudies.judge))
     config, work = tmp_path / "construction.toml", tmp_path / "work"
     with served_construction(tmp_path, at_once=at_once) as server:
         own = f'model = "local/{model},base_url={server.base_url}"\n'

@@ -12,23 +12,24 @@ from evidencebench import open_dataset
 from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.steps.model_step import NO_REPLY
 from evidencebench.construction.synthetic_review import expected_instances, synthetic_studies
-from evidencebench.integrations.fake_server.model import FakeModel
+from evidencebench.integrations.fake_server.answers import FakeModel
 from malformed_replies import ASKED_AGAIN, SHAPES, Shape
 from served_constructions import served_construction
 
 
 def malform(monkeypatch: pytest.MonkeyPatch, shape_for: Callable[[str, bool], Shape | None]) -> None:
     """Let the trial server's model write a shape, chosen by the text of a prompt and whether it is asked again."""
-    construct = FakeModel._construct  # noqa: SLF001 - its replies are what a model writes
+    answer = FakeModel.answer
 
-    def malformed(self: FakeModel, call: Any, content: Any) -> Any:
-        reply = construct(self, call, content)
-        shape = shape_for(f"{content.step}\n{content.instructions}", content.is_follow_up)
+    def malformed(self: FakeModel, personality: str, call: Any, content: Any, key: str) -> Any:
+        reply = answer(self, personality, call, content, key)
+        is_asked_again = any(message.role == "assistant" for message in call.messages)
+        shape = shape_for(f"{content.step}\n{content.instructions}", is_asked_again)
         if shape is None or not reply.text.startswith("{"):
             return reply
         return dataclasses.replace(reply, text=shape(reply.text))
 
-    monkeypatch.setattr(FakeModel, "_construct", malformed)
+    monkeypatch.setattr(FakeModel, "answer", malformed)
 
 
 @pytest.mark.usefixtures("own_cache")

@@ -13,6 +13,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from command_line import SAMPLE, Command, start
+from evidencebench.construction.gold_studies import write_gold
+from evidencebench.construction.synthetic_review import synthetic_studies
 from evidencebench.models.llm.providers import PROVIDERS
 from marked_prompts import openai_body, prompt
 
@@ -32,17 +34,21 @@ def serving(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 
 def asked(address: str) -> str:
-    body = json.dumps(openai_body(prompt(SAMPLE[0].query, budget=2))).encode()
+    return sent(address, prompt(SAMPLE[0].query, budget=2))
+
+
+def sent(address: str, text: str) -> str:
+    body = json.dumps(openai_body(text)).encode()
     headers = {"Content-Type": "application/json"}
     request = Request(f"{address}/chat/completions", data=body, headers=headers)  # noqa: S310 - loopback
     with urlopen(request) as reply:  # noqa: S310 - as above
-        text: str = json.load(reply)["choices"][0]["message"]["content"]
-    return text
+        content: str = json.load(reply)["choices"][0]["message"]["content"]
+    return content
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_says_where_it_serves_and_ends_well_on_a_signal(number: signal.Signals) -> None:
-    with serving("--personality", "lead", "--log", "log.jsonl") as (process, address):
+    with serving("--personality", "lead") as (process, address):
         assert address.startswith("http://127.0.0.1:")
         assert address.endswith("/v1")
         assert asked(address).endswith("ANSWER: [0, 1]")
@@ -51,16 +57,17 @@ def test_it_says_where_it_serves_and_ends_well_on_a_signal(number: signal.Signal
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "")
-    assert [json.loads(line)["outcome"] for line in Path("log.jsonl").read_text().splitlines()] == ["paid"]
 
 
-def test_faults_are_drawn_from_the_kinds_that_are_named() -> None:
-    kinds = "bad_request,unauthorized"
-    with (
-        serving("--faults", "1", "--fault-kinds", kinds) as (_, address),
-        pytest.raises(OSError, match=r"40[01]"),
-    ):
+def test_faults_and_steps_of_construction_are_answered_as_asked() -> None:
+    with serving("--faults", "1", "--seed", "3") as (_, address), pytest.raises((OSError, ValueError)):
         asked(address)
+    write_gold(Path("gold.jsonl"), synthetic_studies())
+    study = next(iter(synthetic_studies()))
+    step = f"Building step: hypothesis\nSummary: {study.summary}\n"
+    with serving("--construction", "gold.jsonl", "--latency", "0.01") as (_, address):
+        reply = json.loads(sent(address, step))
+    assert reply["hypothesis"] == study.hypothesis
 
 
 def test_hosts_that_others_reach_are_refused_unless_they_are_meant(command: Command) -> None:
@@ -80,9 +87,7 @@ def test_hosts_that_others_reach_are_refused_unless_they_are_meant(command: Comm
         ("--port 0 --data none.json", "none.json"),
         ("--port 70000 --data sample", "70000"),
         ("--port 0 --data sample --personality nice", "nice"),
-        ("--port 0 --data sample --fault-kinds cut,fire", "fire"),
         ("--port 0 --data sample --faults 1.5", "1.5"),
-        ("--port 0 --data sample --log no/such/folder", "cannot be written"),
     ],
 )
 def test_what_it_cannot_do_it_says_and_ends(command: Command, options: str, said: str) -> None:

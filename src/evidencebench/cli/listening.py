@@ -49,11 +49,8 @@ class PageServing:
     def serve(self, command: str, make: "Callable[[Address], AbstractContextManager[tuple[ASGIApp, str]]]") -> None:
         """Serve an app until Ctrl-C; ``make`` yields it for its address, and a few words on what it shows."""
         require_extra(command, "view", "starlette", "uvicorn")
-        from evidencebench.pages.app.serving import (  # noqa: PLC0415 - an extra
-            address_of,
-            listening_socket,
-            serve_until_signal,
-        )
+        from evidencebench.pages.app.serving import address_of  # noqa: PLC0415 - an extra
+        from evidencebench.web.serving import listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
 
         refuse_exposed(self.host, expose=self.expose)
         with listening(self.host, self.port):

@@ -116,7 +116,7 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     0.37
     """
     rows = (
-        (system, task, instance_id, cluster, *map(_defined, values))
+        (system, task, instance_id, cluster, *(None if math.isnan(value) else value for value in values))
         for system, by_task in scores.items()
         for task, found in by_task.items()
         for instance_id, cluster, *values in zip(
@@ -279,7 +279,3 @@ def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_R
 def _tasks(scores: Scores) -> list[str]:
     """Return the names of the tasks that apply to an instance."""
     return [name for name, one in next(iter(scores.values()), {}).items() if one.ids]
-
-
-def _defined(value: float) -> float | None:
-    return None if math.isnan(value) else value

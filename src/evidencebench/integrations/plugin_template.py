@@ -94,11 +94,7 @@ def require_new_name(name: str) -> None:
 
 
 def plugin_files(name: str) -> dict[str, str]:
-    """Return path -> text of the files of a new package.
-
-    >>> list(plugin_files("my-ranker"))[-1]
-    'tests/test_ranking.py'
-    """
+    """Return path -> text of the files of a new package."""
     values = {
         "NAME": name,
         "MODULE": name.replace("-", "_"),

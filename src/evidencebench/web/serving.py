@@ -4,7 +4,11 @@ Of itself uvicorn waits forever for the rest of a request, or for a client to re
 """
 
 import asyncio
-from typing import Any
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -13,6 +17,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 MAX_CONNECTIONS = 512
 HEAD_SECONDS = 10.0
 ANSWER_SECONDS = 120.0
+_BACKLOG = 1024  # connections that wait to be taken
+_LONGEST_ENDING_SECONDS = 2
 
 
 class TimedConnection(H11Protocol):
@@ -91,17 +97,73 @@ class TimedConnection(H11Protocol):
             self.end_late()
 
 
-def config_for(app: ASGIApp, **options: Any) -> uvicorn.Config:
-    """Return the configuration of uvicorn for an app, without its logs; ``options`` are uvicorn's."""
-    return uvicorn.Config(
-        app,
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        log_level="critical",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        **options,
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a socket bound to an address or name of this machine; port 0: any free port. Raises `OSError`."""
+    family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(place)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def server_of(app: ASGIApp, connection: type[TimedConnection] = TimedConnection) -> uvicorn.Server:
+    """Return a server for an app; it ends once its ``should_exit`` is true. uvicorn's own logs are off."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            loop="asyncio",
+            http=connection,
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=_LONGEST_ENDING_SECONDS,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+        )
     )
+
+
+def serve_until_signal(
+    app: ASGIApp,
+    bound: socket.socket,
+    on_start: Callable[[], None],
+    connection: type[TimedConnection] = TimedConnection,
+) -> None:
+    """Serve an app on a bound socket until SIGINT or SIGTERM; ``on_start`` is called once requests can be sent."""
+    server = server_of(app, connection)
+
+    def end() -> None:
+        server.should_exit = True
+
+    async def serve() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, end)
+        bound.listen(_BACKLOG)  # from here on, requests wait in the socket until the server runs
+        on_start()
+        await server.serve(sockets=[bound])
+
+    asyncio.run(serve())
+
+
+@contextmanager
+def served_in_thread(
+    app: ASGIApp, bound: socket.socket, connection: type[TimedConnection] = TimedConnection
+) -> Iterator[None]:
+    """Serve an app on a bound socket, from a thread of its own, while the block runs."""
+    server = server_of(app, connection)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, name="server", daemon=True)
+    bound.listen(_BACKLOG)  # so that it can be asked at once
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()

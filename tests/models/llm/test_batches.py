@@ -25,7 +25,6 @@ from evidencebench.errors import (
     PendingError,
     StopError,
 )
-from evidencebench.integrations.fake_server.settings import Fault
 from evidencebench.models.llm.batch_apis.calls import CallSettings
 from evidencebench.models.llm.batch_queue import BatchQueue, BatchStatus
 from evidencebench.models.llm.batches import BatchSender
@@ -147,7 +146,7 @@ def test_of_a_batch_that_expires_half_way_the_finished_half_is_kept(tmp_path: Pa
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_row_that_fails_is_a_failure_of_this_run_and_asked_again_in_the_next(tmp_path: Path, model: str) -> None:
-    with running_fake_server(SAMPLE, fault_rate=0.3, fault_kinds=[Fault.SERVER_ERROR], seed=3) as server:
+    with running_fake_server(SAMPLE, fault_rate=0.3, fault_kinds=["server_error"], seed=3) as server:
         requests = requests_to(server.base_url, model, 20)
         patience = CallSettings(sleep=at_once, timeout_seconds=10, max_attempts=30)
         found = one_pass(tmp_path, requests, settings=patience)

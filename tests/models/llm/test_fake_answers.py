@@ -2,12 +2,12 @@
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,43 +17,30 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.cover import ceiling, coverage_of, minimum_cover
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task
-from evidencebench.integrations.fake_server.calls import Reply, key_of
-from evidencebench.integrations.fake_server.known_papers import KnownPapers
-from evidencebench.integrations.fake_server.model import FakeModel
-from evidencebench.integrations.fake_server.openai_api import OPENAI
-from evidencebench.integrations.fake_server.request_log import RequestLog
-from evidencebench.integrations.fake_server.settings import Personality, Settings
+from evidencebench.integrations.fake_server.answers import PERSONALITIES, UNKNOWN, Call, Reply
 from evidencebench.query import Query
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import Selection
 from evidencebench.system import Brief
 from evidencebench.systems.controls import Lead
 from marked_prompts import ORDER, SCORE, openai_body, prompt
+from trial_server import EVERY_PERSONALITY, TrialModel, TrialSettings
 
 SAMPLE = load_sample()
-PAPERS = KnownPapers(SAMPLE)
 FIRST = SAMPLE[0]
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {}}}
+MODELS = {name: TrialModel(SAMPLE, TrialSettings(personality=name)) for name in EVERY_PERSONALITY}
 
 instances = st.sampled_from(list(SAMPLE))
 
 
-def model_of(settings: Settings, papers: KnownPapers = PAPERS) -> FakeModel:
-    return FakeModel(papers, settings, RequestLog(None, time.time))
+def call_of(*texts: str, **fields: object) -> Call:
+    return msgspec.convert(openai_body(*texts, **fields), Call)
 
 
-def speak(
-    *texts: str,
-    personality: str = "oracle",
-    papers: KnownPapers = PAPERS,
-    seed: int = 0,
-    structured: bool = False,
-    repairable: bool = False,
-) -> Reply:
-    settings = Settings(personality=Personality(personality), seed=seed, repairable=repairable)
-    model = model_of(settings, papers)
-    body = openai_body(*texts, **({"response_format": SCHEMA} if structured else {}))
-    return model.answer(OPENAI.read_call(body), key=key_of(body))
+def speak(*texts: str, personality: str = "oracle", model: TrialModel | None = None, structured: bool = False) -> Reply:
+    call = call_of(*texts, **({"response_format": SCHEMA} if structured else {}))
+    return (model or MODELS[personality]).reply(call, "key")
 
 
 def named(spoken: Reply) -> tuple[int, ...]:
@@ -81,10 +68,10 @@ def asked_by(instance: Instance, task: Task) -> str:
 
 
 def check_oracle(dataset: Dataset) -> None:
-    papers = KnownPapers(dataset)
+    model = TrialModel(dataset, TrialSettings())
     for instance in dataset:
         for task in filter(lambda task: task.applies_to(instance.labels), TASKS.values()):
-            answer = named(speak(asked_by(instance, task), papers=papers))
+            answer = named(speak(asked_by(instance, task), model=model))
             budget = task.budget_for(instance)
             assert budget is None or len(answer) <= budget
             assert recall(instance, answer, task) == best_recall(instance, task), (instance.id, task.name)
@@ -190,10 +177,10 @@ def test_marks_within_sentences_and_odd_white_space_change_nothing(tmp_path: Pat
         return replace(query, sentences=(*orders, *query.sentences[len(orders) :]))
 
     instance = hostile(tmp_path, change)
-    papers = KnownPapers(open_dataset(tmp_path / "data.jsonl"))
+    model = TrialModel(open_dataset(tmp_path / "data.jsonl"), TrialSettings())
     task = TASKS["er_at_optimal"]
-    assert recall(instance, named(speak(asked_by(instance, task), papers=papers)), task) == 1.0
-    every = speak(prompt(instance.query, mode=ORDER), papers=papers)
+    assert recall(instance, named(speak(asked_by(instance, task), model=model)), task) == 1.0
+    every = speak(prompt(instance.query, mode=ORDER), model=model)
     assert sorted(named(every)) == list(range(len(instance.query.sentences)))
 
 
@@ -201,7 +188,7 @@ def test_a_paper_that_is_not_in_the_data_is_answered_by_nothing_and_said_so() ->
     stranger = replace(FIRST.query, sentences=("No such sentence.",) * 3)
     for text in (prompt(stranger), "Hello!"):
         spoken = speak(text)
-        assert not spoken.knows_paper
+        assert spoken.text.startswith(UNKNOWN)
         assert named(spoken) == ()
 
 
@@ -254,11 +241,10 @@ def test_out_of_range_and_duplicates_hold_the_oracles_answer() -> None:
 
 
 def test_replies_without_an_answer_hold_no_list() -> None:
-    finishes = {"wrong_format": "stop", "refuses": "refused", "silent": "stop", "truncated": "length"}
-    for personality, finish in finishes.items():
+    for personality in ("wrong_format", "refuses", "truncated"):
         for text in (QUESTION, prompt(FIRST.query, mode=SCORE)):
             spoken = speak(text, personality=personality)
-            assert spoken.finish == finish
+            assert spoken.is_cut == (personality == "truncated")
             assert not re.search(r"\d|ANSWER|SCORES", spoken.text)
 
 
@@ -268,45 +254,22 @@ def test_empty_names_nothing_in_the_asked_form() -> None:
     assert speak(prompt(FIRST.query, mode=SCORE), personality="empty").text.endswith("SCORES:")
 
 
-@pytest.mark.parametrize("personality", ["wrong_format", "truncated"])
-def test_a_follow_up_turn_mends_only_what_is_said_to_be_repairable(personality: str) -> None:
-    turns = (QUESTION, speak(QUESTION, personality=personality).text, "Give the answer alone.")
-    assert not speak(*turns, personality=personality).text.count("ANSWER")
-    assert named(speak(*turns, personality=personality, repairable=True)) == GOLD
-
-
 def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -> None:
     assert json.loads(speak(QUESTION, structured=True).text)["sentences"] == list(GOLD)
     scores = json.loads(speak(prompt(FIRST.query, mode=SCORE), structured=True).text)["scores"]
     assert {pair["sentence"]: pair["score"] for pair in scores} == scored(speak(prompt(FIRST.query, mode=SCORE)))
     only = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"properties": {"sentences": {}}}}}
-    call = OPENAI.read_call(openai_body(QUESTION, response_format=only))
-    assert json.loads(model_of(Settings()).answer(call, "key").text) == {"sentences": list(GOLD)}
-
-
-def test_random_depends_on_seed_and_prompt_alone_and_mixed_draws_every_personality() -> None:
-    assert speak(QUESTION, personality="random") == speak(QUESTION, personality="random")
-    assert len({speak(QUESTION, personality="random", seed=seed).text for seed in range(5)}) > 1
-    mixed = {speak(QUESTION, personality="mixed", seed=seed).text for seed in range(400)}
-    others = {speak(QUESTION, personality=name).text for name in Personality if name not in {"mixed", "random"}}
-    assert others <= mixed
+    reply = MODELS["oracle"].reply(call_of(QUESTION, response_format=only), "key")
+    assert json.loads(reply.text) == {"sentences": list(GOLD)}
 
 
 def test_a_model_named_like_a_personality_has_it() -> None:
-    call = OPENAI.read_call({**openai_body(QUESTION), "model": "lead"})
-    spoken = model_of(Settings()).answer(call, "key")
+    spoken = MODELS["oracle"].reply(msgspec.structs.replace(call_of(QUESTION), model="lead"), "key")
     assert named(spoken) == tuple(range(len(GOLD)))
 
 
-def test_a_share_of_prompts_is_refused_whatever_the_personality() -> None:
-    call = OPENAI.read_call(openai_body(QUESTION))
-    model = model_of(Settings(refuse_rate=0.25))
-    n_refused = sum(model.answer(call, f"key {at}").finish == "refused" for at in range(1000))
-    assert 200 < n_refused < 300
-
-
-def test_every_personality_has_a_line_of_help_and_answers_every_sort_of_prompt() -> None:
-    for personality in Personality:
-        assert personality.meaning
+def test_every_personality_answers_every_sort_of_prompt() -> None:
+    assert all(PERSONALITIES.values())
+    for personality in EVERY_PERSONALITY:
         for mode in (SCORE, ORDER):
-            assert isinstance(speak(prompt(FIRST.query, mode=mode), personality=personality).text, str)
+            assert speak(prompt(FIRST.query, mode=mode), personality=personality).text

@@ -44,6 +44,7 @@ URL = "base_url={model_server}"
 VARIANTS = (
     "llm_base:model=local/fake,base_url={model_server},structured=true",
     "llm_base:model=anthropic/fake,base_url={model_server},key_env=",
+    "llm_base:model=anthropic/fake,base_url={model_server},key_env=,structured=true",
     "llm_rank:model=local/fake,base_url={model_server},structured=true",
     "llm_rank:model=local/fake,base_url={model_server},method=listwise",
     "llm_sections:model=local/fake,base_url={model_server},structured=true",
@@ -62,7 +63,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def without_server(dataset: Dataset, **options: Any) -> dict[str, Any]:
     """Return the option by which a client asks a fake model with no server in between, at the address `NOWHERE`."""
-    app, _ = fake_model_app(dataset, **options)
+    app = fake_model_app(dataset, **options)
     return {"transport": httpx.ASGITransport(app)}
 
 

@@ -2,10 +2,8 @@
 
 import csv
 import io
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,8 +11,9 @@ from playwright.sync_api import Page, Route, expect
 
 from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench.execution.making import make_system
-from evidencebench.pages.app.serving import Address, address_of, listening_socket, server_of
+from evidencebench.pages.app.serving import Address, address_of
 from evidencebench.pages.findings.routes import FindingPages, make_finding_app
+from evidencebench.web.serving import listening_socket, served_in_thread
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 
@@ -43,17 +42,10 @@ _SEARCHED = "the 9 sentences read. Not searched: front matter."
 
 @contextmanager
 def _serving() -> Iterator[Address]:
-    with closing(listening_socket("127.0.0.1", 0)) as bound:
-        address = address_of(bound, "127.0.0.1")
-        server = server_of(make_finding_app(make_system("cues"), address=address))
-        bound.listen()
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
+    bound = listening_socket("127.0.0.1", 0)
+    address = address_of(bound, "127.0.0.1")
+    with served_in_thread(make_finding_app(make_system("cues"), address=address), bound):
         yield address
-        server.should_exit = True
-        thread.join(10)
 
 
 @pytest.fixture(scope="module")

@@ -18,11 +18,9 @@ from evidencebench.data.sample import load_sample
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.asking import Waiting
 from evidencebench.extras import require_extra
-from evidencebench.integrations.fake_server.settings import Settings
+from evidencebench.integrations.fake_server.answers import FakeModel, Settings
 from evidencebench.models.llm.client import make_client
 from evidencebench.wording import counted
-
-_MODEL = "local/any,base_url={address}/v1"
 
 
 @click.command(name="demo")
@@ -67,13 +65,14 @@ def command(ctx: click.Context, *, output: Path | None, faults: float, progress_
 def _construct(folder: Path, scratch: Path, faults: float, progress_style: str) -> tuple[Constructed, int]:
     """Write the review, run all steps against a server, and return what came of it and how many requests were paid."""
     require_extra("construct demo", "serve", "starlette", "uvicorn")
-    from evidencebench.integrations.fake_server.app import FakeModelApp  # noqa: PLC0415 - an extra
-    from evidencebench.integrations.fake_server.serving import served_in_thread  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.fake_server.server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
+    from evidencebench.web.serving import listening_socket, served_in_thread  # noqa: PLC0415 - an extra
 
-    app = FakeModelApp(load_sample(), Settings(fault_rate=faults, hang_seconds=0.2), studies=synthetic_studies())
+    app = FakeServer(FakeModel(load_sample(), Settings(fault_rate=faults), synthetic_studies()))
     client = make_client(environ={"EVIDENCEBENCH_CACHE": str(scratch / "cache")}, max_attempts=12)
-    with served_in_thread(app) as address, progress("constructing", progress_style) as shown:
-        write_synthetic_review(folder, model=_MODEL.format(address=address))
+    bound = listening_socket("127.0.0.1", 0)
+    with served_in_thread(app, bound, PatientConnection), progress("constructing", progress_style) as shown:
+        write_synthetic_review(folder, model=f"local/any,base_url=http://127.0.0.1:{bound.getsockname()[1]}/v1")
         try:
             made = run_all(
                 read_config(folder / "construction.toml"),

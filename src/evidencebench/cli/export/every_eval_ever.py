@@ -47,9 +47,8 @@ def command(
       evidencebench export every-eval-ever bm25.jsonl --data sample \\
           --organization 'My Lab' -o datastore
     """
-    scored = scoring.score(runs)
     evaluator = Evaluator(organization=organization, relationship=relationship, model=model)
-    paths = write_records(output, scored, evaluator, scoring.resampling, now=datetime.now(UTC))
+    paths = write_records(output, scoring.score(runs), evaluator, scoring.resampling, now=datetime.now(UTC))
     if as_json:
         print_json({"records": [str(path) for path in paths]})
         return

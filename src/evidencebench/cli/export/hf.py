@@ -19,8 +19,6 @@ from evidencebench.integrations.known_data import known_entry
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
-_NAMED = re.compile(r"(\w+)=(.+)", re.ASCII | re.DOTALL)
-
 
 @click.command
 @click.argument("data", required=False, metavar="[D]", shell_complete=options.complete_data)
@@ -62,17 +60,17 @@ def command(
         raise click.UsageError("expected either D, or --split NAME=D for each split")
     named = {"": data} if data is not None else _by_name("--split", splits)
     opened = {name: open_dataset(path) for name, path in named.items() if path is not None}
-    written_as = {name or _usual_name(dataset): dataset for name, dataset in opened.items()}
+    if "" in opened:  # a single split has its own name where it is published, else that which tools expect
+        entry = known_entry(opened[""])
+        opened = {"train" if entry is None else entry.name.rpartition("-")[2]: opened[""]}
     given = _by_name("--licence", licences, may_be_unnamed=True)
-    if unknown := sorted(given.keys() - written_as.keys() - {""}):
-        raise click.UsageError(f"--licence: no split '{unknown[0]}'; expected one of {', '.join(written_as)}")
-    parts = [
-        HubSplit(name=name, dataset=dataset, licence=_licence(name, dataset, given))
-        for name, dataset in written_as.items()
-    ]
+    if unknown := sorted(given.keys() - opened.keys() - {""}):
+        raise click.UsageError(f"--licence: no split '{unknown[0]}'; expected one of {', '.join(opened)}")
+    parts = [HubSplit(name=name, dataset=one, licence=_licence(name, one, given)) for name, one in opened.items()]
     with progress("exporting", progress_style) as on_progress:
-        today = datetime.now(UTC).date()
-        written = write_hf(output, parts, published_on=today, overwrite=overwrite, on_progress=on_progress)
+        written = write_hf(
+            output, parts, published_on=datetime.now(UTC).date(), overwrite=overwrite, on_progress=on_progress
+        )
     if as_json:
         print_json({"output": str(output), "splits": msgspec.to_builtins(written)})
         return
@@ -84,31 +82,24 @@ def command(
 
 def _by_name(option: str, given: Sequence[str], *, may_be_unnamed: bool = False) -> dict[str, str]:
     """Return name -> value of values such as ``train=FILE``; the name of one without is empty."""
-    found: dict[str, str] = {}
-    for one in given:
-        named = _NAMED.fullmatch(one)
+    values: dict[str, str] = {}
+    for text in given:
+        named = re.fullmatch(r"(\w+)=(.+)", text, re.ASCII | re.DOTALL)
         if named is None and not may_be_unnamed:
-            raise click.UsageError(f"{option}: expected NAME=D, such as train=train, got '{printable(one)}'")
-        name, value = (named[1], named[2]) if named else ("", one)
-        if name in found:
+            raise click.UsageError(f"{option}: expected NAME=D, such as train=train, got '{printable(text)}'")
+        name, value = (named[1], named[2]) if named else ("", text)
+        if name in values:
             raise click.UsageError(f"{option}: expected one value a split, got two{f' for {name}' if name else ''}")
-        found[name] = value
-    return found
-
-
-def _usual_name(dataset: Dataset) -> str:
-    """Return the name of a single split: its own where the data is published, else that which tools expect."""
-    entry = known_entry(dataset)
-    return "train" if entry is None else entry.name.rpartition("-")[2]
+        values[name] = value
+    return values
 
 
 def _licence(name: str, dataset: Dataset, given: Mapping[str, str]) -> str:
     known, named = licence_of(dataset), given.get(name, given.get(""))
     if known is not None and name in given and given[name] != known:
         raise DataError(f"split '{name}': {dataset.path} is published under {known}, not {given[name]}")
-    found = known or named
-    if found is None:
-        raise DataError(
-            f"split '{name}': the licence of {dataset.path} is not known; name it with --licence {name}=LICENCE"
-        )
-    return found
+    if licence := known or named:
+        return licence
+    raise DataError(
+        f"split '{name}': the licence of {dataset.path} is not known; name it with --licence {name}=LICENCE"
+    )

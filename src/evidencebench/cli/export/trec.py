@@ -75,15 +75,15 @@ def command(
 
 def _cautions(report: TrecReport) -> list[str]:
     """Return what the files of runs cannot hold."""
-    found = []
+    cautions = []
     for name, run in report.runs.items():
         if run.n_without:
             answers = counted(run.n_without, "answer")
-            found.append(f"{name}: {answers} failed or selected nothing, which a TREC file cannot say: no lines")
+            cautions.append(f"{name}: {answers} failed or selected nothing, which a TREC file cannot say: no lines")
         if run.n_cut_sets:
             sets = counted(run.n_cut_sets, "set")
-            found.append(f"{name}: {sets} over the budget cut to the sentences named first; 'score' takes the mean")
+            cautions.append(f"{name}: {sets} over the budget cut to the sentences named first; 'score' takes the mean")
         elif run.n_sets:
             sets = counted(run.n_sets, "set")
-            found.append(f"{name}: {sets} of sentences got an order, that in which they were named")
-    return found
+            cautions.append(f"{name}: {sets} of sentences got an order, that in which they were named")
+    return cautions

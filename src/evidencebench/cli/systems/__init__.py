@@ -47,7 +47,7 @@ def command(ctx: click.Context, *, only: str | None, as_json: bool, table_format
         print_json({name: _record(name, factory) for name, factory in factories.items()})
         return
     rows = [(name, _description(name, factory)) for name, factory in factories.items()]
-    taken = {name: ",".join(found) for name, factory in factories.items() if factory and (found := _options(factory))}
+    taken = {name: text for name, factory in factories.items() if factory and (text := _options(factory))}
     if table_format == "csv":
         flat = [(name, line, taken.get(name, "")) for name, line in rows]
         print_table(Table(columns=["system", "description", "options"], rows=flat), "csv")
@@ -88,22 +88,18 @@ def _package(name: str) -> str | None:
 def _description(name: str, factory: Factory | None) -> str:
     package = _package(name)
     line = f"see 'systems --only {name}'" if factory is None else _first_line(factory)
-    return " ".join(filter(None, [line, f"[{package}]" if package else ""]))
+    return f"{line} [{package}]".strip() if package else line
 
 
 def _first_line(factory: Factory) -> str:
     return next(iter((inspect.getdoc(factory) or "").splitlines()), "")
 
 
-def _options(factory: Factory) -> list[str]:
+def _options(factory: Factory) -> str:
     """Return each option with its default, ``...`` for one that must be given."""
-    return [f"{key}={_default_text(option.default)}" for key, option in options_of(factory).items()]
-
-
-def _default_text(default: Any) -> str:
-    if default is MISSING:
-        return "..."
-    return option_text(list(default) if isinstance(default, tuple) else default)
+    defaults = {key: option.default for key, option in options_of(factory).items()}
+    texts = {key: option_text(list(one) if isinstance(one, tuple) else one) for key, one in defaults.items()}
+    return ",".join(f"{key}={'...' if defaults[key] is MISSING else text}" for key, text in texts.items())
 
 
 def _fold_rows(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:

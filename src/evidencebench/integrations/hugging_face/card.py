@@ -14,7 +14,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 def card(splits: Sequence[WrittenSplit]) -> str:
     """Return the text of README.md."""
-    return f"---\n{_header(splits)}---\n\n{_body(splits)}"
+    return f"---\n{_header(splits)}\n---\n\n{_body(splits)}"
 
 
 def title_of(splits: Sequence[WrittenSplit]) -> str:
@@ -25,7 +25,6 @@ def title_of(splits: Sequence[WrittenSplit]) -> str:
 
 
 def _header(splits: Sequence[WrittenSplit]) -> str:
-    """Return the YAML header, without its marks."""
     import datasets  # noqa: PLC0415 - an extra
     from huggingface_hub import DatasetCardData  # noqa: PLC0415 - it comes with `datasets`
 
@@ -55,7 +54,7 @@ def _header(splits: Sequence[WrittenSplit]) -> str:
     files = [{"split": split.name, "path": split.pattern} for split in splits]
     data = DatasetCardData(**about, configs=[{"config_name": "default", "data_files": files}])
     datasets.info.DatasetInfosDict({"default": info}).to_dataset_card_data(data)
-    return f"{data.to_yaml()}\n"
+    return str(data.to_yaml())
 
 
 def _body(splits: Sequence[WrittenSplit]) -> str:
@@ -91,16 +90,8 @@ def _body(splits: Sequence[WrittenSplit]) -> str:
         lines.append(f"* {names}: {_plain(licence)}. {terms_of(licence)}")
     lines += ["", "The sentences are of papers, which have licences of their own too.", ""]
     if any(split.is_published for split in splits):
-        lines += [
-            "## Citation",
-            "",
-            f"The benchmark is described in <{PAPER_URL}>.",
-            "",
-            "```bibtex",
-            CITATION,
-            "```",
-            "",
-        ]
+        described = f"The benchmark is described in <{PAPER_URL}>."
+        lines += ["## Citation", "", described, "", "```bibtex", CITATION, "```", ""]
     return "\n".join(lines)
 
 

@@ -13,48 +13,29 @@ from evidencebench.integrations.hugging_face.written_split import COLUMNS, Writt
 from evidencebench.integrations.known_data import CITATION, PAPER_URL
 
 _PARQUET = "application/x-parquet"
-# How Croissant spells names: the context of the format's version 1.1.
-_CONTEXT: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "arrayShape": "cr:arrayShape",
-    "citeAs": "cr:citeAs",
-    "column": "cr:column",
-    "conformsTo": "dct:conformsTo",
-    "containedIn": "cr:containedIn",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "equivalentProperty": "cr:equivalentProperty",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "extract": "cr:extract",
-    "field": "cr:field",
-    "fileObject": "cr:fileObject",
-    "fileProperty": "cr:fileProperty",
-    "fileSet": "cr:fileSet",
-    "format": "cr:format",
-    "includes": "cr:includes",
-    "isArray": "cr:isArray",
-    "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath",
-    "key": "cr:key",
-    "md5": "cr:md5",
-    "parentField": "cr:parentField",
-    "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "recordSet": "cr:recordSet",
-    "references": "cr:references",
-    "regex": "cr:regex",
-    "repeated": "cr:repeated",
-    "replace": "cr:replace",
-    "samplingRate": "cr:samplingRate",
-    "sc": "https://schema.org/",
-    "separator": "cr:separator",
-    "source": "cr:source",
-    "subField": "cr:subField",
-    "transform": "cr:transform",
-}
+# How Croissant spells names: the context of the format's version 1.1, in the order of its names.
+_OWN_NAMES = (
+    "arrayShape citeAs column containedIn equivalentProperty extract field fileObject fileProperty fileSet format "
+    "includes isArray isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
+    "samplingRate separator source subField transform"
+)
+_CONTEXT: dict[str, Any] = dict(
+    sorted(
+        {
+            **{name: f"cr:{name}" for name in _OWN_NAMES.split()},
+            "@language": "en",
+            "@vocab": "https://schema.org/",
+            "conformsTo": "dct:conformsTo",
+            "cr": "http://mlcommons.org/croissant/",
+            "data": {"@id": "cr:data", "@type": "@json"},
+            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+            "dct": "http://purl.org/dc/terms/",
+            "examples": {"@id": "cr:examples", "@type": "@json"},
+            "rai": "http://mlcommons.org/croissant/RAI/",
+            "sc": "https://schema.org/",
+        }.items()
+    )
+)
 _NESTED = {"sentence_aspects": "-1,-1"}
 _NUMBERS = {"sentence_aspects": "cr:Int16"} | dict.fromkeys(
     ("er_optimal", "er_10", "result_er_optimal", "result_er_5"), "cr:Int32"
@@ -84,7 +65,6 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
 
 
 def _files(split: WrittenSplit) -> list[dict[str, Any]]:
-    """Return the files of a split with their checksums, and the set of them that records are read from."""
     objects: list[dict[str, Any]] = [
         {
             "@type": "cr:FileObject",

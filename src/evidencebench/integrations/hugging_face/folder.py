@@ -26,24 +26,14 @@ from evidencebench.version import __version__
 MARKER = "evidencebench.json"
 """The file of such a folder that says what it was made of, and by which it is told from other folders."""
 
-INSTANCES_IN_A_SHARD = 10_000
-"""How many instances a Parquet file holds: some 60 MB."""
-
-_SPLIT_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSplit:
-    """A split to write: its name, its data and the licence of the data."""
+    """A split to write."""
 
     name: str
     dataset: Dataset
     licence: str
-
-    @property
-    def is_published(self) -> bool:
-        """Whether the data is of the published benchmark."""
-        return known_entry(self.dataset) is not None
 
 
 def write_hf(
@@ -52,17 +42,13 @@ def write_hf(
     *,
     published_on: date,
     overwrite: bool = False,
-    instances_in_a_shard: int = INSTANCES_IN_A_SHARD,
+    instances_in_a_shard: int = 10_000,  # some 60 MB
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
 ) -> tuple[WrittenSplit, ...]:
-    """Write splits into a folder, whole or not at all: ``data/``, ``README.md``, ``croissant.json``.
-
-    ``published_on`` is the date of the folder in its metadata.
-    Raises `DataError`, and `MissingExtraError` without the extra ``hf``.
-    """
+    """Write splits into a folder, whole or not at all: ``data/``, ``README.md``, ``croissant.json``."""
     require_extra("export hf", "hf", "datasets", "pyarrow")
     for split in splits:
-        if not _SPLIT_NAME.fullmatch(split.name):
+        if not re.fullmatch(r"[A-Za-z0-9_]{1,64}", split.name):
             raise DataError(
                 f"split '{split.name}': expected a name of letters, digits and underscores, such as 'train'"
             )
@@ -94,8 +80,7 @@ def write_hf(
 def _write_split(made: Path, split: HubSplit, instances: Iterator[Instance], n_at_once: int) -> WrittenSplit:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
-    n_shards = -(-len(split.dataset) // n_at_once)
-    shards = []
+    n_shards, shards = -(-len(split.dataset) // n_at_once), []
     for number in range(n_shards):
         name = f"data/{split.name}-{number:05d}-of-{n_shards:05d}.parquet"
         path = made / name
@@ -118,7 +103,7 @@ def _write_split(made: Path, split: HubSplit, instances: Iterator[Instance], n_a
         data=split.dataset.name,
         data_sha256=split.dataset.sha256,
         licence=split.licence,
-        is_published=split.is_published,
+        is_published=known_entry(split.dataset) is not None,
         n_instances=len(split.dataset),
         shards=tuple(shards),
     )

@@ -17,8 +17,6 @@ _TERMS = {
     "CC0-1.0": "Any use is allowed.",
     "MIT": "Any use is allowed, if the notice of the licence is kept.",
 }
-# Licences that Hugging Face knows, by its names; any other is 'other' there.
-_HUB_NAMES = {name: name.lower() for name in _TERMS if name != "CC-BY-NC-SA"}
 OTHER = "other"
 
 
@@ -36,9 +34,5 @@ def terms_of(licence: str) -> str:
 
 
 def hub_name(licence: str) -> str:
-    """Return how Hugging Face names a licence; 'other' where it does not.
-
-    >>> hub_name("CC-BY-4.0"), hub_name("CC-BY-NC-SA")
-    ('cc-by-4.0', 'other')
-    """
-    return _HUB_NAMES.get(licence, OTHER)
+    """Return how Hugging Face names a licence; 'other' where it does not."""
+    return licence.lower() if licence in _TERMS and licence != "CC-BY-NC-SA" else OTHER

@@ -14,8 +14,6 @@ from evidencebench.version import __version__
 if TYPE_CHECKING:
     import datasets
 
-_ROWS_AT_ONCE = 64
-
 
 def to_hf(dataset: Dataset | PathText, *, cache_dir: PathText | None = None) -> "datasets.Dataset":
     """Return a data set as a `datasets.Dataset` of Hugging Face, an instance a row.
@@ -50,9 +48,9 @@ def to_hf(dataset: Dataset | PathText, *, cache_dir: PathText | None = None) -> 
     data = dataset_from(dataset)
 
     def rows() -> Iterator[dict[str, Any]]:
-        found = map(row_of, data)
-        while some := list(islice(found, _ROWS_AT_ONCE)):
-            yield from table_of(some).to_pylist()
+        rows = map(row_of, data)
+        while batch := list(islice(rows, 64)):
+            yield from table_of(batch).to_pylist()
 
     fingerprint = f"evidencebench-{__version__}-{data.sha256[:32]}"
     features = datasets.Features.from_arrow_schema(schema())

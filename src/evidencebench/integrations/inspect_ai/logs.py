@@ -20,7 +20,7 @@ from inspect_ai.log import (
     write_eval_log,
 )
 from inspect_ai.model import ChatMessageUser, ModelOutput
-from inspect_ai.scorer import SampleScore, Score, ci, mean, stderr
+from inspect_ai.scorer import SampleScore, ci, mean, stderr
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
@@ -39,15 +39,13 @@ from evidencebench.storage.whole_file import whole_file
 from evidencebench.system import Ranking
 from evidencebench.version import __version__
 
-SUFFIX = ".eval"
-
 
 def write_log(log: EvalLog, path: Path) -> None:
     """Write a log to a file whose name ends in ``.eval``, by inspect_ai's own writer, whole or not at all."""
-    if path.suffix != SUFFIX:
-        raise RunError(f"{path}: expected a name that ends in {SUFFIX}, by which inspect_ai knows its logs")
+    if path.suffix != ".eval":
+        raise RunError(f"{path}: expected a name that ends in .eval, by which inspect_ai knows its logs")
     with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, f"log{SUFFIX}")
+        made = Path(folder, "log.eval")
         write_eval_log(log, str(made), format="eval")
         with made.open("rb") as file, whole_file(path) as output:
             shutil.copyfileobj(file, output)
@@ -123,7 +121,12 @@ def _sample(
     scores = {
         task.name: made_score(instance, task, answers[task.name], values[task.name][instance.id], {}) for task in tasks
     }
-    output = ModelOutput.from_content(model=run.signature, content=_reply(answers))
+    words = {name: _words(answer) for name, answer in answers.items()}
+    # One line where one answer serves all tasks.
+    lines = (
+        [f"{name}: {text}" for name, text in words.items()] if len(set(words.values())) > 1 else [*words.values()][:1]
+    )
+    output = ModelOutput.from_content(model=run.signature, content="\n".join(lines))
     return EvalSample(
         id=instance.id,
         epoch=1,
@@ -134,14 +137,6 @@ def _sample(
         scores=scores,
         metadata=described(instance),
     )
-
-
-def _reply(answers: Mapping[str, Answer | None]) -> str:
-    """Return what a run answered, for people: once where one answer serves all tasks."""
-    words = {name: _words(answer) for name, answer in answers.items()}
-    if len(set(words.values())) == 1:
-        return next(iter(words.values()))
-    return "\n".join(f"{name}: {text}" for name, text in words.items())
 
 
 def _words(answer: Answer | None) -> str:
@@ -156,8 +151,11 @@ def _words(answer: Answer | None) -> str:
 
 def _results(task: str, samples: Sequence[EvalSample]) -> EvalScore:
     """Return the figures of a task, computed by inspect_ai's metrics."""
-    found: list[tuple[EvalSample, Score]] = [(one, one.scores[task]) for one in samples if task in one.scores]
-    scores = [SampleScore(score=score, sample_id=one.id, sample_metadata=one.metadata) for one, score in found]
+    scores = [
+        SampleScore(score=sample.scores[task], sample_id=sample.id, sample_metadata=sample.metadata)
+        for sample in samples
+        if sample.scores and task in sample.scores
+    ]
     params = {"cluster": "cluster"}
     ends = ci(cluster="cluster")(scores)
     metrics = [

@@ -34,26 +34,20 @@ class PaperReading:
     """The question of `llm_base` about a whole paper: its ``text``, and how the replies to it are read."""
 
     def __init__(self, query: Query, brief: Brief) -> None:
-        asked = selection_question("base", query, brief, _CHAT)
         shown = {index: prompt_line(text) for index, text in enumerate(query.sentences)}
-        self.question = asked.question("answer", Excerpt(shown=shown), _CHAT, brief.budget)
+        selection = selection_question("base", query, brief, _CHAT)
+        self.question = selection.question("answer", Excerpt(shown=shown), _CHAT, brief.budget)
         self.text = self.question.text
 
-    def read(self, reply: ChatReply) -> Reading:
-        """Return the reading of a reply."""
-        return self.question.read(reply)
-
     def answer(self, replies: Sequence[ChatReply]) -> tuple[Answer, Reading | None]:
-        """Return the answer that the replies of a conversation give, as a strategy takes it, and its reading.
+        """Return the answer that the replies of a conversation give, and its reading.
 
-        The last reply that names sentences counts, else the last that says there are none. Where there is no such
-        reply, the answer is a `Failure` with the class of the last one.
+        The last reply that names sentences counts, else the last that says there are none.
         """
-        readings = [self.read(reply) for reply in replies]
-        answers = [one for one in readings if is_answer(one, self.question)]
-        naming = [one for one in answers if one.indices]
-        if found := (naming or answers)[-1:]:
-            return selected(found[0].indices, {}), found[0]
+        readings = [self.question.read(reply) for reply in replies]
+        answers = [reading for reading in readings if is_answer(reading, self.question)]
+        if last := ([reading for reading in answers if reading.indices] or answers)[-1:]:
+            return selected(last[0].indices, {}), last[0]
         if not readings:
             return Failure(error="ReplyError: failed: there is no reply"), None
         return Failure(error=f"ReplyError: {readings[-1].reply_class}: {readings[-1].why}"), readings[-1]

@@ -55,10 +55,7 @@ def target_of(instance: Instance, task: Task) -> list[str]:
 
 
 def instance_at(place: Mapping[str, Any]) -> tuple[Instance, Task]:
-    """Return the instance and the task that metadata of a sample or of a message names.
-
-    Raises `DataError` if the metadata is not ours, or the data is not that of the sample any more.
-    """
+    """Return the instance and the task that metadata of a sample or of a message names; raises `DataError`."""
     missing = {"data", "data_sha256", "instance_id", "task"} - place.keys()
     if missing:
         raise DataError(

@@ -42,12 +42,11 @@ def aspect_recall() -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the contract's signature
         instance, task = instance_at(state.metadata)
-        said = state.store.get(REPLIES) or []
         last = reply_of(state.output)
-        replies = [ChatReply(**one) for one in said] or [one for one in [last] if one is not None]
+        replies = [ChatReply(**reply) for reply in state.store.get(REPLIES) or []] or ([] if last is None else [last])
         answer, reading = PaperReading(instance.query, task.brief(instance)).answer(replies)
-        found = evaluate({"model": lambda *_: answer}, [instance], task)["model"][task.name]
-        values = {key: float(column[0]) for key, column in found.scores.items()}
+        scores = evaluate({"model": lambda *_: answer}, [instance], task)["model"][task.name].scores
+        values = {key: float(column[0]) for key, column in scores.items()}
         reply_class = "failed" if reading is None else str(reading.reply_class)
         return made_score(instance, task, answer, values, {"reply_class": reply_class})
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 PUBLISHED_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")
 """The four tasks that the benchmark's authors publish results for."""
 
-_SPLIT = "test"
 # How mteb spells licences, by ours.
 _LICENCES = {"CC-BY-4.0": "cc-by-4.0", "CC-BY-NC-4.0": "cc-by-nc-4.0"}
 
@@ -109,7 +108,7 @@ def _task_object(data: Dataset, task: Task) -> Any:
                 "top_ranked": candidates,
             }
             self._applicable = applicable
-            self.dataset = {"default": {_SPLIT: part}}
+            self.dataset = {"default": {"test": part}}
             self.data_loaded = True
 
         def task_specific_scores(
@@ -143,7 +142,7 @@ def _metadata(data: Dataset, task: Task) -> Any:
         type="Reranking",
         category="t2t",
         modalities=["text"],
-        eval_splits=[_SPLIT],
+        eval_splits=["test"],
         eval_langs=["eng-Latn"],
         main_score=ASPECT_RECALL.key,
         domains=["Academic", "Medical", "Written"],

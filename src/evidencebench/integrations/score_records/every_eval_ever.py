@@ -49,16 +49,15 @@ class Evaluator:
 def write_records(
     folder: Path, scored: ScoredRuns, evaluator: Evaluator, resampling: Resampling, *, now: datetime
 ) -> list[Path]:
-    """Write a record for each run below a folder, ``data/evidencebench/ORGANISATION/NAME/UUID.json``; return the paths.
-
-    Raises `RunError` where a run's system has no name, and `DataError` if a file cannot be written.
-    """
-    records = {label: record_of(scored, label, evaluator, resampling, now=now) for label in scored.runs}
+    """Write a record for each run, ``data/evidencebench/ORGANISATION/NAME/UUID.json`` in a folder; return the paths."""
+    records = [record_of(scored, label, evaluator, resampling, now=now) for label in scored.runs]
     paths = []
-    for record in records.values():
+    for record in records:
         content = msgspec.json.format(msgspec.json.encode(record), indent=2)
         organization, *names = record["model_info"]["id"].split("/")
-        path = folder / "data" / COLLECTION / organization / "_".join(names) / f"{_name_of(content)}.json"
+        # In the form of a random UUID, but the same for the same content.
+        name = uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)
+        path = folder / "data" / COLLECTION / organization / "_".join(names) / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, content)
         paths.append(path)
@@ -68,7 +67,7 @@ def write_records(
 def record_of(
     scored: ScoredRuns, label: str, evaluator: Evaluator, resampling: Resampling, *, now: datetime
 ) -> dict[str, Any]:
-    """Return the record of a run; ``now`` is the time of the record. Raises `RunError` where its system has no name."""
+    """Return the record of a run; raises `RunError` where its system has no name."""
     run, dataset = scored.runs[label], scored.dataset
     model = model_of(run, evaluator.model)
     parts = model.split("/")
@@ -95,21 +94,20 @@ def record_of(
             "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"} | _about_system(run),
         },
         "evaluation_results": [
-            _result(one, run, dataset, resampling) for one in scored_tasks(scored, label, resampling)
+            _result(score, run, dataset, resampling) for score in scored_tasks(scored, label, resampling)
         ],
     }
 
 
 def _about_system(run: RunFile) -> dict[str, str]:
-    """Return the system's options, and versions of what decides its answers, as text."""
     if run.header is None:
         return {"run": run.path.name}
     options = {f"option_{key}": option_text(value) for key, value in run.header.system.options.items()}
     return {"system": run.signature, **options, **{f"version_{name}": one for name, one in run.header.versions.items()}}
 
 
-def _result(one: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resampling) -> dict[str, Any]:
-    recall, task = one.recall, one.task
+def _result(score: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resampling) -> dict[str, Any]:
+    recall, task = score.recall, score.task
     uncertainty: dict[str, Any] = {"num_samples": recall.n}
     if recall.low is not None:
         uncertainty["num_bootstrap_samples"] = resampling.n_draws
@@ -119,9 +117,9 @@ def _result(one: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resampl
             "confidence_level": resampling.level,
             "method": "percentile bootstrap over papers, or reviews where the data names them",
         }
-    details = {name: str(n) for name, n in asdict(one.counts).items()}
-    details |= {"n_papers_or_reviews": str(recall.n_clusters), "signature": one.signature}
-    if one.was_trained_on_it:
+    details = {name: str(n) for name, n in asdict(score.counts).items()}
+    details |= {"n_papers_or_reviews": str(recall.n_clusters), "signature": score.signature}
+    if score.was_trained_on_it:
         details["trained_on_this_data"] = "true"
     return {
         "evaluation_result_id": f"{task.name}/{ASPECT_RECALL.key}",
@@ -156,8 +154,3 @@ def _source(dataset: Dataset) -> dict[str, Any]:
         "url": [entry.url],
         "additional_details": {"split": entry.name, **about},
     }
-
-
-def _name_of(content: bytes) -> uuid.UUID:
-    """Return a name for a record in the form of a random UUID, the same for the same content."""
-    return uuid.UUID(bytes=hashlib.sha256(content).digest()[:16], version=4)

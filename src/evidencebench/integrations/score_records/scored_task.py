@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
 from evidencebench.execution.system_table import SYSTEMS
@@ -39,22 +38,13 @@ def scored_tasks(scored: ScoredRuns, label: str, resampling: Resampling) -> Iter
 
 
 def model_of(run: RunFile, named: str | None) -> str:
-    """Return how collections call the system of a run, as ``organisation/name``.
-
-    It is what the user named; else the language model that the run asked, or a system of this package. Raises
-    `RunError` where none of these is known.
-    """
+    """Return ``organisation/name`` of a run's system: as named, else its language model, or a system of ours."""
     if named is not None:
         return named
     if run.header is not None:
-        asked = run.header.system.options.get("model")
-        if isinstance(asked, str) and run.header.system.name.startswith("llm_") and "/" in asked:
-            return asked
+        model = run.header.system.options.get("model")
+        if isinstance(model, str) and run.header.system.name.startswith("llm_") and "/" in model:
+            return model
         if run.header.system.name in SYSTEMS:
             return f"evidencebench/{run.header.system.name}"
     raise RunError(f"{run.path}: does not say what collections call its system; name it with --model ORGANISATION/NAME")
-
-
-def data_words(dataset: Dataset) -> str:
-    """Return the name, checksum and size of the data, for people."""
-    return f"{dataset.name}, sha256 {dataset.sha256}, {len(dataset):,} instances"

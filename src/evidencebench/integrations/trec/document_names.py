@@ -22,12 +22,7 @@ def index_in(name: str, instance_id: str) -> int:
 
 
 def one_word(name: str) -> str:
-    """Return a name that can stand in a column of a TREC file; raises `DataError` where it cannot.
-
-    >>> one_word("dev 4")
-    Traceback (most recent call last):
-    evidencebench.errors.DataError: 'dev 4': expected a name without white space, by which TREC files are split
-    """
+    """Return a name that can stand in a column of a TREC file; raises `DataError` where it cannot."""
     if name.split() != [name]:
         raise DataError(f"{name!r}: expected a name without white space, by which TREC files are split")
     return name

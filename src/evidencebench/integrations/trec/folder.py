@@ -96,10 +96,8 @@ def write_trec(
 ) -> TrecReport:
     """Write a data set and runs into a folder, whole or not at all.
 
-    ``topics.tsv`` has a hypothesis a line, ``qrels.all.txt`` and ``qrels.results.txt`` the labels, ``runs/`` the runs.
     With tasks, a run has a file for each of them, cut to the budget, so that a cut-off of the tools that is no smaller
     counts what the task counts; else one file with all of its answers, or one a task where these differ by task.
-    Raises `DataError`, and `RunMismatchError` or `TaskError` where a run does not fit the data or a task.
     """
     for run in runs:
         check_belongs(run, dataset)
@@ -138,7 +136,6 @@ def write_trec(
 
 
 def _run_files(runs: Sequence[RunFile], tasks: Sequence[Task]) -> dict[str, _RunLines]:
-    """Return the files to write: name in the folder -> the lines of which run and task."""
     files: dict[str, _RunLines] = {}
     for run in runs:
         differ = run.header is not None and run.header.per_task

@@ -17,7 +17,6 @@ from evidencebench.wording import counted, did_you_mean
 NO_SENTENCE = "none"
 """What stands in place of an index where an aspect has no source; no run can hold it."""
 
-_COLUMNS = 4
 _MOST_QRELS_BYTES = 2 << 30
 
 _Sources: TypeAlias = dict[str, dict[str, list[str]]]  # instance id -> aspect -> names of its sources
@@ -162,7 +161,7 @@ def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) 
 
 
 def _of_dict(qrels: Mapping[str, Mapping[str, int]]) -> _Sources:
-    """Return what a dict without aspects judges: each relevant sentence is an aspect, named as the sentence."""
+    """Take each relevant sentence for an aspect, named as the sentence."""
     if not qrels:
         raise DataError("qrels: expected {instance id: {docno: relevance}}, got an empty dict")
     return {
@@ -172,13 +171,12 @@ def _of_dict(qrels: Mapping[str, Mapping[str, int]]) -> _Sources:
 
 
 def _read(path: Path) -> tuple[str, _Sources]:
-    """Return the path as text, and what a file of diversity qrels judges, in file order."""
     judged: _Sources = {}
     for number, line in enumerate(read_text(path, at_most=_MOST_QRELS_BYTES).splitlines(), 1):
         columns = line.split()
         if not columns:
             continue
-        if len(columns) != _COLUMNS:
+        if len(columns) != 4:  # noqa: PLR2004 - as the message says
             raise DataError(f"{path}: line {number}: expected 4 columns (qid subtopic docno rel), got {len(columns)}")
         if not columns[3].lstrip("-").isdecimal():
             raise DataError(f"{path}: line {number}: expected a whole number as relevance, got '{columns[3]}'")

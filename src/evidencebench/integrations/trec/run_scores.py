@@ -15,14 +15,8 @@ from evidencebench.system import Ranking
 
 
 def scored(sentences: tuple[int, ...]) -> Iterator[tuple[int, float]]:
-    """Yield each sentence with a score: as many as stand behind it, and 1.
-
-    Scores of a system may be equal, or differ by less than the tools' single precision holds, and each tool then
-    decides in its own way; so places stand here, in whole numbers.
-
-    >>> list(scored((7, 2)))
-    [(7, 2.0), (2, 1.0)]
-    """
+    """Yield each sentence with a score: as many as stand behind it, and 1."""
+    # A system's scores may be equal, or nearer than single precision holds, and tools decide such ties as they like.
     sentences = tuple(dict.fromkeys(sentences))
     return ((index, float(len(sentences) - place)) for place, index in enumerate(sentences))
 

@@ -1,0 +1,169 @@
+"""The server: an ASGI app that answers OpenAI's chat completions or fails, and counts what it did."""
+
+import asyncio
+import hashlib
+import time
+from collections import Counter
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from evidencebench.integrations.fake_server.answers import Call, FakeModel, Reply, tokens_in
+from evidencebench.web.serving import TimedConnection
+
+CHAT_PATH = "/v1/chat/completions"
+_BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
+
+
+class BadCallError(Exception):
+    """A request that the provider would refuse, or a failure of the provider, with HTTP's status."""
+
+    def __init__(self, message: str, *, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+_ERRORS = {
+    "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
+    "server_error": BadCallError("The server had an error while processing your request.", status=500),
+}
+
+
+class PatientConnection(TimedConnection):
+    """A connection on which a reply may take long on purpose."""
+
+    answer_seconds = None
+    max_connections = None
+
+
+@dataclass(kw_only=True)
+class Served:
+    """A request that is being answered."""
+
+    request: Request
+    content: bytes
+    body: Any  # the decoded content; None where it is no JSON
+    key: str  # of what is asked: the same for the same JSON, however it is spelled
+    attempt: int  # 1 for the first request of this key
+    reply: Reply | None = None
+
+
+class FakeServer:
+    """The app. ``/log`` has its totals: a request is paid if the client is there when the reply is sent."""
+
+    def __init__(self, model: FakeModel) -> None:
+        self.model = model
+        names = ("requests", "paid", "unpaid", "rejected", "paid_more_than_once", "prompt_tokens", "completion_tokens")
+        self.totals: dict[str, Any] = {"faults": {}, **dict.fromkeys((*names, "in_flight", "most_in_flight"), 0)}
+        self.attempts, self._times_paid = Counter[str](), Counter[str]()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope, receive)
+        try:
+            content = await request.body()
+        except ClientDisconnect:
+            return
+        response = json_response(self.totals) if scope["path"] == "/log" else await self._answer(request, content)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, content: bytes) -> ASGIApp:
+        try:
+            body = msgspec.json.decode(content)
+            named = msgspec.json.encode(body, order="sorted")
+        except (msgspec.DecodeError, RecursionError):
+            body, named = None, f"{request.method} {request.scope['path']}\n".encode() + content
+        key, totals = hashlib.sha256(named).hexdigest(), self.totals
+        self.attempts[key] += 1
+        served = Served(request=request, content=content, body=body, key=key, attempt=self.attempts[key])
+        totals["in_flight"] += 1
+        totals["most_in_flight"] = max(totals["most_in_flight"], totals["in_flight"])
+        try:
+            outcome: str | None = self.model.settings.fault_met(key, served.attempt)
+            response: ASGIApp = Response()
+            if not await self._stays(request):
+                outcome = "unpaid"
+            elif outcome is not None:
+                response = self.fail(outcome, served)
+            else:
+                try:
+                    outcome, response = "paid", self.respond(served)
+                except BadCallError as error:
+                    outcome, response = "rejected", self.refuse(error, served)
+            self.count(outcome, served)
+        finally:
+            totals["in_flight"] -= 1
+        return response
+
+    async def _stays(self, request: Request) -> bool:
+        """Wait as long as a reply takes; end early, with False, where the client leaves."""
+        try:
+            async with asyncio.timeout(self.model.settings.latency_seconds):
+                while (await request.receive())["type"] != "http.disconnect":
+                    pass
+        except TimeoutError:
+            return True
+        return False
+
+    def respond(self, served: Served) -> ASGIApp:
+        """Return the response to a request, or raise `BadCallError`."""
+        if (served.request.method, served.request.scope["path"]) != ("POST", CHAT_PATH):
+            raise BadCallError(f"no such path here; expected POST {CHAT_PATH}", status=404)
+        return json_response(self.complete(served))
+
+    def complete(self, served: Served) -> dict[str, Any]:
+        """Return the chat completion that a request asks for, or raise `BadCallError`."""
+        try:
+            call = msgspec.convert(served.body, Call)
+        except msgspec.ValidationError as error:
+            raise BadCallError(f"Invalid request: {error}") from error
+        served.reply = reply = self.model.reply(call, served.key)
+        n_asked, n_replied = call.prompt_tokens, tokens_in(reply.text)
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": reply.text},
+            "finish_reason": "length" if reply.is_cut else "stop",
+        }
+        return {
+            "id": f"chatcmpl-{served.key[:16]}{served.attempt:04x}",
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": call.model,
+            "choices": [choice],
+            "usage": {"prompt_tokens": n_asked, "completion_tokens": n_replied, "total_tokens": n_asked + n_replied},
+        }
+
+    def refuse(self, error: BadCallError, _served: Served) -> Response:
+        """Return the response for an error."""
+        kind = "server_error" if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+        headers = {"retry-after": "0", "retry-after-ms": "50"} if error is _ERRORS["rate_limit"] else {}
+        body = {"error": {"message": str(error), "type": kind, "param": None, "code": None}}
+        return json_response(body, error.status, headers)
+
+    def fail(self, fault: str, served: Served) -> ASGIApp:
+        """Return the response for a fault."""
+        if fault in _ERRORS:
+            return self.refuse(_ERRORS[fault], served)
+        return Response(_BROKEN, media_type="application/json")
+
+    def count(self, outcome: str, served: Served) -> None:
+        """Count a request by its outcome, which may be the name of a fault."""
+        totals = self.totals
+        totals["requests"] += 1
+        counts = totals if outcome in totals else totals["faults"]
+        counts[outcome] = counts.get(outcome, 0) + 1
+        if outcome == "paid" and served.reply is not None:
+            totals["paid_more_than_once"] += self._times_paid[served.key] == 1
+            self._times_paid[served.key] += 1
+            totals["prompt_tokens"] += served.reply.call.prompt_tokens
+            totals["completion_tokens"] += tokens_in(served.reply.text)
+
+
+def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a response that holds a JSON value."""
+    return Response(msgspec.json.encode(value), status, headers, "application/json")

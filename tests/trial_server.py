@@ -1,0 +1,339 @@
+"""The trial server with what only tests ask of it: Anthropic's protocol, and more ways to answer and to fail."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Annotated, Any, Literal
+
+import msgspec
+import uvicorn
+from starlette.responses import Response
+from starlette.routing import compile_path
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.server import ServerState
+
+from evidencebench.integrations.fake_server.answers import (
+    PERSONALITIES,
+    Call,
+    FakeModel,
+    KnownPaper,
+    Message,
+    Named,
+    Prompt,
+    Reply,
+    Settings,
+    tokens_in,
+)
+from evidencebench.integrations.fake_server.server import (
+    CHAT_PATH,
+    BadCallError,
+    FakeServer,
+    PatientConnection,
+    Served,
+    json_response,
+)
+
+MESSAGES_PATH = "/v1/messages"
+EVERY_PERSONALITY = {
+    *PERSONALITIES,
+    *("verbose", "ranges", "quotes", "empty", "over_length", "out_of_range", "duplicates", "truncated"),
+}
+_FAR_NUMBER = 1_000_000  # no paper has as many sentences
+_SURPLUS = 3  # sentences over the budget
+_BROKEN_OFF = (
+    "To decide which sentences matter, consider first how the participants were chosen. The methods say that they "
+    "were recruited from several clinics, and that those who"
+)
+
+_ERRORS = {
+    "rate_limit": BadCallError("Rate limit reached; please try again later.", status=429),
+    "server_error": BadCallError("The server had an error while processing your request.", status=500),
+    "unavailable": BadCallError("The engine is currently overloaded; please try again later.", status=503),
+    "bad_request": BadCallError("This model's maximum context length is shorter than your messages."),
+    "unauthorized": BadCallError("Incorrect API key provided.", status=401),
+}
+_BROKEN = b'{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assistant","content":"These sentences'
+_PAGE = b"<!doctype html>\n<html><head><title>Welcome</title></head><body>Please sign in.</body></html>\n"
+PASSING_FAULTS = (
+    *("rate_limit", "server_error", "hang", "cut", "truncated_body"),
+    *("malformed_json", "wrong_content_type", "unavailable", "empty_body"),
+)
+NAMED_FAULTS = ("bad_request", "unauthorized", "lost_reply")
+"""A client must not try again after the first two; with the third, the work is done and its reply lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSettings(Settings):
+    fault_kinds: tuple[str, ...] = PASSING_FAULTS
+    hang_seconds: float = 30.0
+    retry_after_seconds: float = 0.05
+    batch_delay_seconds: float = 0.0  # the least time of each batch
+    expire_rate: float = 0.0  # the share of the rows of batches that expire
+
+
+class TrialModel(FakeModel):
+    """A model that also answers as real ones sometimes do."""
+
+    def personality(self, call: Call, _prompt: Prompt, _key: str) -> str:
+        chosen = call.model if call.model in EVERY_PERSONALITY else self.settings.personality
+        is_asked_again = any(message.role == "assistant" for message in call.messages[:-1])
+        return "oracle" if chosen == "over_length" and is_asked_again else chosen
+
+    def answer(self, personality: str, call: Call, prompt: Prompt, key: str) -> Reply:
+        if personality == "truncated":
+            begin = "" if call.properties is None else '{"reasoning":"'
+            return Reply(call=call, text=begin + _BROKEN_OFF, is_cut=True)
+        return super().answer(personality, call, prompt, key)
+
+    def select(self, personality: str, prompt: Prompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
+        reasoning, named = super().select(personality, prompt, paper, _key)
+        if personality == "empty":
+            return "None of these sentences bears on the hypothesis.", []
+        if personality == "over_length" and prompt.budget is not None and prompt.mode == "select":
+            unused = [(number, 0) for number in prompt.numbers if (number, 0) not in named]
+            named += unused[: prompt.budget + _SURPLUS - len(named)]
+        if personality == "out_of_range":
+            named.append((_FAR_NUMBER, 5))
+        if personality == "duplicates":
+            named = [pair for pair in named for _ in range(2)]
+        if personality == "verbose":
+            reasoning = _with_false_lists(reasoning, prompt)
+        return reasoning, named
+
+    def in_words(self, personality: str, named: Named, prompt: Prompt) -> str:
+        if prompt.mode != "score" and personality == "quotes":
+            texts = dict(prompt.shown)
+            return "\n".join(["ANSWER:", *(f'- "{texts[number]}"' for number, _ in named)])
+        if prompt.mode != "score" and personality == "ranges":
+            runs = groupby(enumerate(number for number, _ in named), lambda pair: pair[1] - pair[0])
+            pairs = [[number for _, number in run] for _, run in runs]
+            return f"ANSWER: {', '.join(f'{run[0]}-{run[-1]}' if len(run) > 1 else str(run[0]) for run in pairs)}"
+        return super().in_words(personality, named, prompt)
+
+
+def _with_false_lists(reasoning: str, prompt: Prompt) -> str:
+    """Return long reasoning with numbers and lists that are not the answer."""
+    numbers = prompt.numbers or (0,)
+    first, last = numbers[0], numbers[-1]
+    return "\n".join(
+        [
+            f"Let me go through the paper. Sentence [{first}] sets the scene, as do [{first}, {last}].",
+            f"1. A first list could be [{', '.join(map(str, numbers[:5]))}], but most of it is background.",
+            f"2. If I had to answer now I would write ANSWER: [{last}], which would be wrong.",
+            f"3. The interval (95% CI 1.2-3.4, p = 0.03) is reported later [see ref. {last + 7}].",
+            reasoning,
+        ]
+    )
+
+
+class _Tool(msgspec.Struct):
+    name: str
+    input_schema: dict[str, Any] = {}
+
+
+class _MessagesTurn(msgspec.Struct):
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class _MessagesBody(msgspec.Struct):
+    """What Anthropic's Messages take; the API refuses what these types refuse."""
+
+    model: str
+    messages: Annotated[list[_MessagesTurn], msgspec.Meta(min_length=1)]
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)]
+    system: str = ""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=1)] | None = None
+    tools: list[_Tool] = []
+    tool_choice: dict[str, str] = {}
+
+
+def convert(body: Any, kind: Any) -> Any:
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError as error:
+        raise BadCallError(f"Invalid request: {error}") from error
+
+
+def _check_strict(schema: Any) -> None:
+    """Raise unless each object in a strict schema forbids other properties and requires all that it declares."""
+    if isinstance(schema, list):
+        for member in schema:
+            _check_strict(member)
+    if not isinstance(schema, dict):
+        return
+    if schema.get("type") == "object" and (
+        schema.get("additionalProperties") is not False
+        or set(schema.get("required", ())) != set(schema.get("properties", ()))
+    ):
+        raise BadCallError("response_format: expected additionalProperties: false and all properties in required")
+    _check_strict(list(schema.values()))
+
+
+Endpoint = Callable[[Served], Any]
+"""Returns a response, or the JSON object to respond with; raises `BadCallError`."""
+
+
+class CutConnection(PatientConnection):
+    """A connection that the app finds in the scope's state, to cut it."""
+
+    def __init__(
+        self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], **more: Any
+    ) -> None:
+        super().__init__(config, server_state, {**app_state, "connection": self}, **more)
+
+
+class _Truncated(Response):
+    """A response whose head announces more bytes than are sent; uvicorn then closes the connection."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": bytes(self.body)[:-9], "more_body": True})
+
+
+class TrialServer(FakeServer):
+    """The app; ``entries`` has a line for each request and each row of a batch."""
+
+    model: TrialModel
+
+    def __init__(self, model: TrialModel, settings: TrialSettings) -> None:
+        super().__init__(model)
+        self.settings = settings
+        self.entries: list[dict[str, Any]] = []
+        self.totals |= dict.fromkeys(("answered", "expired", "paid_in_batches"), 0)
+        self._endpoints: list[tuple[str, re.Pattern[str], Endpoint]] = []
+        self.add({("POST", CHAT_PATH): self.complete, ("POST", MESSAGES_PATH): self.write_message})
+
+    def add(self, endpoints: dict[tuple[str, str], Endpoint]) -> None:
+        """Answer more methods and paths."""
+        self._endpoints += [(method, compile_path(path)[0], one) for (method, path), one in endpoints.items()]
+
+    def respond(self, served: Served) -> ASGIApp:
+        request = served.request
+        if is_anthropic(served) and "anthropic-version" not in request.headers:
+            raise BadCallError("anthropic-version: header is required")
+        for method, path, endpoint in self._endpoints:
+            if method == request.method and (match := path.match(request.scope["path"])):
+                request.scope["path_params"] = match.groupdict()
+                response = endpoint(served)
+                return response if isinstance(response, Response) else json_response(response)
+        raise BadCallError("no such path here", status=404)
+
+    def complete(self, served: Served) -> dict[str, Any]:
+        body = served.body if isinstance(served.body, dict) else {}
+        if "max_tokens" in body and "max_completion_tokens" in body:
+            raise BadCallError("max_tokens and max_completion_tokens: expected at most one of them")
+        wanted = body.get("response_format", {})
+        _check_strict(wanted["json_schema"]["schema"] if "json_schema" in wanted else None)
+        return super().complete(served)
+
+    def write_message(self, served: Served) -> dict[str, Any]:
+        """Return the message that a request of Anthropic's asks for; a tool that must be used is."""
+        body = convert(served.body, _MessagesBody)
+        name = body.tool_choice.get("name")
+        tool = next((tool for tool in body.tools if tool.name == name), None)
+        if name is not None and tool is None:
+            raise BadCallError(f"tool_choice: no tool '{name}' among the tools")
+        wanted = None if tool is None else {"json_schema": {"schema": tool.input_schema}}
+        messages = [Message(message.role, message.content) for message in body.messages]
+        if body.system:
+            messages.insert(0, Message("system", body.system))
+        fields = {"model": body.model, "messages": messages, "max_tokens": body.max_tokens, "response_format": wanted}
+        served.reply = reply = self.model.reply(msgspec.convert(fields, Call), served.key)
+        serial = f"{served.key[:16]}{served.attempt:04x}"
+        uses_tool = tool is not None and not reply.is_cut and reply.text.startswith("{")
+        content: dict[str, Any] = {"type": "text", "text": reply.text}
+        if uses_tool:
+            value = msgspec.Raw(reply.text.encode())
+            content = {"type": "tool_use", "id": f"toolu_{serial}", "name": name, "input": value}
+        return {
+            "id": f"msg_{serial}",
+            "type": "message",
+            "role": "assistant",
+            "model": body.model,
+            "content": [content],
+            "stop_reason": "tool_use" if uses_tool else "max_tokens" if reply.is_cut else "end_turn",
+            "stop_sequence": None,
+            "usage": {"input_tokens": reply.call.prompt_tokens, "output_tokens": tokens_in(reply.text)},
+        }
+
+    def error_body(self, error: BadCallError, served: Served) -> dict[str, Any]:
+        if is_anthropic(served):
+            kinds = {
+                401: "authentication_error",
+                404: "not_found_error",
+                429: "rate_limit_error",
+                529: "overloaded_error",
+            }
+            kind = kinds.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
+            return {"type": "error", "error": {"type": kind, "message": str(error)}}
+        kinds = {401: "authentication_error", 429: "rate_limit_error"}
+        kind = kinds.get(error.status, "server_error" if error.status >= 500 else "invalid_request_error")
+        return {"error": {"message": str(error), "type": kind, "param": None, "code": None}}
+
+    def refuse(self, error: BadCallError, served: Served) -> Response:
+        return json_response(self.error_body(error, served), error.status)
+
+    def fail(self, fault: str, served: Served) -> ASGIApp:
+        if fault in _ERRORS:
+            error, seconds = _ERRORS[fault], self.settings.retry_after_seconds
+            if fault == "unavailable" and is_anthropic(served):
+                error = BadCallError(str(error), status=529)
+            response = self.refuse(error, served)
+            if fault in {"rate_limit", "unavailable"}:
+                response.headers.update({"retry-after": f"{int(seconds)}", "retry-after-ms": f"{seconds * 1000:.0f}"})
+            return response
+        if fault == "lost_reply":
+            self.respond(served)
+            served.reply = None
+        responses = {
+            "malformed_json": Response(_BROKEN, media_type="application/json"),
+            "empty_body": Response(b"", media_type="application/json"),
+            "wrong_content_type": Response(_PAGE, media_type="text/html"),
+            "truncated_body": _Truncated(_BROKEN, media_type="application/json"),
+        }
+        return self._hang if fault == "hang" else responses.get(fault, _cut)
+
+    async def _hang(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with asyncio.timeout(self.settings.hang_seconds):
+                await _wait_until_left(receive)
+        except TimeoutError:
+            await _cut(scope, receive, send)
+
+    def count(self, outcome: str, served: Served, batch: str | None = None) -> None:
+        super().count("answered" if outcome == "paid" and served.reply is None else outcome, served)
+        path = served.request.scope["path"]
+        if batch is not None:
+            path = MESSAGES_PATH if is_anthropic(served) else CHAT_PATH
+            self.totals["paid_in_batches"] += outcome == "paid"
+        self.entries.append(
+            {
+                "key": served.key,
+                "outcome": "answered" if outcome == "paid" and served.reply is None else outcome,
+                "request": f"{served.request.method} {path}",
+                "attempt": served.attempt,
+                "batch": batch,
+            }
+        )
+
+
+async def _cut(scope: Scope, receive: Receive, _send: Send) -> None:
+    """End the connection without a byte; in tests without a server there is none."""
+    connection = scope.get("state", {}).get("connection")
+    if connection is None:
+        raise ConnectionResetError("a fault that was drawn")
+    connection.transport.abort()
+    await _wait_until_left(receive)  # so that uvicorn does not ask where the response is
+
+
+async def _wait_until_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def is_anthropic(served: Served) -> bool:
+    path: str = served.request.scope["path"]
+    return path.startswith(MESSAGES_PATH)
