@@ -10,7 +10,7 @@ first in lexicographic order. It depends on the labels alone, so any other exact
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
 
@@ -22,11 +22,11 @@ from evidencebench.query import AspectScope
 from evidencebench.wording import counted, one_line
 
 # Of the search over bit masks.
-DEFAULT_NODES = 100
+DEFAULT_NODES = 1_000
 # Of the search over arrays: a minute or so, of 800,000 nodes with 60 aspects and 200 sentences.
 DEFAULT_WORK = 10**10
-# The minimum covers that are kept: an instance's tasks ask for those of its two scopes again and again.
-_N_KEPT = 4
+# The optima that are kept: an instance's tasks, and the oracle, ask for those of its two scopes again and again.
+_N_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +39,13 @@ class Coverage:
 
     n_aspects: int
     masks: Mapping[int, int]
+    coverable: int = field(init=False, compare=False)  # bit mask of the aspects that at least one sentence covers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coverable", union_of(self.masks.values()))
 
     def __repr__(self) -> str:
         return one_line(self, counted(self.n_aspects, "aspect"), f"{counted(len(self.masks), 'sentence')} cover any")
-
-    @property
-    def coverable(self) -> int:
-        """Bit mask of the aspects that at least one sentence covers."""
-        return union_of(self.masks.values())
 
     def mask_of(self, sentences: Iterable[int]) -> int:
         """Return the bit mask of the aspects that these sentences cover together."""
@@ -65,8 +64,12 @@ class Cover:
 
 
 def coverage_of(labels: Labels, scope: AspectScope = "all") -> Coverage:
-    """Return which aspects each sentence covers, for the aspects in ``scope``."""
-    return coverage_from({aspect: labels.sources.get(aspect, ()) for aspect in labels.that_count(scope)})
+    """Return which aspects each sentence covers, for the aspects in ``scope``; computed once for the same labels."""
+    coverage: Coverage | None = labels.coverages.get(scope)
+    if coverage is None:
+        coverage = coverage_from({aspect: labels.sources.get(aspect, ()) for aspect in labels.that_count(scope)})
+        labels.coverages[scope] = coverage
+    return coverage
 
 
 def coverage_from(sources: Mapping[str, Iterable[int]]) -> Coverage:
@@ -153,9 +156,8 @@ def maximum_coverage(
     """
     if budget < 0:
         raise ValueError(f"expected a budget of at least 0, got {budget}")
-    search = Search(max_nodes)
     try:
-        most = _most_covered(coverage, budget, search)
+        most = _most_covered(tuple(coverage.masks.items()), budget, max_nodes)
         if most < coverage.coverable.bit_count():
             return _search_first(coverage, max_nodes, budget, most)
         return minimum_cover(coverage, max_nodes=max_nodes, max_work=max_work)
@@ -181,7 +183,7 @@ def ceiling(
     if budget is None:
         return coverage.coverable.bit_count()
     try:
-        return _most_covered(coverage, budget, Search(max_nodes))
+        return _most_covered(tuple(coverage.masks.items()), budget, max_nodes)
     except (OutOfNodesError, RecursionError):
         search = ArraySearch(coverage.masks.values(), max_work)
         sentences, proven = _improve(coverage, budget, search, fewest=False)
@@ -205,8 +207,10 @@ def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def _most_covered(coverage: Coverage, budget: int, search: Search) -> int:
-    universe, masks = coverage.coverable, coverage.masks.values()
+@lru_cache(maxsize=_N_KEPT)
+def _most_covered(masks_by_index: tuple[tuple[int, int], ...], budget: int, max_nodes: int) -> int:
+    masks = [mask for _, mask in masks_by_index]
+    universe, search = union_of(masks), Search(max_nodes)
     n_coverable = universe.bit_count()
     if budget >= n_coverable:
         return n_coverable
