@@ -70,6 +70,11 @@ class Column(Generic[Row]):
         """Return what readers see."""
         return self.value(row) if self.text is None else self.text(row)
 
+    def written(self, row: Row) -> Cell:
+        """Return what CSV holds; a flag is ``true`` or ``false``."""
+        value = self.value(row)
+        return str(value).lower() if isinstance(value, bool) else value
+
 
 def share_column(name: str, heading: str, value: Callable[[Row], float | None]) -> Column[Row]:
     """Return a column of shares: 0 to 1 in CSV, percent for readers."""
@@ -91,10 +96,9 @@ def table_for_readers(
 
 
 def table_for_csv(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> Table:
-    """Return the table of the columns that have a name; a flag is ``true`` or ``false``."""
+    """Return the table of the columns that have a name."""
     columns = [column for column in columns if column.name]
-    values = [[column.value(row) for column in columns] for row in rows]
-    cells = [[str(value).lower() if isinstance(value, bool) else value for value in row] for row in values]
+    cells = [[column.written(row) for column in columns] for row in rows]
     return Table(columns=[column.name for column in columns], rows=cells)
 
 
