@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Generic, TypeVar
 from unicodedata import category
 
 
@@ -22,6 +23,7 @@ class Bold:
 
 
 Cell = str | int | float | Bold | None
+Row = TypeVar("Row")
 
 WIDTH = 80
 """The width that all output fits into, in columns."""
@@ -49,6 +51,55 @@ class Table:
     caption: str = ""
     below_heads: Sequence[str] = ()
     breaks: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """A figure of a row, defined once for every form: its value for CSV, and its text for readers.
+
+    ``name`` is its name in CSV, ``heading`` that in tables for readers; empty: it is not in that form. ``text`` is what
+    readers see; None: the value.
+    """
+
+    name: str
+    heading: str
+    value: Callable[[Row], Cell]
+    text: Callable[[Row], Cell] | None = None
+
+    def shown(self, row: Row) -> Cell:
+        """Return what readers see."""
+        return self.value(row) if self.text is None else self.text(row)
+
+    def written(self, row: Row) -> Cell:
+        """Return what CSV holds; a flag is ``true`` or ``false``."""
+        value = self.value(row)
+        return str(value).lower() if isinstance(value, bool) else value
+
+
+def share_column(name: str, heading: str, value: Callable[[Row], float | None]) -> Column[Row]:
+    """Return a column of shares: 0 to 1 in CSV, percent for readers."""
+
+    def percents(row: Row) -> float | None:
+        share = value(row)
+        return None if share is None else 100 * share
+
+    return Column(name, heading, value, percents)
+
+
+def table_for_readers(
+    columns: Sequence[Column[Row]], rows: Sequence[Row], *, title: str = "", notes: Sequence[str] = ()
+) -> Table:
+    """Return the table of the columns that have a heading."""
+    columns = [column for column in columns if column.heading]
+    cells = [[column.shown(row) for column in columns] for row in rows]
+    return Table(columns=[column.heading for column in columns], rows=cells, title=title, notes=notes)
+
+
+def table_for_csv(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> Table:
+    """Return the table of the columns that have a name."""
+    columns = [column for column in columns if column.name]
+    cells = [[column.written(row) for column in columns] for row in rows]
+    return Table(columns=[column.name for column in columns], rows=cells)
 
 
 def printable(text: str) -> str:

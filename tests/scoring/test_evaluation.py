@@ -86,8 +86,12 @@ def test_an_instance_that_a_task_does_not_apply_to_is_left_out_and_n_says_so() -
     scores = scores_of("bm25", TASKS["result_er_at_5"])
     assert scores.ids == tuple(instance_id for instance_id in SAMPLE.ids if instance_id not in without)
     assert scores.counts.not_applicable == len(without) == 1
-    assert scores.estimate("aspect_recall", FEW).n == score_fields(scores, FEW)["n"] == len(SAMPLE) - 1
-    assert without[0] not in score_fields(scores, FEW)["per_instance"]
+    assert (
+        scores.estimate("aspect_recall", FEW).n
+        == score_fields(scores, scores.estimates(resampling=FEW))["n"]
+        == len(SAMPLE) - 1
+    )
+    assert without[0] not in score_fields(scores, scores.estimates(resampling=FEW))["per_instance"]
 
 
 def test_recall_of_all_aspects_and_of_coverable_ones_have_their_own_denominators(
@@ -107,14 +111,14 @@ def test_recall_of_all_aspects_and_of_coverable_ones_have_their_own_denominators
     assert set(expected) == set(MEASURES)
     for measure, values in expected.items():
         np.testing.assert_array_equal(scores.scores[measure], values, err_msg=measure)
-    fields = score_fields(scores, FEW)
+    fields = score_fields(scores, scores.estimates(resampling=FEW))
     assert (fields["aspect_recall"]["n"], fields["coverable_aspect_recall"]["n"]) == (2, 1)
     assert fields["aspect_recall"]["n_clusters"] == 1  # both are of one review
 
 
 def test_a_measure_that_is_defined_nowhere_is_null_and_not_0(made: Callable[..., Dataset]) -> None:
     scores = graded({}, made(like_100k("none", {"a": ()})))
-    assert score_fields(scores, FEW)["coverable_aspect_recall"] is None
+    assert score_fields(scores, scores.estimates(resampling=FEW))["coverable_aspect_recall"] is None
     with pytest.raises(UndefinedScoreError, match="coverable_aspect_recall is undefined"):
         scores.estimate("coverable_aspect_recall")
 
@@ -268,7 +272,9 @@ def test_every_thing_that_decides_a_score_changes_its_signature(tmp_path: Path) 
 
 def test_the_same_seed_gives_the_same_digits_and_another_the_same_mean() -> None:
     scores, other = scores_of("bm25"), scores_of("tfidf")
-    assert score_fields(scores, FEW) == score_fields(scores, FEW)
+    assert score_fields(scores, scores.estimates(resampling=FEW)) == score_fields(
+        scores, scores.estimates(resampling=FEW)
+    )
     assert comparison_fields(compare(scores, other, resampling=FEW)) == comparison_fields(
         compare(scores, other, resampling=FEW)
     )

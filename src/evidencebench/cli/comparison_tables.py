@@ -1,43 +1,43 @@
 """The tables that ``evidencebench compare`` prints."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from string import ascii_uppercase
 
 from evidencebench.cli.output import print_table
 from evidencebench.scoring.cautions import TRAINED_ON_IT
-from evidencebench.scoring.compare import Pair, holm_text
-from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.compare import Comparison, Pair, holm_text
+from evidencebench.scoring.score_texts import estimate_columns, mean_or_none, percent
 from evidencebench.scoring.significance import ALPHA
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.tables import Cell, Column, Row, Table, printable, share_column, table_for_csv, table_for_readers
 
 SEEN = f"† {TRAINED_ON_IT}"
 """The meaning of the mark behind a run's label."""
 
 
-def matrices(compared: Sequence[Pair[str]], known: Sequence[str] = ()) -> list[Table]:
+def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -> list[Table]:
     """Return one table for each task: the difference of every run to every other.
 
-    ``known`` are the labels of runs whose models were trained on this data.
+    ``trained_on_it`` are the labels of runs whose models were trained on this data.
     """
     labels = list(dict.fromkeys(label for pair in compared for label in (pair.first, pair.second)))
     letters = {label: letter_of(number) for number, label in enumerate(labels)}
     tables = []
     for task in dict.fromkeys(pair.comparison.task.name for pair in compared):
-        cells: dict[tuple[str, str], str] = {}
+        differences: dict[tuple[str, str], str] = {}
         means: dict[str, float] = {}
         for pair in compared:
             if pair.comparison.task.name == task:
                 star = "*" if pair.p_value < ALPHA else ""
                 points = round(100 * pair.comparison.test.difference.mean, 1)
-                cells[pair.first, pair.second] = f"{points:+.1f}{star}"
-                cells[pair.second, pair.first] = f"{-points + 0.0:+.1f}{star}"
+                differences[pair.first, pair.second] = f"{points:+.1f}{star}"
+                differences[pair.second, pair.first] = f"{-points + 0.0:+.1f}{star}"
                 means |= {pair.first: pair.comparison.first.mean, pair.second: pair.comparison.second.mean}
         rows: list[list[Cell]] = [
             [
-                f"{letters[label]} {label}{' †' if label in known else ''}",
+                f"{letters[label]} {label}{' †' if label in trained_on_it else ''}",
                 100 * means[label],
-                *(cells.get((label, other), "") for other in labels),
+                *(differences.get((label, other), "") for other in labels),
             ]
             for label in labels
         ]
@@ -57,54 +57,72 @@ def letter_of(number: int) -> str:
     return (letter_of(n_rounds - 1) if n_rounds else "") + ascii_uppercase[left]
 
 
-def print_comparisons(compared: Sequence[Pair[str]], table_format: str, known: Sequence[str] = ()) -> None:
-    """Print two tables for each pair of runs; as CSV one table of all. ``known`` are as in `matrices`."""
+def comparison_columns(
+    comparison: Callable[[Row], Comparison],
+    names: tuple[str, str],
+    *,
+    difference: str,
+    p_holm: Callable[[Row], float | None],
+    p_text: Callable[[Row], str],
+) -> dict[str, Column[Row]]:
+    """Return the columns of a comparison of two systems with these names, by name, in the order of CSV.
+
+    ``difference`` is its heading; ``p_holm`` and ``p_text`` return the adjusted p-value.
+    """
+    first, second = names
+    columns: list[Column[Row]] = [
+        Column("task", "task", lambda row: comparison(row).task.name),
+        share_column(f"mean_{first}", first, lambda row: comparison(row).first.mean),
+        share_column(f"mean_{second}", second, lambda row: comparison(row).second.mean),
+        *estimate_columns(("difference", "low", "high"), difference, lambda row: comparison(row).test.difference),
+        Column("p", "", lambda row: comparison(row).test.p_value),
+        Column("p_holm", "p (Holm)", p_holm, p_text),
+        Column("n", "n", lambda row: comparison(row).test.difference.n),
+        Column("better", "better", lambda row: comparison(row).test.n_better),
+        Column("equal", "equal", lambda row: comparison(row).test.n_equal),
+        Column("worse", "worse", lambda row: comparison(row).test.n_worse),
+        share_column("overlap", "overlap, %", lambda row: mean_or_none(comparison(row).overlap)),
+        share_column("detectable", "detectable", lambda row: comparison(row).test.minimum_detectable),
+        Column(f"unanswered_{first}", "", lambda row: comparison(row).first_counts.unanswered),
+        Column(f"unanswered_{second}", "", lambda row: comparison(row).second_counts.unanswered),
+    ]
+    return {column.name: column for column in columns}
+
+
+_COLUMNS: dict[str, Column[Pair[str]]] = comparison_columns(
+    lambda pair: pair.comparison,
+    ("first", "second"),
+    difference="difference",
+    p_holm=lambda pair: pair.p_value,
+    p_text=lambda pair: pair.p_text,
+)
+_DIFFERENCES = [_COLUMNS[name] for name in ("task", "mean_first", "mean_second", "difference", "p_holm", "n")]
+_DETAILS: list[Column[Pair[str]]] = [
+    _COLUMNS["task"],
+    Column("", "overlap in %", lambda pair: percent(pair.comparison.overlap)),
+    *(_COLUMNS[name] for name in ("better", "equal", "worse", "detectable")),
+    Column("", "unanswered", lambda pair: ", ".join(str(counts.unanswered) for counts in pair.comparison.counts)),
+]
+
+
+def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_on_it: Sequence[str] = ()) -> None:
+    """Print two tables for each pair of runs; as CSV one table of all. ``trained_on_it`` is as in `matrices`."""
     if table_format == "csv":
-        print_table(Table(columns=_CSV_COLUMNS, rows=[_csv_row(pair, known) for pair in compared]), "csv")
+        columns: list[Column[Pair[str]]] = [
+            Column("first", "", lambda pair: pair.first),
+            Column("second", "", lambda pair: pair.second),
+            *_COLUMNS.values(),
+            Column("trained_on_it_first", "", lambda pair: pair.first in trained_on_it),
+            Column("trained_on_it_second", "", lambda pair: pair.second in trained_on_it),
+        ]
+        print_table(table_for_csv(columns, compared), "csv")
         return
-    for (first, second), pairs in groupby(compared, key=lambda pair: (pair.first, pair.second)):
-        members = list(pairs)
-        names = [f"{label}{' †' if label in known else ''}" for label in (first, second)]
+    for labels, group in groupby(compared, key=lambda pair: (pair.first, pair.second)):
+        pairs = list(group)
+        names = [f"{label}{' †' if label in trained_on_it else ''}" for label in labels]
         title = f"first: {printable(names[0])}\nsecond: {printable(names[1])}\n"
         if table_format != "text":
             title = " - ".join(names)
-        columns = ["task", "first", "second", "difference", "p (Holm)", "n"]
-        print_table(Table(title=title, columns=columns, rows=list(map(_difference_row, members))), table_format)
-        columns = ["task", "overlap in %", "better", "equal", "worse", "detectable", "unanswered"]
-        notes = [SEEN] if {first, second} & set(known) else []
-        print_table(Table(columns=columns, rows=list(map(_detail_row, members)), notes=notes), table_format)
-
-
-def _difference_row(pair: Pair[str]) -> list[Cell]:
-    found = pair.comparison
-    difference = found.test.difference
-    means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
-    return [found.task.name, *means, percent(difference), pair.p_text, difference.n]
-
-
-def _detail_row(pair: Pair[str]) -> list[Cell]:
-    found, test = pair.comparison, pair.comparison.test
-    counts: list[Cell] = [test.n_better, test.n_equal, test.n_worse]
-    detectable = None if test.minimum_detectable is None else 100 * test.minimum_detectable
-    unanswered = f"{found.first_counts.unanswered}, {found.second_counts.unanswered}"
-    return [found.task.name, percent(found.overlap), *counts, detectable, unanswered]
-
-
-_CSV_COLUMNS = (
-    *("first", "second", "task", "mean_first", "mean_second", "difference", "low", "high", "p", "p_holm"),
-    *("n", "better", "equal", "worse", "overlap", "detectable"),
-    *("unanswered_first", "unanswered_second", "trained_on_it_first", "trained_on_it_second"),
-)
-
-
-def _csv_row(pair: Pair[str], known: Sequence[str]) -> list[Cell]:
-    found, test, names = pair.comparison, pair.comparison.test, (pair.first, pair.second)
-    difference = test.difference
-    return [
-        *(*names, found.task.name, found.first.mean, found.second.mean),
-        *(difference.mean, difference.low, difference.high, test.p_value, pair.p_value),
-        *(difference.n, test.n_better, test.n_equal, test.n_worse),
-        *(None if found.overlap is None else found.overlap.mean, test.minimum_detectable),
-        *(found.first_counts.unanswered, found.second_counts.unanswered),
-        *(str(name in known).lower() for name in names),
-    ]
+        print_table(table_for_readers(_DIFFERENCES, pairs, title=title), table_format)
+        notes = [SEEN] if set(labels) & set(trained_on_it) else []
+        print_table(table_for_readers(_DETAILS, pairs, notes=notes), table_format)

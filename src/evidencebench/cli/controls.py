@@ -10,6 +10,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.comparison_tables import comparison_columns
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -26,12 +27,12 @@ from evidencebench.scoring.query_controls import (
     inquiries_of,
     measure_query_controls,
 )
-from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_fields import comparison_fields
-from evidencebench.scoring.score_texts import p_text, percent
+from evidencebench.scoring.score_texts import mean_or_none, p_text
 from evidencebench.scoring.signature import signature
 from evidencebench.system import NamedSystem
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Column, Table, share_column, table_for_csv, table_for_readers
 from evidencebench.wording import counted
 
 
@@ -154,15 +155,43 @@ def _fields(one: ControlResult) -> dict[str, Any]:
     }
 
 
-def _print(found: Sequence[ControlResult], table_format: str) -> None:
+_COLUMNS: dict[str, Column[ControlResult]] = comparison_columns(
+    lambda result: result.comparison,
+    (OWN, "changed"),
+    difference="own - changed",
+    p_holm=lambda result: result.p_value,
+    p_text=lambda result: "*" if result.adjusted is None else p_text(result.adjusted),
+)
+_SYSTEM: Column[ControlResult] = Column("system", "system", lambda result: result.system)
+_READERS = [_SYSTEM, *(_COLUMNS[name] for name in ("mean_own", "mean_changed", "difference", "p_holm", "overlap"))]
+
+
+def _stranger_column(share: str, heading: str = "") -> Column[ControlResult]:
+    return share_column(
+        f"stranger_{share}",
+        heading,
+        lambda result: None if result.stranger is None else mean_or_none(getattr(result.stranger, share)),
+    )
+
+
+_CSV: list[Column[ControlResult]] = [
+    _SYSTEM,
+    Column("control", "", lambda result: result.control),
+    *_COLUMNS.values(),
+    Column("reads_hypothesis", "", lambda result: result.reads_hypothesis),
+    *map(_stranger_column, ("sentences", "selection", "recall")),
+]
+
+
+def _print(results: Sequence[ControlResult], table_format: str) -> None:
     if table_format == "csv":
-        print_table(Table(columns=_CSV_COLUMNS, rows=list(map(_csv_row, found))), "csv")
+        print_table(table_for_csv(_CSV, results), "csv")
         return
     groups: dict[tuple[str, str], list[ControlResult]] = {}
-    for one in found:
-        groups.setdefault((one.control, one.comparison.task.name), []).append(one)
-    for (control, task), results in groups.items():
-        print_table(_table(control, task, results), table_format)
+    for result in results:
+        groups.setdefault((result.control, result.comparison.task.name), []).append(result)
+    for (control, task), members in groups.items():
+        print_table(_table(control, task, members), table_format)
     if table_format == "text":
         print_prose("Recall that stays, on selections that overlap, is not the hypothesis's doing.")
         click.echo()
@@ -170,52 +199,13 @@ def _print(found: Sequence[ControlResult], table_format: str) -> None:
 
 def _table(control: str, task: str, results: Sequence[ControlResult]) -> Table:
     """Return the results of one control on one task, a row a system."""
-    columns = ["system", "own", "changed", "own - changed", "p (Holm)", "overlap, %"]
-    rows = list(map(_row, results))
-    title = f"{control}, {task}: aspect recall in %"
-    if shares := [one.stranger for one in results if one.stranger is not None]:
-        columns.append("stranger, %")
-        rows = [[*row, _percents(share.selection)] for row, share in zip(rows, shares, strict=True)]
-        title = f"{title}; of all sentences, {100 * shares[0].sentences.mean:.1f} % are the stranger's"
-    is_untested = any(one.adjusted is None for one in results)
-    notes = (
-        ["* recall differs on no paper, or on too few to be significant, so there is nothing to test"]
-        if is_untested
-        else []
-    )
-    return Table(title=title, columns=columns, rows=rows, notes=notes)
-
-
-def _row(one: ControlResult) -> list[Cell]:
-    found = one.comparison
-    means: list[Cell] = [100 * found.first.mean, 100 * found.second.mean]
-    p_value = "*" if one.adjusted is None else p_text(one.adjusted)
-    return [one.system, *means, percent(found.test.difference), p_value, _percents(found.overlap)]
-
-
-def _percents(share: Estimate | None) -> float | None:
-    return None if share is None else 100 * share.mean
-
-
-_CSV_COLUMNS = (
-    *("system", "control", "task", "mean_own", "mean_changed", "difference", "low", "high", "p", "p_holm"),
-    *("n", "better", "equal", "worse", "overlap", "detectable", "unanswered_own", "unanswered_changed"),
-    *("reads_hypothesis", "stranger_sentences", "stranger_selection", "stranger_recall"),
-)
-
-
-def _csv_row(one: ControlResult) -> list[Cell]:
-    found, test, share = one.comparison, one.comparison.test, one.stranger
-    difference = test.difference
-    shares = (None, None, None) if share is None else (share.sentences, share.selection, share.recall)
-    return [
-        *(one.system, one.control, found.task.name, found.first.mean, found.second.mean),
-        *(difference.mean, difference.low, difference.high, test.p_value, one.p_value),
-        *(difference.n, test.n_better, test.n_equal, test.n_worse),
-        *(None if found.overlap is None else found.overlap.mean, test.minimum_detectable),
-        *(found.first_counts.unanswered, found.second_counts.unanswered),
-        *(str(one.reads_hypothesis).lower(), *(None if one_share is None else one_share.mean for one_share in shares)),
-    ]
+    columns, title = _READERS, f"{control}, {task}: aspect recall in %"
+    if stranger := results[0].stranger:
+        columns = [*columns, _stranger_column("selection", "stranger, %")]
+        title = f"{title}; of all sentences, {100 * stranger.sentences.mean:.1f} % are the stranger's"
+    untested = "* recall differs on no paper, or on too few to be significant, so there is nothing to test"
+    notes = [untested] if any(result.adjusted is None for result in results) else []
+    return table_for_readers(columns, results, title=title, notes=notes)
 
 
 def _signatures(

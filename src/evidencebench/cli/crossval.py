@@ -1,7 +1,9 @@
 """``evidencebench crossval``."""
 
+from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import click
 import msgspec
@@ -18,9 +20,10 @@ from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SeededControl, code_text
 from evidencebench.scoring.resampling import Estimate, Resampling
-from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.score_texts import estimate_columns
 from evidencebench.scoring.signature import signature
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.scoring.significance import PairedTest
+from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
 from evidencebench.training.crossval.cross_validate import cross_validate, is_journal, journal_beside
 from evidencebench.training.crossval.figures import SystemFigures
 from evidencebench.training.crossval.plan import CrossValidation, make_plan, versions_before_training
@@ -139,10 +142,11 @@ def command(
         asked = {"folds": n_folds, "seeds": n_seeds, "control": control, "run": None if run is None else str(run)}
         print_json(msgspec.to_builtins({**asked, "systems": found}))
         ctx.exit(1 if n_failed else 0)
+    rows = [row for one in found for task in one.tasks for row in _rows(one, task, control, found[0].system)]
     if table_format == "csv":
-        print_table(Table(columns=_CSV_COLUMNS, rows=_csv_rows(found)), "csv")
+        print_table(table_for_csv(_columns(""), [row for row in rows if row.variant]), "csv")
     for task in found[0].tasks if table_format != "csv" else ():
-        print_table(_table(task, control, found), table_format)
+        print_table(table_for_readers(_columns(task), [row for row in rows if row.task == task]), table_format)
     if table_format == "text":
         _explain(found)
     folds = "" if found[0].fit_seconds is None else f"{n_folds}-fold by paper, "
@@ -171,46 +175,47 @@ _ASKED = {
 }
 
 
-def _table(task: str, control: SeededControl, found: list[SystemFigures]) -> Table:
-    rows: list[list[Cell]] = []
-    for one in found:
-        figures = one.tasks[task]
-        rows.append([one.system, percent(figures.recall), ""])
-        rows.append([f"  {_ASKED[control]}", percent(figures.wrong), percent(figures.drop.difference)])
-        if figures.blind is not None and figures.gain is not None:
-            rows.append(["  trained without any", percent(figures.blind), percent(figures.gain.difference)])
-        if task in one.lead:
-            rows.append([f"  {found[0].system} - {one.system}", "", percent(one.lead[task].difference)])
-        if figures.stranger is not None:
-            rows.append(["  of the selection, the stranger's", percent(figures.stranger), ""])
-    return Table(columns=[task, "aspect recall", "difference"], rows=rows)
+class _Row(NamedTuple):
+    """A variant of a system on a task; one without a name is for readers only."""
+
+    system: str
+    variant: str
+    label: str
+    task: str
+    recall: Estimate | None
+    test: PairedTest | None
+    n: int
 
 
-_CSV_COLUMNS = (
-    *("system", "variant", "task", "recall", "recall_low", "recall_high"),
-    *("difference", "difference_low", "difference_high", "p", "n"),
-)
+def _rows(system: SystemFigures, task: str, control: SeededControl, first: str) -> Iterator[_Row]:
+    figures = system.tasks[task]
+    variants = [
+        ("own", system.system, figures.recall, None),
+        ("wrong", f"  {_ASKED[control]}", figures.wrong, figures.drop),
+        ("blind", "  trained without any", figures.blind, figures.gain),
+        ("lead", f"  {first} - {system.system}", None, system.lead.get(task)),
+        ("", "  of the selection, the stranger's", figures.stranger, None),
+    ]
+    for variant, label, recall, test in variants:
+        if recall is not None or test is not None:
+            yield _Row(system.system, variant, label, task, recall, test, figures.recall.n)
 
 
-def _csv_rows(found: list[SystemFigures]) -> list[list[Cell]]:
-    rows: list[list[Cell]] = []
-    for one in found:
-        for task, figures in one.tasks.items():
-            for variant, recall, test in (
-                ("own", figures.recall, None),
-                ("wrong", figures.wrong, figures.drop),
-                ("blind", figures.blind, figures.gain),
-                ("lead", None, one.lead.get(task)),
-            ):
-                if recall is not None or test is not None:
-                    difference, p_value = (None, None) if test is None else (test.difference, test.p_value)
-                    cells = [*_bounds(recall), *_bounds(difference), p_value, figures.recall.n]
-                    rows.append([one.system, variant, task, *cells])
-    return rows
+def _difference(row: _Row) -> Estimate | None:
+    return None if row.test is None else row.test.difference
 
 
-def _bounds(estimate: Estimate | None) -> list[Cell]:
-    return [None] * 3 if estimate is None else [estimate.mean, estimate.low, estimate.high]
+def _columns(task: str) -> list[Column[_Row]]:
+    """Return the columns; for readers, the first is headed by its task."""
+    return [
+        Column("system", task, attrgetter("system"), attrgetter("label")),
+        Column("variant", "", attrgetter("variant")),
+        Column("task", "", attrgetter("task")),
+        *estimate_columns(("recall", "recall_low", "recall_high"), "aspect recall", attrgetter("recall"), none=""),
+        *estimate_columns(("difference", "difference_low", "difference_high"), "difference", _difference, none=""),
+        Column("p", "", lambda row: None if row.test is None else row.test.p_value),
+        Column("n", "", attrgetter("n")),
+    ]
 
 
 def _explain(found: list[SystemFigures]) -> None:

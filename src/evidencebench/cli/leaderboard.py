@@ -17,9 +17,7 @@ from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing, board_of
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.published_results import PUBLISHED
-from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_texts import percent
-from evidencebench.tables import Cell, Table
+from evidencebench.tables import Cell, Column, Table, table_for_readers
 
 Standings = Mapping[str, Sequence[Standing]]
 """Task name -> the rows of its leaderboard, the best system first."""
@@ -68,18 +66,17 @@ def command(
     ctx.exit(scoring.exit_code(scored))
 
 
+_SYSTEM: Column[Standing] = Column(
+    "system", "system", lambda row: f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
+)
+
+
 def print_board(board: Standings, table_format: str) -> None:
     """Print one table for each task; as text, with a picture below it."""
-    shown = [column for column in COLUMNS if column.heading]
     is_text = table_format == "text"
     for task, rows in board.items():
-        body: list[list[Cell]] = []
-        for row in rows:
-            name = f"{row.system}{' *' if row.is_control else ''}{' †' if row.trained_on_it else ''}"
-            cells = [column.cell(row) for column in shown]
-            body.append([name, *(percent(cell) if isinstance(cell, Estimate) else cell for cell in cells)])
-        columns = ["system", *(column.heading for column in shown)]
-        print_table(Table(title=task, columns=columns, rows=body, notes=() if is_text else _notes(rows)), table_format)
+        notes = () if is_text else _notes(rows)
+        print_table(table_for_readers([_SYSTEM, *COLUMNS], rows, title=task, notes=notes), table_format)
         if is_text:
             print_bars(board_bars(rows))
     if is_text and (notes := _notes([row for rows in board.values() for row in rows])):
@@ -97,19 +94,19 @@ def _notes(rows: Sequence[Standing]) -> list[str]:
 
 def _csv_table(board: Standings, dataset: Dataset, *, published: bool) -> Table:
     """Return one table of all tasks, for CSV; published figures, on another split, have a mean only."""
-    cells = {name: cell for column in COLUMNS for name, cell in column.csv.items()}
+    columns = [column for column in COLUMNS if column.name]
     rows: list[list[Cell]] = [
-        [dataset.name, task, row.system, *(cell(row) for cell in cells.values())]
-        for task, found in board.items()
-        for row in found
+        [dataset.name, task, row.system, *(column.written(row) for column in columns)]
+        for task, standings in board.items()
+        for row in standings
     ]
     rows += [
-        ["official test, published", task, row.name, *(mean if name == "mean" else None for name in cells)]
+        ["official test, published", task, row.name, *(mean if column.name == "mean" else None for column in columns)]
         for task in board
         for row in (PUBLISHED if published else ())
         if (mean := row.recall(task)) is not None
     ]
-    return Table(columns=["split", "task", "system", *cells], rows=rows)
+    return Table(columns=["split", "task", "system", *(column.name for column in columns)], rows=rows)
 
 
 def _is_official_test(dataset: Dataset) -> bool:
@@ -132,11 +129,11 @@ def _published_fields(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _published_table(asked: Sequence[str], dataset: Dataset) -> Table:
-    tasks = [task for task in asked if any(task in row.percents for row in PUBLISHED)]
-    shown = [row for row in PUBLISHED if any(task in row.percents for task in tasks)]
-    shown.sort(key=lambda row: -row.percents.get(tasks[0], -1.0))
-    rows: list[list[Cell]] = [[row.name, *(row.percents.get(task) for task in tasks)] for row in shown]
+def _published_table(tasks: Sequence[str], dataset: Dataset) -> Table:
+    tasks = [task for task in tasks if any(task in row.percents for row in PUBLISHED)]
+    results = [row for row in PUBLISHED if any(task in row.percents for task in tasks)]
+    results.sort(key=lambda row: -row.percents.get(tasks[0], -1.0))
+    rows: list[list[Cell]] = [[row.name, *(row.percents.get(task) for task in tasks)] for row in results]
     another = ": ANOTHER split than yours, not comparable row by row"
     which = ", which is this data" if _is_official_test(dataset) else another
     title = f"Published figures in % (arXiv:2504.18736),\non the official test split{which}"

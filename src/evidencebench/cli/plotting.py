@@ -30,7 +30,7 @@ from evidencebench.query import AspectScope
 from evidencebench.scoring.compare import Pair
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Standing
-from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.storage.whole_file import whole_file
 from evidencebench.tables import printable
@@ -103,15 +103,15 @@ def score_chart(scored: ScoredRuns, label: str, resampling: Resampling) -> Node:
 
 
 def curve_chart(
-    curves: Mapping[AspectScope, Sequence[Mapping[str, Any]]], scored: ScoredRuns, label: str, resampling: Resampling
+    curves: Mapping[AspectScope, Sequence[Estimate]], scored: ScoredRuns, label: str, resampling: Resampling
 ) -> Node:
     """Return the chart of recall by budget: a line for all aspects and one for Results."""
     lines = [
         ChartLine(
             name="Results aspects" if scope == "results" else "all aspects",
-            points=[(point["k"], point["mean"]) for point in points],
-            low=None if points[0]["low"] is None else [point["low"] for point in points],
-            high=None if points[0]["high"] is None else [point["high"] for point in points],
+            points=[(k, point.mean) for k, point in enumerate(points, 1)],
+            low=[point.low for point in points if point.low is not None] or None,
+            high=[point.high for point in points if point.high is not None] or None,
         )
         for scope, points in curves.items()
     ]

@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +14,29 @@ from evidencebench.cli.output import print_json, print_prose, print_signatures, 
 from evidencebench.cli.plotting import control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.progress import progress
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
-from evidencebench.data.tasks import Task, task_named
 from evidencebench.pages.figures import bar_of
 from evidencebench.query import AspectScope
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.instance_scores import require_scores_name, write_instance_scores
 from evidencebench.scoring.kind_breakdown import kind_breakdown
-from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES
-from evidencebench.scoring.place_breakdown import N_AT_AN_END, place_breakdown
-from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES, Measure
+from evidencebench.scoring.place_breakdown import N_AT_AN_END, PlaceBreakdown, PlaceGroup, place_breakdown
+from evidencebench.scoring.recall_by_budget import recall_curve
+from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.score_fields import score_fields
-from evidencebench.scoring.score_runs import ScoredRuns, score_runs
-from evidencebench.scoring.score_texts import notes_line, percent, score_text
+from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.score_texts import estimate_columns, notes_line, percent, score_text
 from evidencebench.scoring.signature import signature_of
-from evidencebench.tables import Cell, Table, printable
+from evidencebench.scoring.task_scores import estimates_by_task
+from evidencebench.tables import Column, Table, printable, share_column, table_for_csv, table_for_readers
 
 Fields = Mapping[str, Any]
-"""Task name -> the scores and counts on it, by name."""
+"""The scores and counts on a task, by name; ``task`` is its name."""
 
-Curves = dict[AspectScope, list[dict[str, Any]]]
-"""Scope of aspects -> one point for each budget."""
+Curves = Mapping[AspectScope, Sequence[Estimate]]
+"""Scope of aspects -> aspect recall at the budgets 1, 2, 3, ..."""
 
-_SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
-_ENDS = ("mean", "low", "high")
 _COUNTS = {
     "failed": "failed",
     "empty": "empty",
@@ -46,6 +46,7 @@ _COUNTS = {
     "out_of_range": "range",
     "not_applicable": "n/a",
 }
+_SHOWN = [measure for measure in MEASURES.values() if measure.in_tables]
 _LEGEND = "; ".join(
     [
         *(f"{measure.label}: {measure.formula}" for measure in _SHOWN if measure.formula),
@@ -55,6 +56,53 @@ _LEGEND = "; ".join(
         "n/a: instances left out",
     ]
 )
+
+
+def _column(name: str, heading: str) -> Column[Fields]:
+    return Column(name, heading, itemgetter(name))
+
+
+def _measure_column(measure: Measure) -> Column[Fields]:
+    return share_column(measure.key, measure.label, lambda fields: (fields[measure.key] or {}).get("mean"))
+
+
+def _control_column(name: str) -> Column[Fields]:
+    return share_column(name, CONTROLS[name].short_name, lambda fields: fields["controls"].get(name))
+
+
+def _recall(fields: Fields) -> Estimate:
+    return Estimate(**fields[ASPECT_RECALL.key])
+
+
+_RECALL = [*estimate_columns((ASPECT_RECALL.key, "low", "high"), ASPECT_RECALL.label, _recall), _column("n", "n")]
+_MEASURES = [_measure_column(measure) for measure in _SHOWN]
+_COUNTED = [_column(name, heading) for name, heading in _COUNTS.items()]
+
+_KINDS: list[Column[tuple[str, Mapping[str, float]]]] = [
+    Column("", "kind", lambda row: row[0]),
+    share_column("", "% of selection", lambda row: row[1]["selected"]),
+    share_column("", "recall from it", lambda row: row[1]["recall"]),
+    share_column("", "recall available", lambda row: row[1]["available"]),
+]
+_GROUPS: list[Column[PlaceGroup]] = [
+    Column("", "share", lambda group: group.share),
+    Column("", "n", lambda group: group.recall.n),
+    Column("", "recall, %", lambda group: percent(group.recall)),
+    Column("", "mean length", lambda group: f"{group.n_sentences:.0f}"),
+]
+_SLOPES: list[Column[tuple[str, Estimate | None]]] = [
+    Column("", "with", lambda row: row[0]),
+    Column("", "n", lambda row: None if row[1] is None else row[1].n),
+    Column("", "change", lambda row: "undefined" if row[1] is None else percent(row[1])),
+]
+_POINTS: list[Column[tuple[AspectScope, int, Estimate]]] = [
+    Column("aspects", "", lambda point: point[0]),
+    Column("k", "k", lambda point: point[1]),
+    share_column(ASPECT_RECALL.key, "%", lambda point: point[2].mean),
+    share_column("low", "low", lambda point: point[2].low),
+    share_column("high", "high", lambda point: point[2].high),
+    Column("n", "", lambda point: point[2].n),
+]
 
 
 @click.command
@@ -103,193 +151,134 @@ def command(
     if per_instance is not None:
         require_scores_name(per_instance)
     scored, cautions = scoring.score([run], with_controls=controls, with_selections=kinds)
-    (label,) = scored.runs
-    resampling = scoring.resampling
-    fields = {task.name: _fields(scored, label, task, resampling) for task in scored.tasks}
-    for task in scored.tasks if kinds else ():
-        fields[task.name]["kinds"] = kind_breakdown(scored.scores[label][task.name], scored.dataset)
-    for task in scored.tasks if places else ():
-        found = place_breakdown(scored.scores[label][task.name], scored.dataset, resampling)
-        fields[task.name]["places"] = asdict(found)
-    scopes = dict.fromkeys(task.scope for task in scored.tasks) if curve else ()
-    curves: Curves = {scope: _curve(run, scored, scope, range(1, (curve or 0) + 1), scoring) for scope in scopes}
+    ((label, scores),) = scored.scores.items()
+    resampling, tasks = scoring.resampling, scored.tasks
+    estimates = estimates_by_task([scores[task.name] for task in tasks], resampling=resampling)
+    rows: list[dict[str, Any]] = [
+        {
+            "task": task.name,
+            **score_fields(scores[task.name], estimates_of_task),
+            "controls": {
+                name: 100 * by_task[task.name].mean_recall / 100  # the digits that earlier versions gave
+                for name, by_task in scored.controls.items()
+                if task.name in by_task
+            },
+            "trained_on_it": scored.trained_on_it(label),
+            "signature": signature_of(scored, label, task, resampling),
+            **({"kinds": kind_breakdown(scores[task.name], scored.dataset)} if kinds else {}),
+        }
+        for task, estimates_of_task in zip(tasks, estimates, strict=True)
+    ]
+    breakdowns = {task.name: place_breakdown(scores[task.name], scored.dataset, resampling) for task in tasks if places}
+    curves = _curves(scored, curve, scoring) if curve else {}
     if per_instance is not None:
-        write_instance_scores(per_instance, {label: scored.scores[label].values()})
+        write_instance_scores(per_instance, {label: scores.values()})
     if scoring.plot:
         chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
         write_picture(scoring.plot, chart)
     if scoring.as_json:
-        for task in scored.tasks:
-            fields[task.name] |= {"curve": curves[task.scope]} if curves else {}
-            fields[task.name]["warnings"] = [str(caution) for caution in cautions]
-        print_json(fields)
+        for task, fields in zip(tasks, rows, strict=True):
+            if places:
+                fields["places"] = asdict(breakdowns[task.name])
+            if curves:
+                fields["curve"] = [{"k": k, **asdict(point)} for k, point in enumerate(curves[task.scope], 1)]
+            fields["warnings"] = [str(caution) for caution in cautions]
+        print_json({fields.pop("task"): fields for fields in rows})
+    elif scoring.table_format == "csv":
+        own = [_column("task", "task"), *_RECALL, *_MEASURES, *_COUNTED, *_control_columns(rows)]
+        table = table_for_csv([*own, _column("signature", "")], rows)
+        print_table(table_for_csv(_POINTS, _points(curves)) if curves else table, "csv")
     else:
-        _print(fields, curves, scored, scoring.table_format)
+        _print(rows, breakdowns, curves, scored, scoring.table_format)
     ctx.exit(scoring.exit_code(scored))
 
 
-def _fields(scored: ScoredRuns, label: str, task: Task, resampling: Resampling) -> dict[str, Any]:
-    return {
-        **score_fields(scored.scores[label][task.name], resampling),
-        "controls": {
-            name: 100 * scores[task.name].mean_recall / 100  # the digits that earlier versions gave
-            for name, scores in scored.controls.items()
-            if task.name in scores
-        },
-        "trained_on_it": scored.trained_on_it(label),
-        "signature": signature_of(scored, label, task, resampling),
-    }
+def _curves(scored: ScoredRuns, largest: int, scoring: ScoringOptions) -> Curves:
+    (run,) = scored.runs.values()
+    curves = {}
+    for scope in dict.fromkeys(task.scope for task in scored.tasks):
+        with progress("drawing the curve", scoring.progress_style) as on_progress:
+            curves[scope] = recall_curve(
+                run,
+                scored.dataset,
+                scope,
+                largest,
+                rules=scoring.rules,
+                resampling=scoring.resampling,
+                n_instances=scored.n_instances,
+                on_progress=on_progress,
+            )
+    return curves
 
 
-def _curve(
-    run: Path, scored: ScoredRuns, scope: AspectScope, budgets: Sequence[int], scoring: ScoringOptions
-) -> list[dict[str, Any]]:
-    """Return aspect recall at each budget, with its interval."""
-    tasks = [task_named(f"{'result_' if scope == 'results' else ''}er_at_{k}") for k in budgets]
-    with progress("drawing the curve", scoring.progress_style) as on_progress:
-        drawn = score_runs(
-            [run],
-            scored.dataset,
-            tasks,
-            rules=scoring.rules,
-            with_controls=False,
-            limit=scoring.limit,
-            on_progress=on_progress,
-        )
-    (scores,) = drawn.scores.values()
-    estimates = (scores[task.name].estimate(resampling=scoring.resampling) for task in tasks)
-    return [{"k": k, **asdict(estimate)} for k, estimate in zip(budgets, estimates, strict=True)]
+def _points(curves: Curves) -> list[tuple[AspectScope, int, Estimate]]:
+    return [(scope, k, estimate) for scope, estimates in curves.items() for k, estimate in enumerate(estimates, 1)]
 
 
-def _print(fields: Fields, curves: Curves, scored: ScoredRuns, table_format: str) -> None:
-    if table_format == "csv":
-        print_table(_curves_csv_table(curves) if curves else _csv_table(fields), "csv")
-        return
+def _control_columns(rows: Sequence[Fields]) -> list[Column[Fields]]:
+    return [_control_column(name) for name in dict.fromkeys(name for fields in rows for name in fields["controls"])]
+
+
+def _print(
+    rows: Sequence[Fields],
+    breakdowns: Mapping[str, PlaceBreakdown],
+    curves: Curves,
+    scored: ScoredRuns,
+    table_format: str,
+) -> None:
     is_text = table_format == "text"
     ((label, run),) = scored.runs.items()
     seen = f" ({TRAINED_ON_IT})" if scored.trained_on_it(label) else ""
     title = f"{printable(run.name)} on {printable(scored.dataset.name)}{seen}: aspect recall in %"
-    recalls = {name: Estimate(**found[ASPECT_RECALL.key]) for name, found in fields.items()}
     if is_text:
         click.echo(f"{wrapped(title, '')}\n")
-    print_table(_recalls_table(fields, "" if is_text else title), table_format)
+    columns = [_column("task", "task"), *_RECALL, *_control_columns(rows)]
+    print_table(table_for_readers(columns, rows, title="" if is_text else title), table_format)
     if is_text:
-        bars = [bar_of(name, recall) for name, recall in recalls.items()]
-        print_bars(bars, control_marks([found["controls"] for found in fields.values()]))
-    for table in _tables(fields, curves):
+        bars = [bar_of(fields["task"], _recall(fields)) for fields in rows]
+        print_bars(bars, control_marks([fields["controls"] for fields in rows]))
+    for table in _tables(rows, breakdowns, curves):
         print_table(table, table_format)
     if is_text:
         print_prose(_LEGEND)
         click.echo()
-        for name, found in fields.items():
-            if found["notes"]:
-                line = f"{name}: {notes_line(found['notes'])}"
+        for fields in rows:
+            if fields["notes"]:
+                line = f"{fields['task']}: {notes_line(fields['notes'])}"
                 click.echo(textwrap.fill(line, prose_width(), subsequent_indent="  ") + "\n")
-    signed = (f"{fields[name]['signature']} = {score_text(recall)}" for name, recall in recalls.items())
-    print_signatures(signed, table_format)
+    signatures = (f"{fields['signature']} = {score_text(_recall(fields))}" for fields in rows)
+    print_signatures(signatures, table_format)
 
 
-def _controls(fields: Fields) -> list[str]:
-    return list(dict.fromkeys(name for found in fields.values() for name in found["controls"]))
-
-
-def _percent(value: float | None) -> float | None:
-    return None if value is None else 100 * value
-
-
-def _mean(estimate: Mapping[str, Any] | None) -> float | None:
-    return None if estimate is None else estimate["mean"]
-
-
-def _recalls_table(fields: Fields, title: str) -> Table:
-    """Return the table of aspect recall, beside that of the controls."""
-    controls = _controls(fields)
-    rows: list[list[Cell]] = [
-        [
-            name,
-            percent(Estimate(**found[ASPECT_RECALL.key])),
-            found["n"],
-            *(_percent(found["controls"].get(control)) for control in controls),
-        ]
-        for name, found in fields.items()
-    ]
-    columns = ["task", ASPECT_RECALL.label, "n", *(CONTROLS[name].short_name for name in controls)]
-    return Table(title=title, columns=columns, rows=rows)
-
-
-def _tables(fields: Fields, curves: Curves) -> Iterator[Table]:
+def _tables(rows: Sequence[Fields], breakdowns: Mapping[str, PlaceBreakdown], curves: Curves) -> Iterator[Table]:
     """Yield the tables below: other measures, counts, selections by kind of sentence, recall at every budget."""
     # Recall over coverable aspects has a column only where it differs from aspect recall.
-    is_same = all(found[COVERABLE_RECALL.key] == found[ASPECT_RECALL.key] for found in fields.values())
-    measures = [measure for measure in _SHOWN if not (is_same and measure is COVERABLE_RECALL)]
-    rows: list[list[Cell]] = [
-        [name, *(_percent(_mean(found[measure.key])) for measure in measures)] for name, found in fields.items()
-    ]
-    yield Table(columns=["task", *(measure.label for measure in measures)], rows=rows)
-    counts = [[name, *(found[count] for count in _COUNTS)] for name, found in fields.items()]
-    yield Table(columns=["task", *_COUNTS.values()], rows=counts)
-    for name, found in fields.items():
-        if "kinds" in found:
-            parts = {"selected": "% of selection", "recall": "recall from it", "available": "recall available"}
-            kinds = [[kind, *(100 * row[part] for part in parts)] for kind, row in found["kinds"].items()]
-            yield Table(title=name, columns=["kind", *parts.values()], rows=kinds)
-        if "places" in found:
-            yield from _place_tables(name, found["places"])
-    for scope, points in curves.items():
-        shown = [[point["k"], *(_percent(point[part]) for part in _ENDS)] for point in points]
+    is_same = all(fields[COVERABLE_RECALL.key] == fields[ASPECT_RECALL.key] for fields in rows)
+    measures = [column for column in _MEASURES if not (is_same and column.name == COVERABLE_RECALL.key)]
+    for columns in (measures, _COUNTED):
+        yield table_for_readers([_column("task", "task"), *columns], rows)
+    for fields in rows:
+        task = fields["task"]
+        if "kinds" in fields:
+            yield table_for_readers(_KINDS, list(fields["kinds"].items()), title=task)
+        if task in breakdowns:
+            yield from _place_tables(task, breakdowns[task])
+    for scope, estimates in curves.items():
         title = f"aspect recall by budget, {'Results' if scope == 'results' else 'all'} aspects"
-        yield Table(title=title, columns=["k", "%", "low", "high"], rows=shown)
+        yield table_for_readers(_POINTS, _points({scope: estimates}), title=title)
 
 
-def _place_tables(task: str, places: Mapping[str, Any]) -> Iterator[Table]:
+def _place_tables(task: str, places: PlaceBreakdown) -> Iterator[Table]:
     """Yield recall by the share of the aspects at the ends of the paper, and how it changes with that share."""
-    rows: list[list[Cell]] = [
-        [one["share"], one["recall"]["n"], percent(Estimate(**one["recall"])), f"{one['n_sentences']:.0f}"]
-        for one in places["groups"]
-    ]
     title = f"{task}: recall by the share of aspects that the first and last {N_AT_AN_END} sentences cover"
-    yield Table(title=title, columns=["share", "n", "recall, %", "mean length"], rows=rows)
-    slopes = {
-        "from no aspect to all": places["slope"],
-        "the same, length held": places["slope_at_length"],
-        "twice the length, share held": places["per_doubling"],
-        **{
-            f"from no aspect to all, {one['shortest']}-{one['longest']} sentences": one["slope"]
-            for one in places["lengths"]
-        },
-    }
-    changes: list[list[Cell]] = [
-        [what, None if one is None else one["n"], "undefined" if one is None else percent(Estimate(**one))]
-        for what, one in slopes.items()
+    yield table_for_readers(_GROUPS, places.groups, title=title)
+    slopes = [
+        ("from no aspect to all", places.slope),
+        ("the same, length held", places.slope_at_length),
+        ("twice the length, share held", places.per_doubling),
+        *(
+            (f"from no aspect to all, {group.shortest}-{group.longest} sentences", group.slope)
+            for group in places.lengths
+        ),
     ]
-    yield Table(title=f"{task}: change of recall in points", columns=["with", "n", "change"], rows=changes)
-
-
-def _csv_table(fields: Fields) -> Table:
-    """Return one table for CSV, with a row for each task."""
-    controls = _controls(fields)
-    rows: list[list[Cell]] = [
-        [
-            name,
-            *(found[ASPECT_RECALL.key][part] for part in _ENDS),
-            found["n"],
-            *(_mean(found[measure.key]) for measure in _SHOWN),
-            *(found[count] for count in _COUNTS),
-            *map(found["controls"].get, controls),
-            found["signature"],
-        ]
-        for name, found in fields.items()
-    ]
-    measures = [measure.key for measure in _SHOWN]
-    columns = ["task", ASPECT_RECALL.key, "low", "high", "n", *measures, *_COUNTS, *controls, "signature"]
-    return Table(columns=columns, rows=rows)
-
-
-def _curves_csv_table(curves: Curves) -> Table:
-    """Return the curves as one table for CSV, with a row for each point."""
-    rows: list[list[Cell]] = [
-        [scope, point["k"], *(point[part] for part in _ENDS), point["n"]]
-        for scope, points in curves.items()
-        for point in points
-    ]
-    return Table(columns=["aspects", "k", ASPECT_RECALL.key, "low", "high", "n"], rows=rows)
+    yield table_for_readers(_SLOPES, slopes, title=f"{task}: change of recall in points")

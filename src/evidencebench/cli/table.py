@@ -1,7 +1,7 @@
 """``evidencebench table``."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_signatures, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
+from evidencebench.data.tasks import Task
 from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.published_results import PUBLISHED, PublishedResult
 from evidencebench.scoring.resampling import Resampling
@@ -19,7 +20,7 @@ from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.signature import signature_of_all
 from evidencebench.scoring.significance import ALPHA
 from evidencebench.scoring.systems_table import BEST, SystemCell, SystemRow, SystemsTable, systems_table
-from evidencebench.tables import Bold, Cell, Table
+from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
 _UNCERTAINTIES = ("interval", "error", "none")
 
@@ -74,14 +75,15 @@ def command(
     with progress("comparing", scoring.progress_style):
         found = systems_table(scored, names=by_label, against=against, resampling=scoring.resampling)
     shown = [row for row in PUBLISHED if any(task.name in row.percents for task in found.tasks)] if published else []
+    columns = _columns(found.tasks, uncertainty)
     if scoring.as_json:
         warnings = [str(caution) for caution in cautions]
         print_json({"data": str(scored.dataset.path), "warnings": warnings, **_fields(found, scored, shown)})
     elif scoring.table_format == "csv":
-        print_table(_csv_table(found, shown), "csv")
+        print_table(_csv_table(found, columns, shown), "csv")
     else:
         caption = _caption(found, scored, scoring.resampling, uncertainty, has_published=bool(shown))
-        print_table(_paper_table(found, shown, uncertainty, caption), scoring.table_format)
+        print_table(_paper_table(found, columns, shown, caption), scoring.table_format)
         signatures = (signature_of_all(scored, label, scoring.resampling) for label in scored.runs)
         print_signatures(signatures, scoring.table_format)
     ctx.exit(scoring.exit_code(scored))
@@ -102,23 +104,30 @@ def _names(runs: Sequence[Path], given: Sequence[str]) -> dict[Path, str]:
     return found
 
 
-def _paper_table(found: SystemsTable, published: Sequence[PublishedResult], uncertainty: str, caption: str) -> Table:
-    rows: list[list[Cell]] = []
-    breaks = []
-    for number, row in enumerate(found.rows):
-        if number and row.sort != found.rows[number - 1].sort:
-            breaks.append(number)
-        rows.append([_shown_name(row), *(_cell(row.cells.get(task.name), uncertainty) for task in found.tasks)])
-    if published:
-        breaks.append(len(rows))
-        rows += [[f"{row.name} ‡", *(_published_cell(row, task.name) for task in found.tasks)] for row in published]
-    return Table(
-        columns=["system", *(task.name for task in found.tasks)],
-        below_heads=["", *(f"n = {_count(found, task.name)}" for task in found.tasks)],
-        rows=rows,
-        breaks=breaks,
-        caption=caption,
-    )
+def _columns(tasks: Sequence[Task], uncertainty: str) -> list[Column[SystemRow]]:
+    columns: list[Column[SystemRow]] = [
+        Column("system", "system", lambda row: row.name, _shown_name),
+        Column("sort", "", lambda row: row.sort),
+        Column("trained_on_it", "", lambda row: row.trained_on_it),
+    ]
+    return columns + [column for task in tasks for column in _task_columns(task.name, uncertainty)]
+
+
+def _task_columns(task: str, uncertainty: str) -> list[Column[SystemRow]]:
+    def column(figure: str, of: Callable[[SystemCell], Cell]) -> Column[SystemRow]:
+        return Column(f"{task}_{figure}", "", lambda row: of(row.cells[task]) if task in row.cells else None)
+
+    mean = column("mean", lambda cell: cell.recall.mean)
+    return [
+        replace(mean, heading=task, text=lambda row: _cell(row.cells.get(task), uncertainty)),
+        column("low", lambda cell: cell.recall.low),
+        column("high", lambda cell: cell.recall.high),
+        column("standard_error", lambda cell: cell.standard_error),
+        column("n", lambda cell: cell.recall.n),
+        column("best", lambda cell: cell.is_best),
+        column("p", lambda cell: cell.p_value),
+        column("p_holm", lambda cell: cell.p_holm),
+    ]
 
 
 def _shown_name(row: SystemRow) -> str:
@@ -129,23 +138,46 @@ def _shown_name(row: SystemRow) -> str:
 def _cell(cell: SystemCell | None, uncertainty: str) -> Cell:
     if cell is None:
         return ""
-    mean = f"{100 * cell.recall.mean:.1f}"
+    text = f"{100 * cell.recall.mean:.1f}"
     if uncertainty == "interval":
         text = percent(cell.recall, alone="")
     elif uncertainty == "error" and cell.standard_error is not None:
-        text = f"{mean} ± {100 * cell.standard_error:.1f}"
-    else:
-        text = mean
+        text += f" ± {100 * cell.standard_error:.1f}"
     text += "*" if cell.differs else ""
     return Bold(text) if cell.is_best else text
 
 
-def _published_cell(row: PublishedResult, task: str) -> Cell:
-    return f"{row.percents[task]:.1f}" if task in row.percents else ""
+def _paper_table(
+    table: SystemsTable, columns: Sequence[Column[SystemRow]], published: Sequence[PublishedResult], caption: str
+) -> Table:
+    """Return the table for readers, with the published figures below."""
+    systems, own = table.rows, table_for_readers(columns, table.rows)
+    tasks = [task.name for task in table.tasks]
+    n_of_tasks = [next(row.cells[task].recall.n for row in systems if task in row.cells) for task in tasks]
+    breaks = [place for place in range(1, len(systems)) if systems[place].sort != systems[place - 1].sort]
+    theirs = [
+        [f"{row.name} ‡", *(f"{row.percents[task]:.1f}" if task in row.percents else "" for task in tasks)]
+        for row in published
+    ]
+    return replace(
+        own,
+        rows=[*own.rows, *theirs],
+        below_heads=["", *(f"n = {n}" for n in n_of_tasks)],
+        breaks=[*breaks, len(systems)] if published else breaks,
+        caption=caption,
+    )
 
 
-def _count(found: SystemsTable, task: str) -> int:
-    return next(row.cells[task].recall.n for row in found.rows if task in row.cells)
+def _csv_table(
+    table: SystemsTable, columns: Sequence[Column[SystemRow]], published: Sequence[PublishedResult]
+) -> Table:
+    """Return the table with one column for each figure; of published ones, only means are known."""
+    own = table_for_csv(columns, table.rows)
+    theirs = [
+        {"system": row.name, "sort": "published"} | {f"{task.name}_mean": row.recall(task.name) for task in table.tasks}
+        for row in published
+    ]
+    return replace(own, rows=[*own.rows, *(list(map(cells.get, own.columns)) for cells in theirs)])
 
 
 def _caption(
@@ -171,40 +203,6 @@ def _caption(
     if has_published:
         parts.append("‡ published figures (arXiv:2504.18736), on the official test split.")
     return " ".join(parts)
-
-
-def _csv_table(found: SystemsTable, published: Sequence[PublishedResult]) -> Table:
-    """Return the table with one column for each figure."""
-    names = [f"{task.name}_{figure}" for task in found.tasks for figure in _FIGURES]
-    rows: list[list[Cell]] = [
-        [
-            row.name,
-            row.sort,
-            _flag(row.trained_on_it),
-            *(one for task in found.tasks for one in _figures(row, task.name)),
-        ]
-        for row in found.rows
-    ]
-    for one in published:
-        means = [[one.recall(task.name), *[None] * (len(_FIGURES) - 1)] for task in found.tasks]
-        rows.append([one.name, "published", None, *(cell for cells in means for cell in cells)])
-    return Table(columns=["system", "sort", "trained_on_it", *names], rows=rows)
-
-
-_FIGURES = ("mean", "low", "high", "standard_error", "n", "best", "p", "p_holm")
-
-
-def _figures(row: SystemRow, task: str) -> list[Cell]:
-    cell = row.cells.get(task)
-    if cell is None:
-        return [None] * len(_FIGURES)
-    recall = cell.recall
-    bounds: list[Cell] = [recall.mean, recall.low, recall.high, cell.standard_error, recall.n]
-    return [*bounds, _flag(cell.is_best), cell.p_value, cell.p_holm]
-
-
-def _flag(value: bool | None) -> str | None:  # noqa: FBT001 - what is shown
-    return None if value is None else str(value).lower()
 
 
 def _fields(found: SystemsTable, scored: ScoredRuns, published: Sequence[PublishedResult]) -> Mapping[str, Any]:

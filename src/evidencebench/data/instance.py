@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -49,6 +49,8 @@ class Labels:
     texts: Mapping[str, str] = field(default_factory=dict)
     review_id: str | None = None
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+    # What `coverage_of` has computed, by scope; typed where it is made, which imports this.
+    coverages: dict[AspectScope, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
         n_sources = len({index for places in self.sources.values() for index in places})

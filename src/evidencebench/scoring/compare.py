@@ -44,6 +44,11 @@ class Comparison:
     second_counts: Counts
 
     @property
+    def counts(self) -> tuple[Counts, Counts]:
+        """The counts of both systems."""
+        return self.first_counts, self.second_counts
+
+    @property
     def can_differ(self) -> bool:
         """Whether the scores differ on any instance; where they do not, there is nothing to test."""
         return self.test.n_better + self.test.n_worse > 0

@@ -1,7 +1,7 @@
 """Score answers: one pass over the data for any number of tasks, systems, runs and dicts of answers.
 
-A failed, an empty and a missing answer all score 0 and are counted apart. An instance that a task does not apply to is
-left out of the scores and counted.
+`grade` measures one answer to one instance; everything that shows a score calls it. A failed, an empty and a missing
+answer all score 0 and are counted apart. An instance that a task does not apply to is left out and counted.
 """
 
 import warnings
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import nan
 from typing import TypeAlias
 
 import numpy as np
@@ -26,11 +27,11 @@ from evidencebench.execution.query_controls import changes_of, control_of
 from evidencebench.runs.answer_line import Answer, Failure
 from evidencebench.runs.given_answers import GivenAnswer
 from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.measures import MEASURES, measure_input, scores_of
+from evidencebench.scoring.measures import MEASURES, MeasureInput, measure_input
 from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, Selection, check_answer
 from evidencebench.scoring.task_scores import Counts, TaskScores
 from evidencebench.storage.reading import PathText
-from evidencebench.system import NamedSystem, Ranking, System
+from evidencebench.system import NamedSystem, System
 from evidencebench.systems.changed_queries import Stranger
 from evidencebench.wording import counted
 
@@ -93,12 +94,12 @@ def evaluate(
     >>> scores["mine"]["er_at_10"].counts.missing
     1
     """
-    asked, data = tasks_from(tasks), instances_from(dataset)
+    tasks, data = tasks_from(tasks), instances_from(dataset)
     answers, strangers = answer_functions(sources, data)
-    found = evaluate_sources(
+    scores = evaluate_sources(
         answers,
         data,
-        asked,
+        tasks,
         strangers,
         rules=rules,
         limit=limit,
@@ -108,14 +109,14 @@ def evaluate(
     )
     for name, source in sources.items():
         if hasattr(source, "rank"):
-            warn_of(name, found[name], ranks_all=not named_system(source).selects)
-    return found
+            warn_of(name, scores[name], ranks_all=not named_system(source).selects)
+    return scores
 
 
 def evaluate_sources(
     answers: Mapping[str, AnswerSource],
     data: Dataset | list[Instance],
-    asked: Sequence[Task],
+    tasks: Sequence[Task],
     strangers: Mapping[str, Mapping[str, Stranger]],
     *,
     rules: Rules | Mapping[str, Rules] | None = None,
@@ -125,53 +126,41 @@ def evaluate_sources(
     raise_errors: bool = False,
 ) -> dict[str, dict[str, TaskScores]]:
     """Return what `evaluate` returns; ``strangers`` has the second papers of sources that were asked two."""
-    if not asked:
+    if not tasks:
         raise UndefinedScoreError("the scores on no task are undefined: give at least one, such as 'er_at_10'")
     if isinstance(rules, Rules | None):
         rules = dict.fromkeys(answers, rules or DEFAULT_RULES)
-    collected = {
-        (name, task.name): _Collected(task, with_selections=with_selections) for name in answers for task in asked
+    graders = {
+        name: _Grader(
+            source=source,
+            rules=rules.get(name, DEFAULT_RULES),
+            strangers=strangers.get(name, {}),
+            columns=[_Column(task, with_selections=with_selections) for task in tasks],
+            raise_errors=raise_errors,
+        )
+        for name, source in answers.items()
     }
-    checks = {name: _Check(rules.get(name, DEFAULT_RULES)) for name in answers}
     require_limit(limit)
     n_instances = min(len(data), len(data) if limit is None else limit)
     for n_done, instance in enumerate(islice(data, n_instances), 1):
-        for task in asked:
-            case = case_of(instance, task)
-            for name, source in answers.items():
-                if case is None:
-                    collected[name, task.name].counts["not_applicable"] += 1
-                    continue
-                stranger, answer = strangers.get(name, {}).get(instance.id), source(instance, task)
-                _raise_cause(answer, is_wanted=raise_errors)
-                try:
-                    checked = checks[name].check(case, answer, stranger)
-                    collected[name, task.name].add(case, answer, checked, stranger)
-                except OutOfRangeError as error:
-                    what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
-                    raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
-                except AnswerError as error:
-                    raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
+        cases = [case_of(instance, task) for task in tasks]
+        for name, grader in graders.items():
+            try:
+                grader.add(instance, cases)
+            except OutOfRangeError as error:
+                what_to_do = "out_of_range='drop' (--out-of-range drop) removes and counts such sentences"
+                raise OutOfRangeError(f"{name}: {instance.id}: {error}; {what_to_do}") from error
+            except AnswerError as error:
+                raise AnswerError(f"{name}: {instance.id}: {error}; correct the answer") from error
         if on_progress is not None:
             on_progress(n_done, n_instances)
-    return {name: {task.name: collected[name, task.name].scores() for task in asked} for name in answers}
-
-
-def _raise_cause(answer: Answer | None, *, is_wanted: bool) -> None:
-    if is_wanted and isinstance(answer, Failure) and answer.cause is not None:
-        raise answer.cause
+    return {name: {one.task.name: one.scores() for one in grader.columns} for name, grader in graders.items()}
 
 
 def answer_functions(
     sources: Mapping[str, Answering], data: Dataset | list[Instance]
 ) -> tuple[dict[str, AnswerSource], dict[str, Mapping[str, Stranger]]]:
     """Return, by source name, its answers as a function, and the second papers it was asked; raise as `evaluate`."""
-    answers = _answers_by_name(sources, data)
-    return answers, {name: _strangers_of(one, data) for name, one in sources.items() if isinstance(one, RunFile)}
-
-
-def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[str, AnswerSource]:
-    """Return name -> source as a function; raise where one has a wrong type, or its answers are for other data."""
     if not isinstance(sources, Mapping):
         raise TypeError(
             "sources: expected a dict of name -> system, run, answers or function, such as {'bm25': BM25()}, got "
@@ -191,10 +180,11 @@ def _answers_by_name(sources: object, data: Dataset | list[Instance]) -> dict[st
             check_belongs(source, data)
         elif isinstance(source, RunFile | Mapping):
             require_known(name, source.ids if isinstance(source, RunFile) else source, data)
-    return answers
+    runs = {name: source for name, source in sources.items() if isinstance(source, RunFile)}
+    return answers, {name: strangers_of(run, data) for name, run in runs.items()}
 
 
-def _strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, Stranger]:
+def strangers_of(run: RunFile, data: Dataset | list[Instance]) -> Mapping[str, Stranger]:
     """Return instance id -> the second paper that a run was asked beside the own; empty for runs without any."""
     if run.header is None or run.header.control is None or run.header.control.name != "two_papers":
         return {}
@@ -232,35 +222,75 @@ def case_of(instance: Instance, task: Task) -> Case | None:
     try:
         highest = ceiling(coverage, budget) / coverage.n_aspects
     except UndefinedScoreError:  # not proven, so measures that need it are undefined
-        highest = float("nan")
+        highest = nan
     return Case(instance=instance, coverage=coverage, budget=budget, ceiling=highest)
 
 
-class _Check:
-    """Checks the answers of one source; one that serves several tasks of an instance is checked once."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """An answer to a case: the sentences of it that count, and the numbers that every measure is made of."""
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-        self._last: tuple[Instance, Answer | None, CheckedAnswer] | None = None
+    case: Case
+    checked: CheckedAnswer
+    selection: Selection
+    outcome: MeasureInput
 
-    def check(self, case: Case, answer: Answer | None, stranger: Stranger | None) -> CheckedAnswer:
-        last = self._last
-        if last is None or last[0] is not case.instance or last[1] is not answer:
-            checked = case.check(answer, self._rules, 0 if stranger is None else stranger.n_sentences)
-            self._last = last = (case.instance, answer, checked)
-        return last[2]
+    @property
+    def recall(self) -> float:
+        """Its aspect recall; raises `UndefinedScoreError` where no aspect counts."""
+        return MEASURES["aspect_recall"].value(self.outcome)
+
+    def scores(self) -> dict[str, float]:
+        """Return measure key -> value; NaN where the measure is undefined."""
+        return {key: float(measure.values(self.outcome)) for key, measure in MEASURES.items()}
 
 
-class _Collected:
+def grade(case: Case, answer: Answer | CheckedAnswer | None, rules: Rules = DEFAULT_RULES) -> Graded:
+    """Measure an answer, which ``rules`` read unless it is checked already; raises as `check_answer`."""
+    checked = answer if isinstance(answer, CheckedAnswer) else case.check(answer, rules)
+    selection = checked.selection(case.budget)
+    is_empty = not checked.ranking.sentences and case.budget != 0
+    outcome = measure_input(selection, case.coverage, case.ceiling, is_empty=is_empty)
+    return Graded(case=case, checked=checked, selection=selection, outcome=outcome)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Grader:
+    """Grades the answers of one source, and collects its scores on each task."""
+
+    source: AnswerSource
+    rules: Rules
+    strangers: Mapping[str, Stranger]
+    columns: "list[_Column]"
+    raise_errors: bool
+
+    def add(self, instance: Instance, cases: Sequence[Case | None]) -> None:
+        stranger = self.strangers.get(instance.id)
+        n_added = 0 if stranger is None else stranger.n_sentences
+        last: Answer | None = None
+        checked: CheckedAnswer | None = None  # an answer that serves several tasks is checked once
+        for case, column in zip(cases, self.columns, strict=True):
+            if case is None:
+                column.counts["not_applicable"] += 1
+                continue
+            answer = self.source(instance, column.task)
+            if self.raise_errors and isinstance(answer, Failure) and answer.cause is not None:
+                raise answer.cause
+            if checked is None or answer is not last:
+                last, checked = answer, case.check(answer, self.rules, n_added)
+            column.add(grade(case, checked), answer, len(instance.query.sentences) + n_added)
+
+
+class _Column:
     """The scores of one source on one task, while they are collected."""
 
     def __init__(self, task: Task, *, with_selections: bool) -> None:
-        self.counts: Counter[str] = Counter()
-        self._task, self._with_selections = task, with_selections
+        self.task, self.counts = task, Counter[str]()
+        self._with_selections = with_selections
         self._ids: list[str] = []
         self._clusters: list[str] = []
         self._selections: list[Selection] = []
-        self._columns = {key: array("d") for key in MEASURES}
+        self._outcomes = array("d")
         self._notes: Counter[str] = Counter()
         self._over_length: list[tuple[int, int]] = []
         self._pool_sizes: list[int] = []
@@ -268,28 +298,28 @@ class _Collected:
         self._errors: dict[str, str] = {}
         self._cut_short: list[tuple[int, int]] = []
 
-    def add(self, case: Case, answer: Answer | None, checked: CheckedAnswer, stranger: Stranger | None) -> None:
-        pool_size = len(case.instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
+    def add(self, graded: Graded, answer: Answer | None, pool_size: int) -> None:
+        case, checked, selection = graded.case, graded.checked, graded.selection
         if answer is not None and answer.notes:
             self._notes.update(answer.notes)
-        n_sentences = len(checked.ranking.sentences)
-        is_answered = not checked.is_missing and checked.error is None
-        self.counts["missing"] += checked.is_missing
-        self.counts["failed"] += checked.error is not None
-        self.counts["empty"] += is_answered and not n_sentences
-        self.counts["duplicates"] += checked.n_duplicates
-        self.counts["out_of_range"] += checked.n_out_of_range
+        n_sentences, counts = len(checked.ranking.sentences), self.counts
+        if checked.is_missing:
+            counts["missing"] += 1
+        elif checked.error is not None:
+            counts["failed"] += 1
+        elif not n_sentences:
+            counts["empty"] += 1
+        if checked.n_duplicates or checked.n_out_of_range:
+            counts["duplicates"] += checked.n_duplicates
+            counts["out_of_range"] += checked.n_out_of_range
         if isinstance(answer, Failure):
             self._errors[case.instance.id] = f"{answer.error}{place_in(answer.trace)}"
-        if _is_cut_short(checked.ranking, pool_size, case.budget):
+        if checked.is_cut_short(case.budget, pool_size):
             self._cut_short.append((n_sentences, pool_size))
         if checked.is_over(case.budget):
-            self.counts["over_length"] += 1
+            counts["over_length"] += 1
             self._over_length.append((n_sentences, pool_size))
-        selection = checked.selection(case.budget)
-        outcome = measure_input(selection, case.coverage, case.ceiling)
-        for key, score in scores_of(outcome, is_empty=not n_sentences and case.budget != 0).items():
-            self._columns[key].append(score)
+        self._outcomes.extend(graded.outcome)
         self._ids.append(case.instance.id)
         self._clusters.append(case.instance.cluster)
         self._pool_sizes.append(pool_size)
@@ -299,11 +329,12 @@ class _Collected:
             self._selections.append(selection)
 
     def scores(self) -> TaskScores:
+        outcomes = MeasureInput(*np.array(self._outcomes).reshape(-1, len(MeasureInput._fields)).T)
         return TaskScores(
-            task=self._task,
+            task=self.task,
             ids=tuple(self._ids),
             clusters=tuple(self._clusters),
-            scores={key: np.array(column) for key, column in self._columns.items()},
+            scores={key: measure.values(outcomes) for key, measure in MEASURES.items()},
             selections=tuple(self._selections),
             counts=Counts(**self.counts),
             notes=dict(sorted(self._notes.items())),
@@ -315,27 +346,21 @@ class _Collected:
         )
 
 
-def _is_cut_short(ranking: Ranking, n_sentences: int, budget: int | None) -> bool:
-    """Say whether a ranking cannot be of the whole paper, see `TaskScores.cut_short`; one cut at the budget may be."""
-    n = len(ranking.sentences)
-    if not ranking.ordered or budget is None or n in {0, budget} or n >= n_sentences:
-        return False
-    return n < budget or max(ranking.sentences) < n
-
-
 def warn_of(name: str, by_task: Mapping[str, TaskScores], *, ranks_all: bool) -> None:
     """Warn of a system's failed answers, and, if it should rank all sentences, of rankings that are too short."""
-    one = max(by_task.values(), key=lambda one: len(one.errors))
-    for where, error in islice(one.errors.items(), 1):
-        told = f"{len(one.errors):,} of {counted(len(one.ids), 'answer')} to {one.task.name} failed, and each scores 0"
+    worst = max(by_task.values(), key=lambda scores: len(scores.errors))
+    for instance_id, error in islice(worst.errors.items(), 1):
+        answers = f"{len(worst.errors):,} of {counted(len(worst.ids), 'answer')} to {worst.task.name}"
         warnings.warn(
-            f"{name}: {told}; the first, {where}: {error}; evaluate(..., raise_errors=True) raises it", stacklevel=3
+            f"{name}: {answers} failed, and each scores 0; the first, {instance_id}: {error}; "
+            "evaluate(..., raise_errors=True) raises it",
+            stacklevel=3,
         )
-    one = max(by_task.values(), key=lambda one: len(one.cut_short))
-    for n, n_all in one.cut_short[:ranks_all]:
-        told = f"{len(one.cut_short):,} of {counted(len(one.ids), 'paper')} on {one.task.name}"
+    worst = max(by_task.values(), key=lambda scores: len(scores.cut_short))
+    for n, n_all in worst.cut_short[:ranks_all]:
+        papers = f"{len(worst.cut_short):,} of {counted(len(worst.ids), 'paper')} on {worst.task.name}"
         how = "give every sentence a score (rank_by_score(scores, query) checks it), or say Traits(selects=True)"
-        warnings.warn(f"{name}: ranks too few sentences in {told}, first {n} of {n_all}; {how}", stacklevel=3)
+        warnings.warn(f"{name}: ranks too few sentences in {papers}, first {n} of {n_all}; {how}", stacklevel=3)
 
 
 def answers_of(run: RunFile | Mapping[str, GivenAnswer]) -> AnswerSource:

@@ -1,8 +1,8 @@
 """The leaderboard of a task: runs and controls, the best first, with the ranks that each can claim."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import combinations
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from evidencebench.scoring.controls import CONTROLS, knows_labels
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.signature import signature_of
 from evidencebench.scoring.significance import can_be_significant, ranges_from
-from evidencebench.tables import Cell
+from evidencebench.tables import Column
 from evidencebench.wording import counted, one_line
 
 
@@ -56,59 +57,34 @@ class Standing:
         return {ASPECT_RECALL.key if name == "recall" else name: value for name, value in asdict(self).items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column of every leaderboard: of tables, the report and CSV. To add one, add an entry to `COLUMNS`.
+@dataclass(frozen=True, slots=True)
+class BoardColumn(Column[Standing]):
+    """A column of every leaderboard: of tables, the report and CSV. To add one, add an entry to `COLUMNS`."""
 
-    ``cell`` returns its value for a row; an `Estimate` is formatted where it is shown. ``csv`` maps the name of a CSV
-    column to its value.
-    """
-
-    heading: str = ""  # in the tables of ``leaderboard``; empty: not shown
     page_heading: str = ""  # in the report; empty: not shown
-    cell: Callable[[Standing], Cell | Estimate] = lambda _: None
-    csv: Mapping[str, Callable[[Standing], Cell]] = field(default_factory=dict)
 
 
-def _field_column(name: str, page_heading: str) -> Column:
-    value: Callable[[Standing], Cell] = lambda row: getattr(row, name)  # noqa: E731 - typed at once
-    return Column(heading=name, page_heading=page_heading, cell=value, csv={name: value})
+def _field_column(name: str, page_heading: str) -> BoardColumn:
+    return BoardColumn(name, name, attrgetter(name), page_heading=page_heading)
 
 
-def _flag_text(value: bool | None) -> str | None:  # noqa: FBT001 - what is shown
-    return None if value is None else str(value).lower()
-
-
-COLUMNS: tuple[Column, ...] = (
-    Column(
-        heading="aspect recall",
+COLUMNS: tuple[BoardColumn, ...] = (
+    BoardColumn(
+        "mean",
+        "aspect recall",
+        lambda row: row.recall.mean,
+        lambda row: percent(row.recall),
         page_heading="aspect recall, %",
-        cell=lambda row: row.recall,
-        csv={
-            "mean": lambda row: row.recall.mean,
-            "low": lambda row: row.recall.low,
-            "high": lambda row: row.recall.high,
-        },
     ),
-    Column(
-        heading="ranks",
-        page_heading="ranks",
-        cell=lambda row: row.rank_text,
-        csv={
-            "rank_best": lambda row: row.rank and row.rank[0],
-            "rank_worst": lambda row: row.rank and row.rank[1],
-        },
-    ),
+    BoardColumn("low", "", lambda row: row.recall.low),
+    BoardColumn("high", "", lambda row: row.recall.high),
+    BoardColumn("", "ranks", lambda row: row.rank_text, page_heading="ranks"),
+    BoardColumn("rank_best", "", lambda row: row.rank and row.rank[0]),
+    BoardColumn("rank_worst", "", lambda row: row.rank and row.rank[1]),
     _field_column("n", "papers"),
-    Column(page_heading="reviews or texts", cell=lambda row: row.recall.n_clusters),
+    BoardColumn("", "", lambda row: row.recall.n_clusters, page_heading="reviews or texts"),
     *(_field_column(name, name) for name in ("failed", "empty", "missing")),
-    Column(
-        csv={
-            "is_control": lambda row: _flag_text(row.is_control),
-            "signature": lambda row: row.signature,
-            "trained_on_it": lambda row: _flag_text(row.trained_on_it),
-        }
-    ),
+    *(BoardColumn(name, "", attrgetter(name)) for name in ("is_control", "signature", "trained_on_it")),
 )
 """The columns that follow the name of the system."""
 
@@ -161,20 +137,22 @@ class Board:
            Computational and Graphical Statistics 13 (2004).
         """
         ranked = self.ranked
-        place = {id(row): number for number, row in enumerate(ranked)}
+        place_of = {id(row): place for place, row in enumerate(ranked)}
         level = {
-            frozenset((place[id(pair.first)], place[id(pair.second)])) for pair in self.pairs if not pair.is_significant
+            frozenset((place_of[id(pair.first)], place_of[id(pair.second)]))
+            for pair in self.pairs
+            if not pair.is_significant
         }
         groups: list[list[int]] = []
-        left = sorted(level, key=lambda pair: (min(pair), -max(pair)))
-        while left:
-            group = sorted(left[0])
-            for one in range(len(ranked)):
-                if one not in group and all(frozenset((one, other)) in level for other in group):
-                    group.append(one)
+        remaining = sorted(level, key=lambda pair: (min(pair), -max(pair)))
+        while remaining:
+            group = sorted(remaining[0])
+            for place in range(len(ranked)):
+                if place not in group and all(frozenset((place, other)) in level for other in group):
+                    group.append(place)
             groups.append(sorted(group))
-            left = [pair for pair in left if not pair <= set(group)]
-        return tuple(tuple(ranked[one] for one in group) for group in sorted(groups))
+            remaining = [pair for pair in remaining if not pair <= set(group)]
+        return tuple(tuple(ranked[place] for place in group) for group in sorted(groups))
 
 
 def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
@@ -191,30 +169,32 @@ def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RE
     means = dict(zip(order, mean_recalls([columns[key] for key in order], resampling), strict=True))
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
     rank_of = ranges_from({key: means[key].mean for key in ranked}, p_values)
-    rows = {
-        (label, is_control): Standing(
+
+    def standing(label: str, *, is_control: bool) -> Standing:
+        scores = columns[label, is_control]
+        return Standing(
             system=label,
-            recall=mean,
+            recall=means[label, is_control],
             rank=rank_of.get((label, is_control)),
-            n=len(columns[label, is_control].ids),
-            failed=columns[label, is_control].counts.failed,
-            empty=columns[label, is_control].counts.empty,
-            missing=columns[label, is_control].counts.missing,
+            n=len(scores.ids),
+            failed=scores.counts.failed,
+            empty=scores.counts.empty,
+            missing=scores.counts.missing,
             is_control=is_control,
             signature=None if is_control else signature_of(scored, label, task, resampling),
             trained_on_it=False if is_control else scored.trained_on_it(label),
         )
-        for (label, is_control), mean in means.items()
-    }
+
+    rows = {key: standing(key[0], is_control=key[1]) for key in order}
     ranked_pairs = (
         Pair(
-            first=rows[one.first],
-            second=rows[one.second],
-            comparison=one.comparison,
-            adjusted=one.adjusted,
-            is_apart=one.is_apart,
+            first=rows[pair.first],
+            second=rows[pair.second],
+            comparison=pair.comparison,
+            adjusted=pair.adjusted,
+            is_apart=pair.is_apart,
         )
-        for one in pairs
+        for pair in pairs
     )
     return Board(standings=tuple(rows.values()), pairs=tuple(ranked_pairs))
 

@@ -11,8 +11,11 @@ where m aspects count. The published code draws 100,000 shuffles for the same nu
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from math import comb
+from math import comb, nan
 from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from evidencebench.data.optimum.branch_and_bound import bits
 from evidencebench.data.optimum.cover import Coverage
@@ -21,22 +24,24 @@ from evidencebench.scoring.selection import Selection
 from evidencebench.wording import did_you_mean
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureInput:
-    """The input of a measure: a selection, and the labels that it is measured against."""
+class MeasureInput(NamedTuple):
+    """What measures are computed from: numbers of one selection, or arrays of many; the first two are expectations."""
 
-    selection: Selection
-    coverage: Coverage  # of the aspects that count
-    ceiling: float  # the highest aspect recall that the budget allows; NaN where it could not be proven
-    n_covered: float  # aspects that the selection covers, in expectation
+    n_covered: Any  # aspects that the selection covers
+    n_relevant: Any  # selected sentences that cover an aspect that counts
+    n_selected: Any  # selected sentences
+    n_aspects: Any  # aspects that count, coverable or not
+    n_coverable: Any  # aspects that at least one sentence covers
+    ceiling: Any  # the highest aspect recall that the budget allows; NaN where it could not be proven
+    is_empty: Any  # whether the answer names no sentence although the budget is not 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """A measure. To add one, add an entry to `MEASURES`; tables, CSV and JSON then show it.
 
-    ``of`` takes a `MeasureInput` and the ``parameters`` by name, and returns the value; it raises
-    `UndefinedScoreError` where there is none.
+    ``of`` takes a `MeasureInput` and the ``parameters`` by name, and returns the value; NaN, as of 0 / 0, says that it
+    is undefined.
 
     Examples
     --------
@@ -45,7 +50,7 @@ class Measure:
     """
 
     name: str
-    of: Callable[..., float]
+    of: Callable[..., Any]
     label: str  # its heading in tables
     parameters: Mapping[str, float] = field(default_factory=dict)
     formula: str = ""  # shown beside the label to explain it
@@ -59,9 +64,18 @@ class Measure:
         parameters = ",".join(f"{name}={value:g}" for name, value in self.parameters.items())
         return f"{self.name}({parameters})" if parameters else self.name
 
+    def values(self, outcomes: MeasureInput) -> Any:
+        """Return the value of each selection; NaN where it is undefined."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = self.of(MeasureInput(*map(np.asarray, outcomes)), **self.parameters)
+        return values if self.of_no_sentence is None else np.where(outcomes.is_empty, self.of_no_sentence, values)
+
     def value(self, outcome: MeasureInput) -> float:
-        """Return the value for one selection."""
-        return self.of(outcome, **self.parameters)
+        """Return the value for one selection; raise `UndefinedScoreError` where there is none."""
+        value = float(self.values(outcome))
+        if value != value:  # noqa: PLR0124 - NaN
+            raise UndefinedScoreError(f"{self.label} is undefined here")
+        return value
 
 
 def expected_covered(selection: Selection, coverage: Coverage) -> float:
@@ -77,8 +91,14 @@ def expected_covered(selection: Selection, coverage: Coverage) -> float:
 
 def holders_of(aspects: int, sentences: Iterable[int], coverage: Coverage) -> Counter[int]:
     """Return n -> how many of the aspects, a bit mask, n of the sentences cover."""
-    masks = list(filter(None, map(coverage.masks.get, sentences)))
-    return Counter(sum(1 for mask in masks if mask & bit) for bit in bits(aspects))
+    n_holders = dict.fromkeys(bits(aspects), 0)
+    for mask in filter(None, map(coverage.masks.get, sentences)):
+        left = mask & aspects
+        while left:  # without `bits`, since large papers have very many pairs of a sentence and an aspect
+            bit = left & -left
+            n_holders[bit] += 1
+            left ^= bit
+    return Counter(n_holders.values())
 
 
 def missed_by_draws(holders: Counter[int], n: int, k: int) -> float:
@@ -87,10 +107,19 @@ def missed_by_draws(holders: Counter[int], n: int, k: int) -> float:
     return sum(n_aspects * comb(n - n_holders, k) for n_holders, n_aspects in holders.items()) / comb(n, k)
 
 
-def measure_input(selection: Selection, coverage: Coverage, ceiling: float = float("nan")) -> MeasureInput:
-    """Return the input of the measures for a selection."""
-    n_covered = expected_covered(selection, coverage)
-    return MeasureInput(selection=selection, coverage=coverage, ceiling=ceiling, n_covered=n_covered)
+def measure_input(
+    selection: Selection, coverage: Coverage, ceiling: float = nan, *, is_empty: bool = False
+) -> MeasureInput:
+    """Return the input of the measures for a selection; ``is_empty`` is as in `MeasureInput`."""
+    return MeasureInput(
+        expected_covered(selection, coverage),
+        selection.expected_within(coverage.masks),
+        selection.size,
+        coverage.n_aspects,
+        coverage.coverable.bit_count(),
+        ceiling,
+        is_empty,
+    )
 
 
 def aspect_recall(selection: Selection, coverage: Coverage) -> float:
@@ -109,46 +138,24 @@ def aspect_recall(selection: Selection, coverage: Coverage) -> float:
     >>> aspect_recall(Selection(certain=(7,)), coverage_from({"a": [4, 7], "b": [5]}))
     0.5
     """
-    return _recall(measure_input(selection, coverage))
-
-
-def _recall(outcome: MeasureInput) -> float:
-    if not outcome.coverage.n_aspects:
+    if not coverage.n_aspects:
         raise UndefinedScoreError("aspect recall is undefined: no aspect counts")
-    return outcome.n_covered / outcome.coverage.n_aspects
+    return expected_covered(selection, coverage) / coverage.n_aspects
 
 
-def _coverable_recall(outcome: MeasureInput) -> float:
-    """Return covered aspects / aspects that at least one sentence covers.
-
-    It differs from aspect recall where aspects have no sentence, as 34 % have in the EvidenceBench-100k test split.
-    """
-    n_coverable = outcome.coverage.coverable.bit_count()
-    if not n_coverable:
-        raise UndefinedScoreError("coverable aspect recall is undefined: no aspect has a sentence")
-    return outcome.n_covered / n_coverable
-
-
-def _precision(outcome: MeasureInput) -> float:
-    """Return selected sentences that cover an aspect that counts / selected sentences."""
-    selection = outcome.selection
-    if not selection.size:
-        raise UndefinedScoreError("precision is undefined: nothing is selected")
-    return selection.expected_within(outcome.coverage.masks) / selection.size
-
-
-def _relative_recall(outcome: MeasureInput) -> float:
-    if not outcome.ceiling:
-        raise UndefinedScoreError("relative recall is undefined: no aspect can be covered")
-    return _recall(outcome) / outcome.ceiling
+def _recall(outcome: MeasureInput) -> Any:
+    return outcome.n_covered / outcome.n_aspects
 
 
 ASPECT_RECALL = Measure(name="aspect_recall", of=_recall, label="aspect recall", in_tables=False)
 """The measure that systems are ranked, compared and charted by; tables show it with its interval, in its own column."""
 
-COVERABLE_RECALL = Measure(name="coverable_aspect_recall", of=_coverable_recall, label="coverable")
-# The precision of no sentence is undefined; it counts as 0, since an empty answer must never pay.
-PRECISION = Measure(name="precision", of=_precision, label="precision", of_no_sentence=0.0)
+COVERABLE_RECALL = Measure(
+    # It differs from aspect recall where aspects have no sentence, as 34 % have in the EvidenceBench-100k test split.
+    name="coverable_aspect_recall",
+    of=lambda outcome: outcome.n_covered / outcome.n_coverable,
+    label="coverable",
+)
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
@@ -156,8 +163,18 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         for measure in (
             ASPECT_RECALL,
             COVERABLE_RECALL,
-            PRECISION,
-            Measure(name="relative_recall", of=_relative_recall, label="relative", formula="recall / ceiling"),
+            Measure(
+                name="precision",
+                of=lambda outcome: outcome.n_relevant / outcome.n_selected,
+                label="precision",
+                of_no_sentence=0.0,  # that of no sentence is undefined; it counts as 0: an empty answer must never pay
+            ),
+            Measure(
+                name="relative_recall",
+                of=lambda outcome: _recall(outcome) / outcome.ceiling,
+                label="relative",
+                formula="recall / ceiling",
+            ),
             Measure(
                 name="regret",
                 of=lambda outcome: outcome.ceiling - _recall(outcome),
@@ -182,20 +199,3 @@ def measure_named(given: MeasureOrName) -> Measure:
     if given not in MEASURES:
         raise ValueError(f"no measure '{given}'{did_you_mean(given, MEASURES)}; expected one of {', '.join(MEASURES)}")
     return MEASURES[given]
-
-
-def scores_of(outcome: MeasureInput, *, is_empty: bool) -> dict[str, float]:
-    """Return measure key -> value for one selection; NaN where the measure is undefined.
-
-    ``is_empty`` says that the answer names no sentence although the budget is not 0.
-    """
-    scores = {}
-    for key, measure in MEASURES.items():
-        if is_empty and measure.of_no_sentence is not None:
-            scores[key] = measure.of_no_sentence
-            continue
-        try:
-            scores[key] = measure.value(outcome)
-        except UndefinedScoreError:
-            scores[key] = float("nan")
-    return scores

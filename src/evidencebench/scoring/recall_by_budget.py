@@ -1,14 +1,97 @@
 """Aspect recall at every budget up to the largest, of an answer and of the best there is, in one pass over both."""
 
-from collections.abc import Iterable
-from itertools import accumulate, repeat
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate, islice, repeat
+from math import nan
 from operator import or_
 
+import numpy as np
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
 from evidencebench.data.optimum.branch_and_bound import undominated
-from evidencebench.data.optimum.cover import Coverage, ceiling, greedy_ranking
+from evidencebench.data.optimum.cover import Coverage, ceiling, coverage_of, greedy_ranking
+from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import UndefinedScoreError
+from evidencebench.execution.answering import answers_from
+from evidencebench.execution.fitting import check_answers
+from evidencebench.query import AspectScope
+from evidencebench.runs.run_file import RunFile
+from evidencebench.scoring.evaluate import AnswerSource, case_of, grade, strangers_of
 from evidencebench.scoring.measures import aspect_recall, holders_of, missed_by_draws
-from evidencebench.scoring.selection import CheckedAnswer
+from evidencebench.scoring.resampling import Estimate, Resampling, bootstrap_columns
+from evidencebench.scoring.selection import DEFAULT_RULES, CheckedAnswer, Rules, check_answer
+from evidencebench.systems.changed_queries import Stranger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetedAnswers:
+    """A system's answers, to be read at every budget.
+
+    ``separate_tasks`` are the tasks that were asked separately; empty: one answer serves every task. ``strangers`` are
+    the second papers that it was asked.
+    """
+
+    source: AnswerSource
+    rules: Rules = DEFAULT_RULES
+    separate_tasks: frozenset[str] = frozenset()
+    strangers: Mapping[str, Stranger] = field(default_factory=dict)
+
+    @classmethod
+    def of_run(cls, run: RunFile, rules: Rules, strangers: Mapping[str, Stranger] | None = None) -> "BudgetedAnswers":
+        """Return the answers of a run."""
+        tasks = frozenset(task for _, task in run.done if task is not None)
+        return cls(source=answers_from(run), rules=rules, separate_tasks=tasks, strangers=strangers or {})
+
+    def recalls(self, instance: Instance, coverages: Mapping[AspectScope, Coverage], largest: int) -> list[list[float]]:
+        """Return recall as [scope][budget]; NaN where the task was not asked. The numbers are those of `evaluate`."""
+        stranger = self.strangers.get(instance.id)
+        n_sentences = len(instance.query.sentences) + (0 if stranger is None else stranger.n_sentences)
+        if not self.separate_tasks:
+            checked = check_answer(self.source(instance, budget_task("all", 1)), n_sentences, self.rules)
+            return [recalls_by_budget(checked, coverage, largest) for coverage in coverages.values()]
+
+        def recall(task: Task) -> float:
+            case = case_of(instance, task) if task.name in self.separate_tasks else None
+            if case is None:
+                return nan
+            return grade(case, check_answer(self.source(instance, task), n_sentences, self.rules)).recall
+
+        return [[recall(budget_task(scope, k)) for k in range(1, largest + 1)] for scope in coverages]
+
+
+def budget_task(scope: AspectScope, budget: int) -> Task:
+    """Return the task over a scope with a fixed budget."""
+    return task_named(f"{'result_' if scope == 'results' else ''}er_at_{budget}")
+
+
+def recall_curve(
+    run: RunFile,
+    dataset: Dataset,
+    scope: AspectScope,
+    largest: int,
+    *,
+    rules: Rules,
+    resampling: Resampling,
+    n_instances: int,
+    on_progress: Callable[[int, int], None],
+) -> list[Estimate]:
+    """Return a run's mean aspect recall at the budgets 1 to ``largest``, over the instances that have an aspect.
+
+    Raises `TaskError` where the run was asked its tasks separately, and not all of these.
+    """
+    for k in range(1, largest + 1):
+        check_answers(run, budget_task(scope, k), dataset)
+    answers = BudgetedAnswers.of_run(run, rules, strangers_of(run, dataset))
+    recalls: list[list[float]] = []
+    clusters: list[str] = []
+    for n_done, instance in enumerate(islice(dataset, n_instances), 1):
+        if instance.labels.that_count(scope):
+            recalls += answers.recalls(instance, {scope: coverage_of(instance.labels, scope)}, largest)
+            clusters.append(instance.cluster)
+        on_progress(n_done, n_instances)
+    return bootstrap_columns(np.array(recalls), clusters, resampling)
 
 
 def recalls_by_budget(checked: CheckedAnswer, coverage: Coverage, largest: int) -> list[float]:

@@ -1,20 +1,20 @@
 """Scores and comparisons as JSON objects."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from evidencebench.scoring.compare import Comparison
 from evidencebench.scoring.measures import MEASURES
-from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
+from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.task_scores import TaskScores
 
 
-def score_fields(scores: TaskScores, resampling: Resampling = DEFAULT_RESAMPLING) -> dict[str, Any]:
+def score_fields(scores: TaskScores, estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     """Return one task's scores: every measure with its interval, the counts, and each instance.
 
-    A measure that is undefined on every instance is null; with one paper, so are both ends of an interval.
+    ``estimates`` are those of all measures; one that is undefined on every instance is null.
     """
-    estimates = scores.estimates(resampling=resampling)
     return {
         **{key: asdict(estimates[key]) if key in estimates else None for key in MEASURES},
         "n": len(scores.ids),

@@ -44,6 +44,12 @@ class ScoredRuns:
         runs = f"{counted(len(self.runs), 'run')}: {', '.join(map(repr, self.runs))}"
         return one_line(self, repr(self.dataset.name), ", ".join(task.name for task in self.tasks), runs)
 
+    @property
+    def n_instances(self) -> int:
+        """How many instances were scored, those that a task does not apply to included."""
+        scores = next(iter(next(iter(self.scores.values())).values()))
+        return len(scores.ids) + scores.counts.not_applicable
+
     def trained_on_it(self, label: str) -> bool | None:
         """Say whether a model of a run was trained on this very data; None where the run cannot say."""
         return self.runs[label].trained_on(self.dataset.sha256)

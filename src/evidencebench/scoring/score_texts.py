@@ -1,11 +1,11 @@
 """Scores as text for people: in tables, after signatures and on pages."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import ceil
 
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.significance import ALPHA, AdjustedP
-from evidencebench.tables import printable
+from evidencebench.tables import Column, Row, printable
 from evidencebench.wording import counted
 
 SPENT = (
@@ -139,6 +139,29 @@ def percent(estimate: Estimate | None, alone: str | None = None) -> str:
         return f"{100 * estimate.mean:.1f}{f' ({alone})' if alone else ''}"
     low, high = estimate.interval
     return f"{100 * estimate.mean:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def mean_or_none(estimate: Estimate | None) -> float | None:
+    """Return the mean, if there is one."""
+    return None if estimate is None else estimate.mean
+
+
+def estimate_columns(
+    names: tuple[str, str, str], heading: str, estimate: Callable[[Row], Estimate | None], *, none: str = "-"
+) -> list[Column[Row]]:
+    """Return the columns of a mean and the ends of its interval, which stand in one column for readers.
+
+    ``none`` is what readers see where there is no mean.
+    """
+
+    def end(name: str) -> Callable[[Row], float | None]:
+        return lambda row: getattr(estimate(row), name, None)
+
+    def text(row: Row) -> str:
+        return none if (mean := estimate(row)) is None else percent(mean)
+
+    mean, low, high = names
+    return [Column(mean, heading, end("mean"), text), Column(low, "", end("low")), Column(high, "", end("high"))]
 
 
 def signed(points: float, form: str = "+.1f") -> str:

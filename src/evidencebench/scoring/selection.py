@@ -2,6 +2,7 @@
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields
+from math import comb
 from operator import gt
 from types import MappingProxyType
 from typing import Literal
@@ -100,6 +101,17 @@ class Selection:
             return n_certain
         return n_certain + sum(map(indices.__contains__, self.tied)) * self.n_drawn / len(self.tied)
 
+    def missed_chance(self, sources: frozenset[int]) -> float:
+        """Return the chance that none of ``sources`` counts.
+
+        >>> Selection(certain=(), tied=(1, 2, 3), n_drawn=1).missed_chance(frozenset({1}))
+        0.6666666666666666
+        """
+        if sources.intersection(self.certain):
+            return 0.0
+        n_tied, n_holders = len(self.tied), len(sources.intersection(self.tied))
+        return comb(n_tied - n_holders, self.n_drawn) / comb(n_tied, self.n_drawn)
+
 
 NOTHING = Ranking(sentences=())
 
@@ -118,6 +130,16 @@ class CheckedAnswer:
     def is_over(self, budget: int | None) -> bool:
         """Say whether it is a set with more sentences than the budget."""
         return not self.ranking.ordered and budget is not None and len(self.ranking.sentences) > budget
+
+    def is_cut_short(self, budget: int | None, pool_size: int) -> bool:
+        """Say whether a ranking cannot be of the whole paper, see `TaskScores.cut_short`; one cut at the budget may be.
+
+        ``pool_size`` is how many sentences could be ranked.
+        """
+        n = len(self.ranking.sentences)
+        if not self.ranking.ordered or budget is None or n in {0, budget} or n >= pool_size:
+            return False
+        return n < budget or max(self.ranking.sentences) < n
 
     def selection(self, budget: int | None) -> Selection:
         """Return the sentences that count under a budget."""

@@ -1,15 +1,14 @@
 """The table of a paper: systems x tasks, with the best of each task and what differs from a reference."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from evidencebench.data.tasks import Task
 from evidencebench.errors import RunError
-from evidencebench.scoring.compare import Pair, compare_pairs, holm_text, mean_recalls, same_texts
+from evidencebench.scoring.compare import Pair, holm_text, same_texts
 from evidencebench.scoring.controls import CONTROLS, knows_labels
-from evidencebench.scoring.leaderboard import run_of_control
+from evidencebench.scoring.leaderboard import Board, Standing, board_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Estimate, Resampling, standard_error
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.significance import ALPHA
@@ -88,112 +87,108 @@ def systems_table(
     The p-values are those of the leaderboard. Raises `RunError` if two rows have one name, or ``against`` names none
     that can be tested.
     """
-    names = names or {}
-    found = _NamedScores(scored, names)
-    means = {task.name: _means(found.of(task), resampling) for task in scored.tasks}
-    reference = found.reference(against)
-    pairs = [pair for task in scored.tasks for pair in found.pairs(task, resampling)] if against != NO_REFERENCE else []
-    best = {task.name: found.best(means[task.name]) for task in scored.tasks}
-    tests: dict[tuple[str, frozenset[str]], Pair[str]] = {
-        (pair.comparison.task.name, frozenset((pair.first, pair.second))): pair
-        for pair in pairs
-        if {pair.first, pair.second} <= set(found.ranked)
+    boards = {task.name: board_of(scored, task, resampling) for task in scored.tasks}
+    systems = _systems(scored, boards, names or {})
+    ranked = {
+        name: system
+        for name, system in systems.items()
+        if system.sort == "control" or (system.sort == "run" and not system.trained_on_it)
     }
-
-    def cell(name: str, task: Task) -> SystemCell:
-        mean, top = means[task.name][name], best[task.name]
-        test = tests.get((task.name, frozenset((name, reference or top or ""))))
-        return SystemCell(
-            recall=mean,
-            standard_error=standard_error(found.of(task)[name].recalls, found.of(task)[name].clusters),
-            is_best=top is not None
-            and name in found.ranked
-            and found.sorts[name] == "run"
-            and _shown(mean.mean) == _shown(means[task.name][top].mean),
-            p_value=None if test is None else test.comparison.test.p_value,
-            p_holm=None if test is None else test.p_value,
-        )
-
-    rows = tuple(
-        SystemRow(
-            name=name,
-            sort=found.sorts[name],
-            label=label,
-            trained_on_it=scored.trained_on_it(label) if found.sorts[name] == "run" else False,
-            cells={task.name: cell(name, task) for task in scored.tasks if name in means[task.name]},
-        )
-        for name, label in found.labels.items()
-    )
-    shown_reference = None if against == NO_REFERENCE else reference or BEST
-    can_differ = any(pair.adjusted for pair in tests.values())
-    holm = holm_text(pairs) if can_differ else ""
-    return SystemsTable(
-        tasks=scored.tasks, rows=rows, reference=shown_reference, holm=holm, same=same_texts(found.scores)
-    )
-
-
-class _NamedScores:
-    """The systems of a table by their names in it."""
-
-    def __init__(self, scored: ScoredRuns, names: Mapping[str, str]) -> None:
-        self.labels: dict[str, str] = {}
-        self.sorts: dict[str, Sort] = {}
-        self.scores: dict[str, dict[str, TaskScores]] = {}
-        for label, run in scored.runs.items():
-            sort: Sort = "ceiling" if knows_labels(run) else "run"
-            self._add(names.get(label, label), label, sort, scored.scores[label])
-        for control in sorted(scored.controls, key=lambda name: CONTROLS[name].knows_labels):
-            by_task = {
-                task.name: scored.controls[control][task.name]
-                for task in scored.tasks
-                if task.name in scored.controls[control] and run_of_control(scored, control, task) is None
-            }
-            if by_task:
-                self._add(control, control, "ceiling" if CONTROLS[control].knows_labels else "control", by_task)
-        self.ranked = [
-            name
-            for name, label in self.labels.items()
-            if self.sorts[name] == "control" or (self.sorts[name] == "run" and not scored.trained_on_it(label))
-        ]
-
-    def _add(self, name: str, label: str, sort: Sort, scores: Mapping[str, TaskScores]) -> None:
-        if name in self.labels:
-            raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
-        self.labels[name], self.sorts[name], self.scores[name] = label, sort, dict(scores)
-
-    def of(self, task: Task) -> dict[str, TaskScores]:
-        return {name: scores[task.name] for name, scores in self.scores.items() if task.name in scores}
-
-    def best(self, means: Mapping[str, Estimate]) -> str | None:
-        runs = (name for name in self.ranked if name in means and self.sorts[name] == "run")
-        return max(runs, key=lambda name: means[name].mean, default=None)
-
-    def pairs(self, task: Task, resampling: Resampling) -> list[Pair[str]]:
-        """Compare all systems but ceilings, as the leaderboard does; also those that are trained on the data."""
-        scores = {name: one for name, one in self.of(task).items() if self.sorts[name] != "ceiling"}
-        controls = [name for name in scores if self.sorts[name] == "control"]
-        asked = list(combinations(scores, 2))
-        return compare_pairs(scores, asked, controls, resampling=resampling, with_overlaps=False)
-
-    def reference(self, against: str) -> str | None:
-        """Return the name of the row that the others are held against; None for the best, and for none."""
-        if against in {BEST, NO_REFERENCE}:
-            return None
-        if against not in self.labels:
-            known = ", ".join(f"'{name}'" for name in self.ranked)
-            meant = did_you_mean(against, self.ranked)
-            raise RunError(
-                f"against '{against}'{meant}: no such system in the table; expected {BEST}, {NO_REFERENCE} or a name "
-                f"among {known}"
+    reference = None if against in {BEST, NO_REFERENCE} else _checked_reference(against, systems, list(ranked))
+    cells: dict[str, dict[str, SystemCell]] = {name: {} for name in systems}
+    tested: list[Pair[Standing]] = []
+    for task, board in boards.items():
+        standings = {name: row for name, system in systems.items() if (row := system.standing(board)) is not None}
+        runs = [name for name, system in ranked.items() if system.sort == "run"]
+        best = max(runs, key=lambda name: standings[name].recall.mean, default="")
+        tests = {
+            frozenset((id(pair.first), id(pair.second))): pair
+            for pair in board.pairs
+            if against != NO_REFERENCE and all(_is_among(row, ranked.values()) for row in (pair.first, pair.second))
+        }
+        tested += tests.values()
+        for name, row in standings.items():
+            test = tests.get(frozenset((id(row), id(standings.get(reference or best)))))
+            scores = systems[name].scores[task]
+            cells[name][task] = SystemCell(
+                recall=row.recall,
+                standard_error=standard_error(scores.recalls, scores.clusters),
+                is_best=name in runs and _shown(row.recall.mean) == _shown(standings[best].recall.mean),
+                p_value=None if test is None else test.test.p_value,
+                p_holm=None if test is None else test.p_value,
             )
-        if against not in self.ranked:
-            why = "knows the labels" if self.sorts[against] == "ceiling" else "was trained on this data"
-            raise RunError(f"against '{against}': it {why}, so that a test would say nothing; name another system")
-        return against
+    can_differ = any(pair.adjusted for pair in tested)
+    return SystemsTable(
+        tasks=scored.tasks,
+        rows=tuple(
+            SystemRow(
+                name=name,
+                sort=system.sort,
+                label=system.label,
+                trained_on_it=system.trained_on_it,
+                cells=cells[name],
+            )
+            for name, system in systems.items()
+        ),
+        reference=None if against == NO_REFERENCE else reference or BEST,
+        holm=holm_text(pair for board in boards.values() for pair in board.pairs) if can_differ else "",
+        same=same_texts({name: system.scores for name, system in systems.items()}),
+    )
 
 
-def _means(scores: Mapping[str, TaskScores], resampling: Resampling) -> dict[str, Estimate]:
-    return dict(zip(scores, mean_recalls(list(scores.values()), resampling), strict=True))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _System:
+    """A row of the table, before its cells are known."""
+
+    sort: Sort
+    label: str
+    trained_on_it: bool | None
+    scores: Mapping[str, TaskScores]  # by task
+    is_control: bool = False  # computed here, beside the runs
+
+    def standing(self, board: Board) -> Standing | None:
+        return next((row for row in board.standings if _is_among(row, [self])), None)
+
+
+def _is_among(row: Standing, systems: Iterable[_System]) -> bool:
+    return any((row.system, row.is_control) == (system.label, system.is_control) for system in systems)
+
+
+def _systems(scored: ScoredRuns, boards: Mapping[str, Board], names: Mapping[str, str]) -> dict[str, _System]:
+    """Return runs in the order given, then controls, then ceilings, by their names in the table."""
+    systems: dict[str, _System] = {}
+
+    def add(name: str, system: _System) -> None:
+        if name in systems:
+            raise RunError(f"two systems of the table have the name '{name}'; give one of them another with --name")
+        systems[name] = system
+
+    for label, run in scored.runs.items():
+        sort: Sort = "ceiling" if knows_labels(run) else "run"
+        trained_on_it = scored.trained_on_it(label) if sort == "run" else False
+        system = _System(sort=sort, label=label, trained_on_it=trained_on_it, scores=scored.scores[label])
+        add(names.get(label, label), system)
+    for name in sorted(scored.controls, key=lambda name: CONTROLS[name].knows_labels):
+        sort = "ceiling" if CONTROLS[name].knows_labels else "control"
+        system = _System(sort=sort, label=name, trained_on_it=False, scores=scored.controls[name], is_control=True)
+        on_boards = {task: scored.controls[name][task] for task, board in boards.items() if system.standing(board)}
+        if on_boards:
+            add(name, replace(system, scores=on_boards))
+    return systems
+
+
+def _checked_reference(against: str, systems: Mapping[str, _System], ranked: Sequence[str]) -> str:
+    """Return the name of the row that the others are held against; raise where none can be."""
+    if against not in systems:
+        known = ", ".join(f"'{name}'" for name in ranked)
+        raise RunError(
+            f"against '{against}'{did_you_mean(against, ranked)}: no such system in the table; expected {BEST}, "
+            f"{NO_REFERENCE} or a name among {known}"
+        )
+    if against not in ranked:
+        why = "knows the labels" if systems[against].sort == "ceiling" else "was trained on this data"
+        raise RunError(f"against '{against}': it {why}, so that a test would say nothing; name another system")
+    return against
 
 
 def _shown(mean: float) -> float:

@@ -7,7 +7,6 @@ by stratum and paper, and every so many points of loss one is taken, so that str
 """
 
 from collections.abc import Iterator, Sequence
-from math import comb
 from pathlib import Path
 
 import msgspec
@@ -63,7 +62,7 @@ def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
         aspects = instance.labels.that_count(scores.task.scope)
         for aspect in aspects:
             sources = frozenset(instance.labels.sources.get(aspect, ()))
-            chance = missed_chance(selection, sources)
+            chance = selection.missed_chance(sources)
             if sources and chance > 0:
                 yield FoundMiss(
                     position=position,
@@ -72,18 +71,6 @@ def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
                     loss=chance / len(aspects),
                     stratum=_stratum_of(instance, selection, sources),
                 )
-
-
-def missed_chance(selection: Selection, sources: frozenset[int]) -> float:
-    """Return the chance that a selection holds no source.
-
-    >>> missed_chance(Selection(certain=(), tied=(1, 2, 3), n_drawn=1), frozenset({1}))
-    0.6666666666666666
-    """
-    if sources.intersection(selection.certain):
-        return 0.0
-    n_tied, n_holders = len(selection.tied), len(sources.intersection(selection.tied))
-    return comb(n_tied - n_holders, selection.n_drawn) / comb(n_tied, selection.n_drawn)
 
 
 def _stratum_of(instance: Instance, selection: Selection, sources: frozenset[int]) -> str:

@@ -15,8 +15,12 @@ def undominated(universe: int, masks: Iterable[int]) -> list[int]:
     """Return the masks within the universe that no other one contains, largest first."""
     kept: list[int] = []
     for mask in sorted({mask & universe for mask in masks}, key=lambda mask: (-mask.bit_count(), mask)):
-        if mask and not any(mask | other == other for other in kept):
-            kept.append(mask)
+        for other in kept:
+            if mask | other == other:
+                break
+        else:
+            if mask:
+                kept.append(mask)
     return kept
 
 
@@ -33,7 +37,7 @@ def packing_bound(universe: int, masks: Collection[int]) -> int:
 
     They are picked greedily, from the aspect whose masks hold the fewest aspects.
     """
-    reach = {bit: union_of(mask for mask in masks if mask & bit) for bit in bits(universe)}
+    reach = {bit: union_of([mask for mask in masks if mask & bit]) for bit in bits(universe)}
     picked, blocked = 0, 0
     for bit in sorted(reach, key=lambda bit: reach[bit].bit_count()):
         if not bit & blocked:

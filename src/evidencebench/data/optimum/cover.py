@@ -6,7 +6,7 @@ exact program can check it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import repeat
 
@@ -18,6 +18,8 @@ from evidencebench.wording import counted, one_line
 
 # Papers need at most 1,000; twice the most aspects of any, 60, need up to this many, in half a minute.
 DEFAULT_NODES = 100_000
+# The optima that are kept: an instance's tasks, and the oracle, ask for those of its two scopes again and again.
+_N_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +32,13 @@ class Coverage:
 
     n_aspects: int
     masks: Mapping[int, int]
+    coverable: int = field(init=False, compare=False)  # bit mask of the aspects that at least one sentence covers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coverable", union_of(self.masks.values()))
 
     def __repr__(self) -> str:
         return one_line(self, counted(self.n_aspects, "aspect"), f"{counted(len(self.masks), 'sentence')} cover any")
-
-    @property
-    def coverable(self) -> int:
-        """Bit mask of the aspects that at least one sentence covers."""
-        return union_of(self.masks.values())
 
     def mask_of(self, sentences: Iterable[int]) -> int:
         """Return the bit mask of the aspects that these sentences cover together."""
@@ -54,8 +55,12 @@ class Cover:
 
 
 def coverage_of(labels: Labels, scope: AspectScope = "all") -> Coverage:
-    """Return which aspects each sentence covers, for the aspects in ``scope``."""
-    return coverage_from({aspect: labels.sources.get(aspect, ()) for aspect in labels.that_count(scope)})
+    """Return which aspects each sentence covers, for the aspects in ``scope``; computed once for the same labels."""
+    coverage: Coverage | None = labels.coverages.get(scope)
+    if coverage is None:
+        coverage = coverage_from({aspect: labels.sources.get(aspect, ()) for aspect in labels.that_count(scope)})
+        labels.coverages[scope] = coverage
+    return coverage
 
 
 def coverage_from(sources: Mapping[str, Iterable[int]]) -> Coverage:
@@ -93,7 +98,7 @@ def minimum_cover(coverage: Coverage, *, max_nodes: int = DEFAULT_NODES) -> Cove
     return _minimum_cover(tuple(coverage.masks.items()), coverage.n_aspects, max_nodes)
 
 
-@lru_cache(maxsize=4)  # an instance's tasks ask for those of its two scopes again and again
+@lru_cache(maxsize=_N_KEPT)
 def _minimum_cover(masks: tuple[tuple[int, int], ...], n_aspects: int, max_nodes: int) -> Cover:
     coverage = Coverage(n_aspects=n_aspects, masks=dict(masks))
     universe = coverage.coverable
@@ -133,7 +138,7 @@ def maximum_coverage(coverage: Coverage, budget: int, *, max_nodes: int = DEFAUL
     if budget < 0:
         raise ValueError(f"expected a budget of at least 0, got {budget}")
     try:
-        most = _most_covered(coverage, budget, max_nodes)
+        most = _most_covered(tuple(coverage.masks.items()), budget, max_nodes)
         if most < coverage.coverable.bit_count():
             return _first_optimum(coverage, max_nodes, budget, most)
     except (OutOfNodesError, RecursionError):
@@ -154,7 +159,7 @@ def ceiling(coverage: Coverage, budget: int | None, *, max_nodes: int = DEFAULT_
     if budget is None:
         return coverage.coverable.bit_count()
     try:
-        return _most_covered(coverage, budget, max_nodes)
+        return _most_covered(tuple(coverage.masks.items()), budget, max_nodes)
     except (OutOfNodesError, RecursionError):
         raise UndefinedScoreError(f"the most aspects that {budget} sentences cover could not be proven") from None
 
@@ -174,9 +179,11 @@ def greedy_ranking(coverage: Coverage) -> tuple[int, ...]:
     return tuple(chosen)
 
 
-def _most_covered(coverage: Coverage, budget: int, max_nodes: int) -> int:
-    universe, masks = coverage.coverable, coverage.masks.values()
-    n_coverable, search = universe.bit_count(), Search(max_nodes)
+@lru_cache(maxsize=_N_KEPT)
+def _most_covered(masks_by_index: tuple[tuple[int, int], ...], budget: int, max_nodes: int) -> int:
+    masks = [mask for _, mask in masks_by_index]
+    universe, search = union_of(masks), Search(max_nodes)
+    n_coverable = universe.bit_count()
     if budget >= n_coverable or greedy_count(universe, masks, budget) == n_coverable:
         return n_coverable
     if search.can_reach(universe, masks, budget, n_coverable):

@@ -12,7 +12,7 @@ from evidencebench.integrations.inspect_ai.replies import PaperReading, reply_of
 from evidencebench.integrations.inspect_ai.samples import instance_at
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.runs.answer_line import Answer, Failure
-from evidencebench.scoring.evaluate import evaluate
+from evidencebench.scoring.evaluate import case_of, grade
 from evidencebench.scoring.measures import ASPECT_RECALL
 from evidencebench.scoring.selection import Rules, check_answer
 from evidencebench.system import Ranking
@@ -45,8 +45,9 @@ def aspect_recall() -> Scorer:
         last = reply_of(state.output)
         replies = [ChatReply(**reply) for reply in state.store.get(REPLIES) or []] or ([] if last is None else [last])
         answer, reading = PaperReading(instance.query, task.brief(instance)).answer(replies)
-        scores = evaluate({"model": lambda *_: answer}, [instance], task)["model"][task.name].scores
-        values = {key: float(column[0]) for key, column in scores.items()}
+        case = case_of(instance, task)
+        assert case is not None, "samples are of instances that the task applies to"
+        values = grade(case, answer).scores()
         reply_class = "failed" if reading is None else str(reading.reply_class)
         return made_score(instance, task, answer, values, {"reply_class": reply_class})
 

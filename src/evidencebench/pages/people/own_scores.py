@@ -8,12 +8,11 @@ import numpy as np
 from evidencebench.data.tasks import Task
 from evidencebench.pages.people.picks import MeanRecall, OwnScores
 from evidencebench.pages.viewer.page_records import GradedAnswer, SystemRecord
-from evidencebench.pages.viewer.viewer_data import ViewerData, graded_answer
+from evidencebench.pages.viewer.viewer_data import ViewerData
 from evidencebench.runs.people.person import Submission
-from evidencebench.scoring.evaluate import Case, case_of
+from evidencebench.scoring.evaluate import Case, case_of, grade
 from evidencebench.scoring.resampling import Estimate, bootstrap_columns
 from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.selection import Rules
 from evidencebench.wording import counted
 
 
@@ -42,8 +41,8 @@ class SubmittedPapers:
             return None
         graded = [self._graded(one) for one in submissions]
         own = [
-            _recall(graded_answer(one.case, found.as_ranking(), Rules()))
-            for one, found in zip(graded, submissions.values(), strict=True)
+            grade(one.case, submission.as_ranking()).recall
+            for one, submission in zip(graded, submissions.values(), strict=True)
         ]
         values = np.array([[mine, *one.recalls] for mine, one in zip(own, graded, strict=True)])
         you, *others = bootstrap_columns(values, [one.case.instance.cluster for one in graded])

@@ -11,8 +11,7 @@ import numpy as np
 from evidencebench.data.dataset import reopen_dataset
 from evidencebench.data.formats.table import DataFile
 from evidencebench.data.instance import Instance
-from evidencebench.data.optimum.cover import Coverage, coverage_of
-from evidencebench.data.tasks import Task, task_named
+from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.engine.in_process import InProcess
 from evidencebench.engine.protocol import Engine
 from evidencebench.engine.results import outcomes_in_order
@@ -25,12 +24,10 @@ from evidencebench.query import AspectScope
 from evidencebench.runs.formats import open_run
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import AnswerSource, answers_of
-from evidencebench.scoring.measures import aspect_recall
-from evidencebench.scoring.recall_by_budget import ceilings_by_budget, recalls_by_budget
+from evidencebench.scoring.recall_by_budget import BudgetedAnswers, ceilings_by_budget
 from evidencebench.scoring.resampling import Estimate, bootstrap_defined
 from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.selection import Rules, check_answer
+from evidencebench.scoring.selection import Rules
 from evidencebench.tables import Table
 from evidencebench.wording import counted
 
@@ -61,34 +58,6 @@ class Curves:
     ceiling: Curve
     n: int
     asked_per_task: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answers:
-    """A system's answers: their source and the rules that read them.
-
-    ``separate_tasks`` are the tasks that were asked separately; empty: one answer serves every task.
-    """
-
-    source: AnswerSource
-    rules: Rules
-    separate_tasks: frozenset[str] = frozenset()
-
-    def recalls(self, instance: Instance, coverages: Mapping[AspectScope, Coverage], largest: int) -> list[list[float]]:
-        """Return recall as [scope][budget]; NaN where the task was not asked. The numbers are those of `evaluate`."""
-        n_sentences, budgets = len(instance.query.sentences), range(1, largest + 1)
-        if not self.separate_tasks:
-            checked = check_answer(self.source(instance, _task("all", 1)), n_sentences, self.rules)
-            return [recalls_by_budget(checked, coverage, largest) for coverage in coverages.values()]
-
-        def recall(scope: AspectScope, coverage: Coverage, k: int) -> float:
-            task = _task(scope, k)
-            if task.name not in self.separate_tasks:
-                return float("nan")
-            checked = check_answer(self.source(instance, task), n_sentences, self.rules)
-            return aspect_recall(checked.selection(k), coverage)
-
-        return [[recall(scope, coverage, k) for k in budgets] for scope, coverage in coverages.items()]
 
 
 def curves_of(
@@ -143,7 +112,7 @@ def _block_recalls(
     return lambda ids: _recalls(map(dataset.__getitem__, ids), answers, largest)
 
 
-def _recalls(instances: Iterable[Instance], answers: Sequence[_Answers], largest: int) -> _Recalls:
+def _recalls(instances: Iterable[Instance], answers: Sequence[BudgetedAnswers], largest: int) -> _Recalls:
     recalls: _Recalls = {"all": (array("d"), []), "results": (array("d"), [])}
     for instance in instances:
         scopes = [scope for scope in recalls if instance.labels.that_count(scope)]
@@ -157,25 +126,18 @@ def _recalls(instances: Iterable[Instance], answers: Sequence[_Answers], largest
     return recalls
 
 
-def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> list[_Answers]:
+def _answers(runs: Sequence[RunFile], rules: Rules, controls: Sequence[str]) -> list[BudgetedAnswers]:
     """Return the answers of runs, then of controls, which are read by the default rules, whatever those for runs."""
     return [
-        *(
-            _Answers(
-                source=answers_of(run),
-                rules=rules,
-                separate_tasks=frozenset(task for _, task in run.done if task is not None),
-            )
-            for run in runs
-        ),
-        *(_Answers(source=answers_from(CONTROLS[name].named), rules=Rules()) for name in controls),
+        *(BudgetedAnswers.of_run(run, rules) for run in runs),
+        *(BudgetedAnswers(source=answers_from(CONTROLS[name].named)) for name in controls),
     ]
 
 
 def _curves(
     findings: Findings,
     scope: AspectScope,
-    answers: Mapping[tuple[str, bool], _Answers],
+    answers: Mapping[tuple[str, bool], BudgetedAnswers],
     recalls: np.ndarray[tuple[int, int, int], np.dtype[np.float64]],
     clusters: list[str],
 ) -> Curves:
@@ -188,10 +150,6 @@ def _curves(
     )
     asked_per_task = tuple(label for (label, _), one in answers.items() if one.separate_tasks)
     return Curves(scope=scope, curves=tuple(curves), ceiling=ceiling, n=n, asked_per_task=asked_per_task)
-
-
-def _task(scope: AspectScope, budget: int) -> Task:
-    return task_named(f"{'result_' if scope == 'results' else ''}er_at_{budget}")
 
 
 def curves_section(findings: Findings, found: Sequence[Curves], largest: int) -> Node:

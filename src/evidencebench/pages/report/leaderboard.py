@@ -5,8 +5,7 @@ from evidencebench.pages.markup import Node
 from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.cautions import TRAINED_ON_IT
-from evidencebench.scoring.leaderboard import COLUMNS, Standing
-from evidencebench.scoring.resampling import Estimate
+from evidencebench.scoring.leaderboard import COLUMNS, BoardColumn, Standing
 from evidencebench.scoring.score_texts import percent
 from evidencebench.tables import Cell, Table
 
@@ -62,12 +61,13 @@ def _board(findings: Findings, task: Task) -> Node:
             title=task.name,
             columns=["system", *(column.page_heading for column in columns)],
             rows=[
-                [f"{_name(findings, row)}{_unfinished(row)}", *(_cell(column.cell(row)) for column in columns)]
+                [f"{_name(findings, row)}{_unfinished(row)}", *(_cell(column, row) for column in columns)]
                 for row in findings.standings[task.name]
             ],
         )
     )
 
 
-def _cell(value: Cell | Estimate) -> Cell:
-    return percent(value, alone=f"{value.alone}: no interval") if isinstance(value, Estimate) else value
+def _cell(column: BoardColumn, row: Standing) -> Cell:
+    is_recall = column.name == "mean"
+    return percent(row.recall, alone=f"{row.recall.alone}: no interval") if is_recall else column.shown(row)

@@ -36,8 +36,7 @@ from evidencebench.pages.viewer.page_records import (
 from evidencebench.runs.answer_line import Answer
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS, knows_labels
-from evidencebench.scoring.evaluate import AnswerSource, Case, answers_of, case_of
-from evidencebench.scoring.measures import aspect_recall
+from evidencebench.scoring.evaluate import AnswerSource, Case, answers_of, case_of, grade
 from evidencebench.scoring.score_runs import common_tasks, open_runs
 from evidencebench.scoring.score_texts import spent_line
 from evidencebench.scoring.selection import Rules
@@ -340,20 +339,20 @@ def shown_case(instance: Instance, task: Task) -> Case | None:
 def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
     """Return the sentences of an answer that count, with its recall; the grade is the same as by `evaluate`."""
     try:
-        checked = case.check(answer, rules)
+        graded = grade(case, answer, rules)
     except AnswerError as error:
         return GradedAnswer(status="invalid", error=beginning_of(without_folders(str(error)), _MOST_ERROR_CHARACTERS))
-    if checked.is_missing:
+    if graded.checked.is_missing:
         return GradedAnswer(status="missing")
-    if checked.error is not None:
-        return GradedAnswer(status="failed", error=beginning_of(without_folders(checked.error), _MOST_ERROR_CHARACTERS))
-    selection = checked.selection(case.budget)
+    if (failure := graded.checked.error) is not None:
+        return GradedAnswer(status="failed", error=beginning_of(without_folders(failure), _MOST_ERROR_CHARACTERS))
+    selection = graded.selection
     return GradedAnswer(
         status="answered" if selection.size else "empty",
         certain=selection.certain,
         tied=selection.tied,
         n_drawn=selection.n_drawn,
-        recall=aspect_recall(selection, case.coverage) if case.coverage.n_aspects else None,
+        recall=graded.recall if case.coverage.n_aspects else None,
     )
 
 
