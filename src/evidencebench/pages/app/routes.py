@@ -35,13 +35,12 @@ _log = logging.getLogger(__name__)
 def make_app(
     viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
 ) -> ASGIApp:
-    """Return the app with its security checks; ``address`` is where it is served.
-
-    ``scan`` has the search index and the list's columns; the caller starts it.
-    """
+    """Return the app with its security checks; ``address`` is where it is served."""
     pages = _Pages(viewed=viewed, scan=scan)
+    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)  # of a paper that is shared as a report
+    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
     routes = [
-        static_route("/api/page_parts", _page_parts(), "application/json"),
+        static_route("/api/page_parts", encode_json(parts).decode(), "application/json"),
         Route("/api/overview", pages.overview),
         Route("/api/rows", pages.rows),
         Route("/api/papers.csv", pages.list_file),
@@ -49,13 +48,6 @@ def make_app(
         Route("/api/exchanges", pages.exchanges),
     ]
     return page_app(viewed.title, routes, source="server", address=address, body_seconds=body_seconds)
-
-
-def _page_parts() -> str:
-    """Return what a shared paper has of a report, as JSON: policy, style and script."""
-    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
-    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
-    return encode_json(parts).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,11 +175,7 @@ def _rows(
     is_grouped: bool = False,
     behind: Sequence[Node] = (),
 ) -> tuple[list[Node], int]:
-    """Return the elements of the groups of bars with the axis below them, and the height at which they end.
-
-    ``top`` is the height at which they begin. ``named`` are (number, name) of the axis's ticks. ``behind`` is drawn
-    after the ticks' lines and before the marks. ``is_grouped`` draws each group's name above the group.
-    """
+    """Return the elements of the groups of bars with the axis below them, and the height at which they end."""
     bars = [bar for group in groups for bar in group.bars]
     names = list(dict.fromkeys(bar.name for bar in bars))
     drawn: list[Node] = []

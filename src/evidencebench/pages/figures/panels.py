@@ -14,11 +14,7 @@ _NAME, _COUNT, _FOOT = 16, 31, 38
 
 
 def panel_chart(groups: Sequence[BarGroup], *, title: str, counts: Sequence[str] = (), key: str | None = None) -> Node:
-    """Return a chart with a column for each group, and in it an upright interval for each bar, from 0 to 100 %.
-
-    ``counts`` are texts below the groups' names, such as how many papers each has. Bars are told apart by their marks,
-    so the page must say what they stand for. ``title`` and ``key`` are those of `interval_chart`.
-    """
+    """Return a chart with a column for each group, and in it an upright interval for each bar, from 0 to 100 %."""
     top, right = HEAD + 8, NARROW - MARGIN
     up = Scale(low=0, high=1, start=top + _PLOT, end=top)
     drawn: list[Node] = []

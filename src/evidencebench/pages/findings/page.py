@@ -18,10 +18,7 @@ _Marks = Mapping[int, Sequence[_Mark]]
 
 
 def findings_page(findings: Sequence[Finding]) -> str:
-    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked.
-
-    Findings of one paper stand side by side in ``findings``.
-    """
+    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked."""
     papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
     sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]

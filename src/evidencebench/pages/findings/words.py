@@ -80,10 +80,7 @@ def direction_headings() -> Mapping[ReportedDirection, str]:
 
 
 def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
-    """Return the sentences with their ranks from 1, by what they report, each group under its heading.
-
-    The group of the best sentence comes first. Where directions were not asked, all are one group, without a heading.
-    """
+    """Return the sentences with their ranks from 1, by what they report, each group under its heading."""
     headings = direction_headings()
     groups: dict[str, list[tuple[int, FoundSentence]]] = {}
     for rank, found in enumerate(finding.evidence, 1):
@@ -102,11 +99,7 @@ def meanings(findings: Sequence[Finding]) -> list[str]:
 
 
 def told(finding: Finding) -> str:
-    """Return what a reader should know of a finding besides its sentences; empty where there is nothing.
-
-    It says which words of the hypothesis no sentence has, and what of the file was not searched for them; where no
-    sentence was found; and what of the file could not be read.
-    """
+    """Return what a reader should know of a finding besides its sentences; empty where there is nothing."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
     if words:

@@ -26,12 +26,7 @@ from evidencebench.scoring.selection import Rules
 def pick_tasks(
     viewed: ViewerData, folder: Path, task: Task, *, limit: int | None = None, clock: Clock = utc_now
 ) -> TaskApp:
-    """Return the app for people who pick sentences; their answers are written to ``folder``.
-
-    After a person has submitted, the page shows the systems of ``viewed`` below the person's answer. ``limit`` offers
-    the first ``limit`` instances only; None: all. Raises `RunError` if the folder cannot be made, `DataError` if an id
-    is too long, and `TaskError` if the task has no budget or applies to no instance.
-    """
+    """Return the app for people who pick sentences; their answers are written to ``folder``."""
     if task.budget is None:
         raise TaskError(f"task '{task.name}' has no budget, and people are told how many to pick; take er_at_optimal")
     dataset = viewed.dataset
@@ -73,10 +68,7 @@ _LONGEST_ID_BYTES = 6_000  # an address holds an id and a person's name, in at m
 
 
 def _make_queue(dataset: Dataset, task: Task, limit: int | None) -> dict[str, QueuedPaper]:
-    """Return the papers that people are asked to pick in, by instance id.
-
-    Papers to which the task does not apply are left out, and papers with budget 0: none of their aspects has a source.
-    """
+    """Return the papers that people are asked to pick in, by instance id."""
     queue: dict[str, QueuedPaper] = {}
     for position, instance in enumerate(dataset.instances(limit)):
         if task.applies_to(instance.labels) and _allows_picks(task, instance):

@@ -34,10 +34,7 @@ class SubmittedPapers:
         self._known: dict[str, _Graded] = {}
 
     def scores(self, submissions: Mapping[str, Submission]) -> OwnScores | None:
-        """Return the recalls of a person's submissions, and the means of person and systems on these papers.
-
-        None where there is no submission. The intervals are those of `bootstrap`.
-        """
+        """Return the recalls of a person's submissions, and the means of person and systems on these papers."""
         if not submissions:
             return None
         graded = [self._graded(one) for one in submissions]

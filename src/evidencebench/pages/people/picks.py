@@ -89,10 +89,7 @@ class PickTasks(TaskKind):
         return self.people.person(person).is_new
 
     def queue(self, person: str) -> Mapping[str, object]:
-        """Return the papers; ``last`` is the one that the person has worked on last without submitting it.
-
-        Submitted papers have their recall, and ``scores`` stands beside them where there are some.
-        """
+        """Return the papers; ``last`` is the one that the person has worked on last without submitting it."""
         worker = self.people.person(person)
         scores = _hide_labels(lambda: self.scores(worker))
         recalls = {} if scores is None else scores.recalls

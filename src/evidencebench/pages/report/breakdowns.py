@@ -33,10 +33,7 @@ Bins = Mapping[str, Mapping[str, Estimate]]
 
 
 def breakdowns_of(findings: Findings) -> dict[str, dict[str, Bins]]:
-    """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard.
-
-    Tasks over the same aspects have the same bins, so they share the resampling.
-    """
+    """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard."""
     places: dict[AspectScope, list[tuple[int, ...]]] = {task.scope: [] for task in findings.tasks}
     for instance in findings.dataset.instances(findings.n_instances):
         for scope, of_scope in places.items():

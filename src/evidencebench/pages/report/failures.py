@@ -36,10 +36,7 @@ class ErrorKind:
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> dict[str, int]:
-    """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary.
-
-    ``keys`` are (instance id, task or None) of the lines that are counted; None: all lines.
-    """
+    """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary."""
     of_papers: dict[str, dict[str, int]] = {}
     for instance_id, task in run.done if keys is None else keys:
         answer = run.answer(instance_id, task)
@@ -92,10 +89,7 @@ _ALL_WELL = (
 
 
 def failures_section(findings: Findings, *, has_papers: bool) -> Node:
-    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class.
-
-    ``has_papers`` says whether the page holds the papers, to which the errors lead.
-    """
+    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*found) for label, found in graded.items()}
     errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]

@@ -54,10 +54,7 @@ class Findings:
         return {task: one.standings for task, one in self.boards.items()}
 
     def bar(self, row: Standing, recall: Estimate | None = None, *, note: str = "") -> Bar:
-        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart.
-
-        ``row`` is its row on a leaderboard. ``recall``: on a part of the instances; None: on all of them.
-        """
+        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
         return bar_of(
             row.system,
             recall or row.recall,
@@ -69,10 +66,7 @@ class Findings:
 
     @property
     def unfinished(self) -> dict[str, str]:
-        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers.
-
-        Where tasks have answers of their own, on the first task that lacks some.
-        """
+        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers."""
         rows = (row for standings in self.standings.values() for row in standings if row.unfinished)
         return {row.system: row.unfinished for row in reversed(list(rows))}
 
@@ -121,10 +115,7 @@ class Findings:
         return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
-        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle.
-
-        The control is the best of those that read no labels.
-        """
+        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle."""
         rows, controls = self.standings[task.name], self.label_free_controls(task)
         runs = [row for row in rows if row.rank and not row.is_control and self.name_of(row) not in controls]
         best = [row for row in rows if self.name_of(row) in controls[:1]]

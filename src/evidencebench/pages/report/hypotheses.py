@@ -34,11 +34,7 @@ from evidencebench.traits import traits_of
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    """Return the section that compares each run with its partners: the same system, asked changed queries.
-
-    For runs that were not asked wrong hypotheses it shows the command that does. ``data`` is the argument of ``--data``
-    in it.
-    """
+    """Return the section that compares each run with its partners: the same system, asked changed queries."""
     partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
     results = _results(findings, partners)
     used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
@@ -156,10 +152,7 @@ def _row(one: ControlResult) -> list[Cell]:
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
-    """Return the commands that make missing partners, and the runs that can have none; None where none is missing.
-
-    ``unmeasured`` is that of `use_blocks`.
-    """
+    """Return the commands that make missing partners, and the runs that can have none; None where none is missing."""
     runs = findings.scored.runs
     said = f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
     commands: dict[str, Child] = {}

@@ -20,10 +20,7 @@ _SHARES = RowAxis(low=0.0, high=1.0, ticks=tuple((tick / 100, str(tick)) for tic
 def use_blocks(
     findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, str]
 ) -> list[Child]:
-    """Return the verdict on a task in words, and a table for each kind of changed queries.
-
-    ``unmeasured`` maps runs without wrong hypotheses to the reason why there can be none; empty: it can be measured.
-    """
+    """Return the verdict on a task in words, and a table for each kind of changed queries."""
     places = [row.system for row in findings.standings[task.name] if not row.is_control]
     here = sorted((one for one in results if one.comparison.task == task), key=lambda one: places.index(one.system))
     by_control = {

@@ -67,10 +67,7 @@ PAPERS_A_PIECE = 16
 
 
 def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
-    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids.
-
-    The records lie in pieces: lines of JSON, compressed, in base64. The rows come last, since they are made meanwhile.
-    """
+    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids."""
     rows: list[ListRow] = []
 
     def lines() -> Iterator[bytes]:
