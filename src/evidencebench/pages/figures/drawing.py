@@ -151,6 +151,15 @@ def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> li
     return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
 
 
+def percent_lines(up: Scale, left: float, right: float, gap: float = 5) -> list[Node]:
+    """Return the level lines of an upright axis from 0 to 100 %, each with its number at the left."""
+    drawn: list[Node] = []
+    for tick in (0, 25, 50, 75, 100):
+        y = up.at(tick / 100)
+        drawn += [line(left, y, right, y, "chart-grid"), text(left - gap, y + 4, str(tick), "chart-tick", "end")]
+    return drawn
+
+
 def look_of(position: int, *, is_control: bool = False) -> str:
     """Return the class that gives a series its colour."""
     return "chart-control" if is_control else f"chart-series-{position % _N_SERIES}"

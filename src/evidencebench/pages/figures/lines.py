@@ -14,6 +14,7 @@ from evidencebench.pages.figures.drawing import (
     line,
     look_of,
     marker,
+    percent_lines,
     text,
     tick_names,
     ticks,
@@ -71,10 +72,7 @@ def _name(one: ChartLine) -> str:
 
 
 def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> Iterator[Node]:
-    for tick in (0, 25, 50, 75, 100):
-        y = up.at(tick / 100)
-        yield line(_LEFT, y, right, y, "chart-grid")
-        yield text(_LEFT - 6, y + 4, str(tick), "chart-tick", "end")
+    yield from percent_lines(up, _LEFT, right, gap=6)
     named = _named_ticks(across)
     yield from upright_lines(across, named, up.end, up.start)
     yield from tick_names(across, named, up.start + 15)
