@@ -87,22 +87,13 @@ def _places(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]
     """Return the positions of an instance's bins: by aspects, by length, by the abstract, by the ends of the paper."""
     by_aspects = bisect(_ASPECT_BINS, len(instance.labels.that_count(scope)))
     by_length = bisect(_LENGTH_BINS, len(instance.query.sentences))
-    return by_aspects, by_length, _place(instance, scope), _at_ends(instance, scope)
-
-
-def _place(instance: Instance, scope: AspectScope) -> int:
-    """Return the position in `_PLACES` that an instance belongs to."""
     coverage = coverage_of(instance.labels, scope)
-    covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
     if not coverage.coverable:
-        return 3
-    return 0 if covered == coverage.coverable else 1 if covered else 2
-
-
-def _at_ends(instance: Instance, scope: AspectScope) -> int:
-    """Return the position in `_AT_ENDS` that an instance belongs to."""
+        return by_aspects, by_length, len(_PLACES) - 1, len(_AT_ENDS) - 1
+    covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
+    by_abstract = 0 if covered == coverage.coverable else 1 if covered else 2
     n_at_ends, n_coverable, _ = covered_at_ends(instance, scope)
-    return share_group(n_at_ends, n_coverable) if n_coverable else len(SHARES)
+    return by_aspects, by_length, by_abstract, share_group(n_at_ends, n_coverable)
 
 
 def breakdowns_section(findings: Findings) -> Node:

@@ -189,6 +189,11 @@ def costs_section(findings: Findings) -> Node:
     columns = ["answers in the run", "graded here"]
     asked = [label for label, found in notes.items() if "requests" in found or cost_text(found) is not None]
     token_counts = ("requests", "prompt_tokens", "completion_tokens")
+    all_notes = Table(
+        title="All that the runs note",
+        columns=["run", *columns, "notes"],
+        rows=[[*named[label], notes_line(found)] for label, found in notes.items()],
+    )
     return section(
         "costs",
         "Cost",
@@ -212,8 +217,7 @@ def costs_section(findings: Findings) -> Node:
         or note("No run here asked a language model, so none has a cost."),
         note(
             "A reply that was stored before counts what it cost then, and one that serves several answers counts for "
-            "each. "
-            "What a provider did not price is never counted as $0."
+            "each. What a provider did not price is never counted as $0."
         )
         if asked
         else None,
@@ -222,15 +226,8 @@ def costs_section(findings: Findings) -> Node:
             ["person", *columns, "median seconds", "seconds in all"],
             [[*named[label], float(median(one)), sum(one)] for label in notes if (one := _seconds(runs[label]))],
         ),
-        folding_part("All that the runs note", table_node(_all_notes(columns, named, notes))) if notes else None,
+        folding_part(all_notes.title, table_node(all_notes)) if notes else None,
     )
-
-
-def _all_notes(
-    columns: Sequence[str], named: Mapping[str, tuple[Cell, ...]], notes: Mapping[str, Mapping[str, int]]
-) -> Table:
-    rows = [[*named[label], notes_line(found)] for label, found in notes.items()]
-    return Table(title="All that the runs note", columns=["run", *columns, "notes"], rows=rows)
 
 
 def _seconds(run: RunFile) -> list[int]:

@@ -38,9 +38,10 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
     partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
     results = _results(findings, partners)
     used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
+    asked = {label: _asked(run.header) for label, (run, _) in findings.changed.items()}
     idle = [label for label in findings.changed if label not in used]
     # Idle run -> the partner that is shown instead, with another seed; None: there is no such run.
-    shown = {label: next((one for one in used if _is_same_but_seed(findings, one, label)), None) for label in idle}
+    shown = {label: next((one for one in used if asked[one] == asked[label]), None) for label in idle}
     unpaired = [isolated_name(label) for label in idle if shown[label] is None]
     unused = {
         label: node("span", None, isolated_name(one), " stands in its place") for label, one in shown.items() if one
@@ -70,33 +71,21 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
 _WRONG = ControlHeader(name="wrong_hypothesis")
 
 
+def _asked(header: RunHeader | None) -> tuple[SystemHeader, ControlHeader] | None:
+    """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
+    if header is None or header.control is None:
+        return None
+    return header.system, replace(header.control, path=None)  # the checksum says which file it was, wherever it lay
+
+
 def _partners(run: RunFile, findings: Findings) -> dict[ControlHeader, str]:
     """Return control -> the run of the same system with queries so changed, if possible of the same seed."""
-    if run.header is None:
-        return {}
     alike: dict[ControlHeader, list[tuple[bool, str]]] = {}
     for label, (changed, _) in findings.changed.items():
-        header = changed.header
-        if header is not None and header.control is not None and header.system == run.header.system:
-            alike.setdefault(_without_path(header.control), []).append((header.seed != run.header.seed, label))
+        asked = _asked(changed.header)
+        if run.header is not None and changed.header is not None and asked and asked[0] == run.header.system:
+            alike.setdefault(asked[1], []).append((changed.header.seed != run.header.seed, label))
     return {control: min(labels)[1] for control, labels in alike.items()}
-
-
-def _without_path(control: ControlHeader) -> ControlHeader:
-    return replace(control, path=None)  # the checksum says which file it was, wherever it lay
-
-
-def _is_same_but_seed(findings: Findings, first: str, second: str) -> bool:
-    """Say whether two runs with changed queries are of one system and one control."""
-    one, other = (findings.changed[label][0].header for label in (first, second))
-    return (
-        one is not None
-        and other is not None
-        and one.control is not None
-        and other.control is not None
-        and one.system == other.system
-        and _without_path(one.control) == _without_path(other.control)
-    )
 
 
 def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, str]]) -> tuple[ControlResult, ...]:
@@ -115,22 +104,21 @@ def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, s
         if control.name == name
         for task in findings.tasks
     ]
-    reads = {label: not _is_blind(run) for label, run in findings.scored.runs.items()}
+    reads = {
+        label: run.header is None or not _is_blind(run.header.system.name)
+        for label, run in findings.scored.runs.items()
+    }
     return control_results(compared, reads, findings.resampling)
 
 
-def _is_blind(run: RunFile) -> bool:
-    name = "" if run.header is None else run.header.system.name
-    return name in PACKAGED and not traits_of(SYSTEMS[name]).reads_hypothesis
+def _is_blind(system: str) -> bool:
+    return system in PACKAGED and not traits_of(SYSTEMS[system]).reads_hypothesis
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:
     columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
-    table = Table(
-        title="Own against changed queries: aspect recall in %",
-        columns=[*columns, "stranger, %", "n"],
-        rows=list(map(_row, results)),
-    )
+    title, rows = "Own against changed queries: aspect recall in %", list(map(_row, results))
+    table = Table(title=title, columns=[*columns, "stranger, %", "n"], rows=rows)
     return folding_part("All changed queries on all tasks, as a table", table_node(table))
 
 
@@ -177,7 +165,7 @@ def _why_no_partner(system: SystemHeader) -> str:
         return "people are asked each paper's own hypothesis only"
     if "stored" in _names_in({"name": system.name, "options": system.options}):
         return "it builds on stored answers, which are for each paper's own hypothesis"
-    if system.name in PACKAGED and not traits_of(SYSTEMS[system.name]).reads_hypothesis:
+    if _is_blind(system.name):
         return NEVER_READS
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"
