@@ -45,7 +45,6 @@ def _section(number: int, pattern: _Pattern, some: Sequence[Disagreement]) -> No
 
 
 def _task(of_task: Sequence[Disagreement]) -> Iterator[Node]:
-    """Yield the aspect of a task, and each of its sentences between its neighbours."""
     first = of_task[0]
     yield node("h3", {"dir": "auto"}, first.aspect)
     yield node("p", {"class": "note"}, f"{first.task}, {first.paper_id}")

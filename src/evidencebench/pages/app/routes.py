@@ -138,7 +138,6 @@ class _Pages:
         return matches_of(self.scan.columns, listing, searched)
 
     def _find_rows(self, listing: ListQuery, text: str, where: Where) -> Mapping[str, object]:
-        """Return a part of the list, numbers of the whole list, and how many instances are indexed and scored."""
         columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
         matches = self._matches(listing, text, where)
@@ -194,7 +193,6 @@ class _Pages:
 
 
 def _read_number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
-    """Return a parameter of the request as a whole number in the given range, or None where it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None

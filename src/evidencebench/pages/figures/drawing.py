@@ -189,7 +189,6 @@ def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
 
 
 def _rotate(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the corners rotated by 45 degrees."""
     half = 0.5**0.5
     return [(half * (x - y), half * (x + y)) for x, y in corners]
 

@@ -117,7 +117,6 @@ class _RowColumns:
 
 
 def _columns_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signed: bool = False) -> _RowColumns:
-    """Return columns in which the names, numbers and notes of these bars fit."""
     # The widest numbers there can be, so that charts below one another have the same axis.
     widest = "−100.0 [−100.0, −100.0]" if signed else "100.0 [100.0, 100.0]"
     values = width_of(widest if any(bar.interval for bar in bars) else widest.partition(" ")[0])
@@ -146,7 +145,6 @@ def _rows(
     is_grouped: bool = False,
     behind: Sequence[Node] = (),
 ) -> tuple[list[Node], int]:
-    """Return the elements of the groups of bars with the axis below them, and the height at which they end."""
     bars = [bar for group in groups for bar in group.bars]
     names = list(dict.fromkeys(bar.name for bar in bars))
     drawn: list[Node] = []

@@ -93,7 +93,6 @@ def _named_ticks(across: Scale) -> list[tuple[float, str]]:
 
 
 def _stretches(one: ChartLine) -> list[list[tuple[float, float]]]:
-    """Return the points of a line in stretches, which end where a point is no number."""
     grouped = groupby(one.points, key=lambda point: is_number(point[0]) and is_number(point[1]))
     return [list(points) for is_drawn, points in grouped if is_drawn]
 
@@ -113,7 +112,6 @@ def _curve(one: ChartLine, series: int, across: Scale, up: Scale) -> Node:
 
 
 def _context(one: ChartLine, across: Scale, up: Scale) -> Node:
-    """Return a curve that stands behind the others: thin lines, and a small circle for a point alone."""
     parts: list[Node] = []
     for stretch in _stretches(one):
         places = [(across.at(x), up.at(y)) for x, y in stretch]
@@ -129,7 +127,6 @@ def _corners(places: Sequence[tuple[float, float]]) -> str:
 
 
 def _band(one: ChartLine, series: int, across: Scale, up: Scale) -> Node | None:
-    """Return the area between the ends of a line's intervals; None where it has fewer than two intervals."""
     if one.low is None or one.high is None:
         return None
     ends = [

@@ -68,7 +68,6 @@ def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> 
 
 
 def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterator[Node]:
-    """Yield the paper's headings and paragraphs; the title, which is the first heading, stands above."""
     rows = [row for row in enumerate(zip(paper.kinds, paper.places, strict=True)) if row[0] or not paper.title]
     for (_, kind), of_block in groupby(rows, key=lambda row: (row[1][1].paragraph, row[1][0] is Kind.HEADING)):
         indices = [index for index, _ in of_block]

@@ -70,7 +70,6 @@ _LONGEST_ID_BYTES = 6_000  # an address holds an id and a person's name, in at m
 
 
 def _rows(dataset: Dataset, task: Task, limit: int | None) -> dict[str, TaskRow]:
-    """Return the papers that people are asked to pick in, by instance id."""
     rows: dict[str, TaskRow] = {}
     for position, instance in enumerate(dataset.instances(limit)):
         if task.applies_to(instance.labels) and _allows_picks(task, instance):

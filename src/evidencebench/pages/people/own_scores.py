@@ -19,8 +19,6 @@ from evidencebench.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Graded:
-    """A paper, with the recall of each system that is shown, and whether it lacks an answer; the task has a budget."""
-
     case: Case
     recalls: tuple[float, ...]
     missing: tuple[bool, ...]

@@ -128,7 +128,6 @@ class PickTasks(TaskKind):
         return _hide_labels(lambda: self.offer(task_id))
 
     def _checked(self, answer: PickAnswer) -> Picks:
-        """Return the picks of an answer; refuse those that break the budget or name no sentence."""
         paper = self._offered(answer.task)
         n_sentences = len(paper.sentences)
         return Picks(

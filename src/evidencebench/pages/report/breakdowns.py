@@ -69,7 +69,6 @@ def _breakdowns(
 
 
 def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
-    """Return the bins' names: ``1–4 aspects``, ``5–8 aspects``, ``9 aspects or more``."""
     spans = (f"{first}–{after - 1} {unit}" for first, after in pairwise((1, *starts)))
     return (*spans, f"{starts[-1]} {unit} or more")
 
@@ -146,7 +145,6 @@ def _short(name: str) -> str:
 
 
 def _table(property_name: str, bins: Bins) -> Table:
-    """Return a table with a row for each system and a column for each group."""
     means = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
     heads = [f"{name} ({mean.extent})" for name, mean in means.items()]
     systems = next(iter(bins.values()))

@@ -128,7 +128,6 @@ def link_to_paper(instance_id: str) -> str:
 
 
 def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node | None:
-    """Return the table of the runs with answers that lack something, of what they lack; None where there are none."""
     counts = {label: [getattr(found[task].counts, name) for name in _COUNTED] for label, found in scores.items()}
     rows = {label: found for label, found in counts.items() if any(found)}
     kept = [place for place in range(len(_COUNTED)) if any(found[place] for found in rows.values())]
@@ -140,7 +139,6 @@ def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node |
 
 
 def _left_out(findings: Findings) -> list[Node]:
-    """Return a sentence for each number of papers to which tasks do not apply."""
     first = next(iter(findings.scored.scores.values()))
     tasks: dict[int, list[str]] = {}
     for task in findings.tasks:
@@ -159,12 +157,10 @@ def _table(
     *,
     links: Mapping[str, Callable[[str], str]] | None = None,
 ) -> Node | None:
-    """Return a table; None where it has no rows."""
     return table_node(Table(title=title, columns=columns, rows=rows), links=links) if rows else None
 
 
 def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
-    """Return the table of each run's replies, in all and by class; ``prefix`` begins the names of their notes."""
     replies = {
         label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
         for label, found in notes.items()

@@ -123,7 +123,6 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
 
 
 def _p_text(one: ControlResult) -> str:
-    """Return the adjusted p-value, or why there is none."""
     test = one.comparison.test
     if one.adjusted is not None:
         return p_text(one.adjusted)
@@ -160,7 +159,6 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
 
 
 def _why_no_partner(system: SystemHeader) -> str:
-    """Return the reason why a system cannot or need not be asked wrong hypotheses; empty where it can."""
     if system.name == SYSTEM_NAME:
         return "people are asked each paper's own hypothesis only"
     if "stored" in _names_in({"name": system.name, "options": system.options}):
@@ -192,7 +190,6 @@ def _names_in(value: Any) -> set[str]:
 
 
 def _command(header: RunHeader, data: str, number: int) -> str:
-    """Return the command that makes the partner of a run; ``number`` is part of its output file's name."""
     system = write_specification(header.system.name, header.system.options)
     words = ["evidencebench", "run", system, "--data", data, "--control", "wrong_hypothesis"]
     if header.per_task:

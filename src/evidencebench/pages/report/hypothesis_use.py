@@ -39,7 +39,6 @@ def use_blocks(
 
 
 def _told(words: Mapping[str, str]) -> Node:
-    """Return what is said of systems, each with the systems of which it is said."""
     said: list[tuple[Child, Sequence[Child]]] = []
     for word in (*USES, _NOT_MEASURED):
         if labels := [label for label, its in words.items() if its == word]:
@@ -49,7 +48,6 @@ def _told(words: Mapping[str, str]) -> Node:
 
 
 def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:
-    """Return a row for each system: its word, the overlap of its selections, and its difference of recall."""
     reach = reach_of([bar_of("", one.comparison.test.difference) for one in results])
     ticks = [(end, signed(100 * end, "+.0f") if end else "0") for end in (-reach, 0.0, reach)]
     points = RowAxis(low=-reach, high=reach, ticks=ticks, rule=0.0)

@@ -29,7 +29,6 @@ def leaderboard_section(findings: Findings) -> Node:
 
 
 def _overview(findings: Findings) -> Table:
-    """Return the table of all tasks: mean, interval and ranks of every system on every task."""
     shown = {
         task.name: {_name(findings, row): _mean_and_ranks(row) for row in findings.standings[task.name]}
         for task in findings.tasks

@@ -67,7 +67,6 @@ def _bars(findings: Findings, task: Task, covered: Covered) -> Node:
 
 
 def _bar(picks: PickCounts, most: float) -> Node:
-    """Return a bar as long as the number of picks, of ``most`` at its full length."""
     parts, start = [], 0.0
     for sort in _SORTS:
         width = 100 * getattr(picks, sort) / most if most else 0.0

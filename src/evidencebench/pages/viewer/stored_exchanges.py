@@ -29,7 +29,6 @@ def stored_exchanges(dataset: Dataset, folder: Path | None) -> Iterator[Exchange
 
 
 def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_id: str, task: Task) -> AskedRecord:
-    """Return what was asked for the answer of a run to an instance on a task."""
     if not requests_can_be_made(run):
         return AskedRecord(note="The requests of this system are not made again here; see “evidencebench llm show”.")
     try:

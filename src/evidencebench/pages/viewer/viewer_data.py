@@ -200,7 +200,6 @@ def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRec
 
 
 def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:
-    """Return how many aspects none, one, two ... of the answers find; see `RowGrades`."""
     masks = [coverage.mask_of((*one.certain, *one.tied)) for one in answers if one is not None]
     n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
     return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
@@ -274,7 +273,6 @@ def shown_systems(
 
 
 def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
-    """Return how many of the instances that a run was begun on have an answer; empty where all have one."""
     ids = dataset.ids[: None if run.header is None else run.header.limit]
     answered = run.ids
     lacking = [one for one in ids if one not in answered]
