@@ -48,16 +48,16 @@ def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> No
     if len(charts) == 1:
         return charts[0]
     name = title_name(title)
-    heights = [size_of(one)[1] for one in charts]
+    heights = [size_of(picture)[1] for picture in charts]
     gap = 2 * MARGIN
     height = sum(heights) + gap * max(0, len(charts) - 1)
-    names = "; ".join(one.findtext("title") or "" for one in charts)
+    names = "; ".join(picture.findtext("title") or "" for picture in charts)
     root = _root(name, names, height=height or 1, role="group", key=key)
     top = 0
-    for one, its_height in zip(charts, heights, strict=True):
+    for picture, its_height in zip(charts, heights, strict=True):
         # A class of its own: the page's style for the class ``chart`` would change the size of a part.
         place = {"class": "chart-part", "x": 0, "y": top, "width": WIDTH, "height": its_height}
-        root.append(node("svg", {**one.attrib, **place}, *one))
+        root.append(node("svg", {**picture.attrib, **place}, *picture))
         top += its_height + gap
     return root
 

@@ -90,10 +90,10 @@ def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSe
 
 def meanings(findings: Sequence[Finding]) -> list[str]:
     """Return what the chances and the directions of findings mean, as far as these have any."""
-    found = [one for finding in findings for one in finding.evidence]
+    sentences = [sentence for finding in findings for sentence in finding.evidence]
     said = (
-        (CHANCE_MEANING, any(one.chance is not None for one in found)),
-        (DIRECTION_MEANING, any(one.direction is not None for one in found)),
+        (CHANCE_MEANING, any(sentence.chance is not None for sentence in sentences)),
+        (DIRECTION_MEANING, any(sentence.direction is not None for sentence in sentences)),
     )
     return [meaning for meaning, is_said in said if is_said]
 

@@ -143,7 +143,7 @@ def points_text(difference: Estimate) -> str:
     >>> points_text(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
     '+0.0 (one paper: no interval)'
     """
-    mean, *ends = (signed(100 * one) for one in (difference.mean, *(difference.interval or ())))
+    mean, *ends = (signed(100 * value) for value in (difference.mean, *(difference.interval or ())))
     return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} ({difference.alone}: no interval)"
 
 

@@ -113,8 +113,8 @@ def breakdowns_section(findings: Findings) -> Node:
 
 def _block(findings: Findings, task: Task, found: Mapping[str, Bins]) -> list[Node]:
     rows = findings.foremost(task)
-    panels = (_panel(findings, rows, *one) for one in found.items())
-    tables = (table_node(_table(*one)) for one in found.items())
+    panels = (_panel(findings, rows, *bins) for bins in found.items())
+    tables = (table_node(_table(*bins)) for bins in found.items())
     return [
         legend([findings.bar(row) for row in rows]),
         node("div", {"class": "panels"}, *panels),

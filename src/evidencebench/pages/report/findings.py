@@ -48,7 +48,7 @@ class Findings:
     @property
     def standings(self) -> dict[str, tuple[Standing, ...]]:
         """Task name -> the standings on its leaderboard, the best first."""
-        return {task: one.standings for task, one in self.boards.items()}
+        return {task: board.standings for task, board in self.boards.items()}
 
     def bar(self, row: Standing, recall: Estimate | None = None, *, note: str = "") -> Bar:
         """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""

@@ -122,20 +122,20 @@ def _results_table(results: Sequence[ControlResult]) -> Node:
     return folding_part("All changed queries on all tasks, as a table", table_node(table))
 
 
-def _p_text(one: ControlResult) -> str:
-    test = one.comparison.test
-    if one.adjusted is not None:
-        return p_text(one.adjusted)
+def _p_text(result: ControlResult) -> str:
+    test = result.comparison.test
+    if result.adjusted is not None:
+        return p_text(result.adjusted)
     n_differ = test.n_better + test.n_worse
     return "none, no paper differs" if not n_differ else "none, too few papers differ"
 
 
-def _row(one: ControlResult) -> list[Cell]:
-    found, difference = one.comparison, one.comparison.test.difference
+def _row(result: ControlResult) -> list[Cell]:
+    found, difference = result.comparison, result.comparison.test.difference
     means = (100 * found.first.mean, 100 * found.second.mean)
-    stranger = "" if one.stranger is None else percent(one.stranger.selection, alone="")
-    tested = [points_text(difference), _p_text(one), percent(found.overlap, alone=""), stranger]
-    return [one.system, one.control, found.task.name, *means, *tested, difference.n]
+    stranger = "" if result.stranger is None else percent(result.stranger.selection, alone="")
+    tested = [points_text(difference), _p_text(result), percent(found.overlap, alone=""), stranger]
+    return [result.system, result.control, found.task.name, *means, *tested, difference.n]
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:

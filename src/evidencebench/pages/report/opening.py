@@ -26,8 +26,8 @@ def opening(title: str, findings: Findings) -> Node:
         {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
         node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
         *(
-            note(node("strong", None, "Caution: "), isolated_name(one.label), f": {one.text}.")
-            for one in cautions_of(findings.scored)
+            note(node("strong", None, "Caution: "), isolated_name(caution.label), f": {caution.text}.")
+            for caution in cautions_of(findings.scored)
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(task)} ", code(task.name)),
         *by_task(findings.tasks, lambda task: [*_verdict(findings, task), *forest(findings, task)]),

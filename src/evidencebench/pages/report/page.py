@@ -123,7 +123,7 @@ def report_page(
         method_section(findings, command),
         signatures_section(findings),
     ]
-    links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2"))) for one in sections)
+    links = (node("li", None, node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2"))) for part in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
     results = node(
         "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections

@@ -52,16 +52,16 @@ def _bars(findings: Findings, task: Task, covered: Covered) -> Node:
         name: picks_of((selection, *covered[id_]) for id_, selection in zip(scores.ids, scores.selections, strict=True))
         for name, scores in findings.columns(task).items()
     }
-    most = max((one.total for one in picks.values()), default=0.0)
+    most = max((counts.total for counts in picks.values()), default=0.0)
     rows = (
         node(
             "li",
             None,
             node("bdi", FOREIGN, name),
-            _bar(one, most),
-            node("span", {"class": "value"}, _words(one)),
+            _bar(counts, most),
+            node("span", {"class": "value"}, _words(counts)),
         )
-        for name, one in picks.items()
+        for name, counts in picks.items()
     )
     return node("ul", {"class": "picks"}, *rows)
 

@@ -137,7 +137,9 @@ class ViewerData:
     def grades_of(self, record: GradedInstance) -> RowGrades:
         """Return the grades of a record for the list, so that no answer is graded twice."""
         coverages = {
-            scope: coverage_from({one.id: one.sentences for one in record.aspects if one.is_result or scope == "all"})
+            scope: coverage_from(
+                {aspect.id: aspect.sentences for aspect in record.aspects if aspect.is_result or scope == "all"}
+            )
             for scope in {task.scope for task in self.tasks}
         }
         asked = zip(self.tasks, record.terms, strict=True)
@@ -179,9 +181,13 @@ class ViewerData:
         by_task = list(zip(*answers, strict=True)) or [()] * len(coverages)
         is_counted = [shown.record.is_counted for shown in self.systems]
         return RowGrades(
-            recalls=tuple(tuple(None if one is None else one.recall for one in of_system) for of_system in answers),
+            recalls=tuple(
+                tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers
+            ),
             unanswered=tuple(
-                tuple(place for place, one in enumerate(of_task) if one is not None and one.status != "answered")
+                tuple(
+                    place for place, answer in enumerate(of_task) if answer is not None and answer.status != "answered"
+                )
                 for of_task in by_task
             ),
             found=tuple(
@@ -200,7 +206,7 @@ def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRec
 
 
 def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:
-    masks = [coverage.mask_of((*one.certain, *one.tied)) for one in answers if one is not None]
+    masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in answers if answer is not None]
     n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
     return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
 
