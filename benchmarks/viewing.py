@@ -45,8 +45,6 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
             yield from _busy(app, n_instances)
             app.wait_until_surveyed()
             yield Figure(name="view: indexed and graded", ours=shown_seconds(time.perf_counter() - app.begun))
-            kept = sum(path.stat().st_size for path in Path(cache).rglob("*") if path.is_file())
-            yield Figure(name="view: search index kept", ours=f"{kept / 1e6:.0f} MB")
             yield from _quiet(app, n_instances, data)
 
 

@@ -12,12 +12,22 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task, task_named
+from evidencebench.pages.report.findings import Findings, findings_of
 from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer.page_parts import PAPERS_A_PIECE
 from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.selection import Rules
 
 QUICK = Resampling(n_draws=50)
 _VOID = {"meta", "br", "img", "input", "link", "hr"}
+
+
+def findings_in(
+    paths: Sequence[Path], dataset: Dataset, tasks: Sequence[Task] = (), *, resampling: Resampling, rules: Rules
+) -> Findings:
+    """Score and rank runs as `report_page` does."""
+    return findings_of(score_runs(paths, dataset, tasks, rules=rules, with_selections=True), resampling)
 
 
 @dataclass(slots=True)

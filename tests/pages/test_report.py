@@ -25,7 +25,7 @@ from evidencebench.pages.markup import as_html
 from evidencebench.pages.report.breakdowns import breakdowns_of
 from evidencebench.pages.report.curves import curves_of, curves_section
 from evidencebench.pages.report.failures import errors_of, notes_of
-from evidencebench.pages.report.findings import Findings, findings_of
+from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer.page_parts import content_hash
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
@@ -39,7 +39,7 @@ from evidencebench.scoring.score_texts import p_text, percent
 from evidencebench.scoring.selection import Rules
 from evidencebench.scoring.significance import paired_test, paired_tests
 from evidencebench.traits import traits_of
-from report_pages import QUICK, Element, parsed, report_of
+from report_pages import QUICK, Element, findings_in, parsed, report_of
 
 SAMPLE = load_sample()
 SECTIONS = {
@@ -77,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def findings(folder: Path) -> Findings:
     """Give the findings of the runs of `report`."""
     paths = [folder / "bm25.jsonl", folder / "tfidf.jsonl", folder / "wrong.jsonl"]
-    return findings_of(paths, SAMPLE, rules=Rules(), resampling=QUICK)
+    return findings_in(paths, SAMPLE, rules=Rules(), resampling=QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_the_opening_and_the_ranks_are_one_verdict_whatever_other_tasks_there_ar
     answers[1].write_text(json.dumps({instance_id: [] for instance_id in SAMPLE.ids}))
     verdicts = set()
     for tasks in (["er_at_25"], ["er_at_25", *(f"er_at_{k}" for k in range(1, 25))]):
-        found = findings_of(answers, SAMPLE, list(map(task_named, tasks)), rules=Rules(), resampling=QUICK)
+        found = findings_in(answers, SAMPLE, list(map(task_named, tasks)), rules=Rules(), resampling=QUICK)
         said = verdict_of(report_of(answers, SAMPLE, *tasks))
         verdicts.add(said)
         leader, *others = (row for row in found.standings["er_at_25"] if row.rank is not None)
@@ -363,7 +363,7 @@ def test_only_long_words_of_a_table_may_break_anywhere(folder: Path, tmp_path: P
 
 def test_curves_are_the_scores_at_every_budget(folder: Path) -> None:
     paths = [folder / "bm25.jsonl", folder / "answers.json"]
-    found = curves_of(findings_of(paths, SAMPLE, rules=Rules(), resampling=QUICK), 12)
+    found = curves_of(findings_in(paths, SAMPLE, rules=Rules(), resampling=QUICK), 12)
     assert [curves.scope for curves in found] == ["all", "results"]
     for curves in found:
         prefix = "result_" if curves.scope == "results" else ""
@@ -376,7 +376,7 @@ def test_curves_are_the_scores_at_every_budget(folder: Path) -> None:
 
 
 def test_a_run_asked_each_task_apart_has_points_at_the_budgets_of_its_tasks_only(folder: Path) -> None:
-    found = findings_of([folder / "cues.jsonl"], SAMPLE, rules=Rules(), resampling=QUICK)
+    found = findings_in([folder / "cues.jsonl"], SAMPLE, rules=Rules(), resampling=QUICK)
     (whole, results) = curves_of(found, 12)
     for curves, budgets in ((whole, [10]), (results, [5, 10])):
         (curve,) = [curve for curve in curves.curves if curve.system == "cues"]
@@ -402,7 +402,7 @@ def test_instances_are_grouped_by_how_much_of_the_evidence_the_abstract_has(tmp_
     sources |= {"uncoverable": {"x": [], "y": []}, "most": {"x": [0], "y": []}}
     dataset = made(tmp_path, {name: record(found, kinds) for name, found in sources.items()})
     (tmp_path / "answers.json").write_text("{}")
-    found = findings_of([tmp_path / "answers.json"], dataset, [task_named("er_at_1")], rules=Rules(), resampling=QUICK)
+    found = findings_in([tmp_path / "answers.json"], dataset, [task_named("er_at_1")], rules=Rules(), resampling=QUICK)
     by_place = breakdowns_of(found)["er_at_1"]["what the abstract covers"]
     counts = [(name, next(iter(recalls.values())).n) for name, recalls in by_place.items()]
     assert counts == [
@@ -919,12 +919,12 @@ def test_no_folder_of_this_machine_stands_anywhere_in_a_page(tmp_path: Path) -> 
 def test_a_run_that_only_says_that_it_is_a_control_does_not_replace_it(folder: Path, tmp_path: Path) -> None:
     head, *lines = (folder / "lead.jsonl").read_text().splitlines()
     (tmp_path / "lead.jsonl").write_text("\n".join([head, *lines[:1]]) + "\n")
-    found = findings_of([tmp_path / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
+    found = findings_in([tmp_path / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
     names = [found.name_of(row) for row in found.standings["er_at_10"]]
     assert {"lead", "lead\u00a0*"} <= set(names)
     assert "lead\u00a0*" in found.label_free_controls(TASKS["er_at_10"])
     assert "lead" not in found.label_free_controls(TASKS["er_at_10"])
-    whole = findings_of([folder / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
+    whole = findings_in([folder / "lead.jsonl"], SAMPLE, [TASKS["er_at_10"]], rules=Rules(), resampling=QUICK)
     assert [found.name_of(row) for row in whole.standings["er_at_10"]].count("lead") == 1
     assert "lead" in whole.label_free_controls(TASKS["er_at_10"])
 

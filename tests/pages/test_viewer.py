@@ -27,7 +27,6 @@ from evidencebench.execution.fitting import tasks_of
 from evidencebench.execution.making import make_system
 from evidencebench.pages.markup import encode_json
 from evidencebench.pages.paper import paper_of
-from evidencebench.pages.report.findings import findings_of
 from evidencebench.pages.report.papers import papers_of, viewer_of
 from evidencebench.pages.viewer import page_parts
 from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance, Overview, Status
@@ -39,7 +38,7 @@ from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import OverLength, Rules, Ties
 from evidencebench.system import Ranking
 from hostile_data import hostile_dataset
-from report_pages import lines_of
+from report_pages import findings_in, lines_of
 from strategies import instances, json_values
 
 SAMPLE = load_sample()
@@ -145,7 +144,7 @@ def test_the_papers_of_a_report_are_made_of_the_scores_as_they_would_be_by_gradi
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(found) + "\n" for found in lines))
     for rules in (Rules(), Rules(over_length="first", ties="expected")):
         paths = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
-        findings = findings_of(paths, SAMPLE, rules=rules, resampling=Resampling(n_draws=10))
+        findings = findings_in(paths, SAMPLE, rules=rules, resampling=Resampling(n_draws=10))
         viewed = viewer_of(findings, "")
         found = list(papers_of(findings, viewed))
         assert [row for row, _ in found] == [viewed.row(*one) for one in enumerate(SAMPLE)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # starlette is an extra
     from starlette.types import ASGIApp
 
     from evidencebench.pages.app.serving import Address
+    from evidencebench.pages.people.tasks import TaskApp
 
 
 def refuse_exposed(host: str, *, expose: bool) -> None:
@@ -66,6 +67,17 @@ class PageServing:
                         threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
 
                 serve_until_signal(app, bound, tell)
+
+    def serve_tasks(self, command: str, make: "Callable[[], TaskApp]", what: str) -> None:
+        """Serve tasks that people answer, until Ctrl-C; ``what`` says what they do."""
+
+        @contextmanager
+        def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
+            from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - an extra
+
+            yield make_task_app(make(), address=address), what
+
+        self.serve(command, app)
 
 
 def serving_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], options.Command]:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from evidencebench.cli.listening import PageServing, serving_options
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.execution.finding import DEFAULT_FINDER
+from evidencebench.execution.making import make_system
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
@@ -68,56 +69,37 @@ def command(
       evidencebench view --data train bm25.jsonl llm.jsonl --task er_at_10
       evidencebench view --data train --people picks --limit 20
     """
-    tasks = _tasks_to_show(tasks, folder, limit)
-    if data is None and (runs or tasks or folder is not None):
+    shown_tasks = _tasks_to_show(tasks, folder, limit)
+    if data is None and (runs or shown_tasks or folder is not None):
         raise click.UsageError("expected --data: the data that RUN, --task or --people are about")
 
-    def shown(address: "Address") -> "AbstractContextManager[tuple[ASGIApp, str]]":
+    @contextmanager
+    def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
         if data is None:
-            return _own_papers(address)
-        return _data_set(address, runs, data=data, tasks=tasks, rules=rules, folder=folder, limit=limit)
+            from evidencebench.pages.findings.routes import make_finding_app  # noqa: PLC0415 - an extra
 
-    serving.serve("view", shown)
-
-
-@contextmanager
-def _data_set(
-    address: "Address",
-    runs: tuple[Path, ...],
-    *,
-    data: str,
-    tasks: tuple[Task, ...],
-    rules: Rules,
-    folder: Path | None,
-    limit: int | None,
-) -> Iterator[tuple["ASGIApp", str]]:
-    """Yield the app that shows a data set or lets people pick, and a few words on it."""
-    from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - as above
-    from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - as above
-    from evidencebench.pages.people.assignments import pick_tasks  # noqa: PLC0415 - an extra
-    from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - as above
-    from evidencebench.pages.viewer.stored_exchanges import stored_exchanges  # noqa: PLC0415 - slow
-    from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
-
-    dataset = open_dataset(data)
-    with stored_exchanges(dataset, cache_folder(os.environ)) as exchanges:
-        viewed = viewer_data_of(runs, dataset, tasks, rules=rules, exchanges=exchanges)
-        if folder is not None:
-            with closing(pick_tasks(viewed, folder, tasks[0], limit=limit)) as picking:
-                yield make_task_app(picking, address=address), f"people pick in {printable(viewed.title)}"
+            system = make_system(DEFAULT_FINDER)
+            yield make_finding_app(system, address=address), "finding evidence in papers of your own"
             return
-        with closing(BackgroundScan(viewed)) as scan:
-            scan.start()
-            yield make_app(viewed, scan, address=address), f"viewing {printable(viewed.title)}"
+        from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - beside what shows it
+        from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - an extra
+        from evidencebench.pages.people.assignments import pick_tasks  # noqa: PLC0415 - an extra
+        from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - an extra
+        from evidencebench.pages.viewer.stored_exchanges import stored_exchanges  # noqa: PLC0415 - slow
+        from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
+        dataset = open_dataset(data)
+        with stored_exchanges(dataset, cache_folder(os.environ)) as exchanges:
+            viewed = viewer_data_of(runs, dataset, shown_tasks, rules=rules, exchanges=exchanges)
+            if folder is not None:
+                with closing(pick_tasks(viewed, folder, shown_tasks[0], limit=limit)) as picking:
+                    yield make_task_app(picking, address=address), f"people pick in {printable(viewed.title)}"
+                return
+            with closing(BackgroundScan(viewed)) as scan:
+                scan.start()
+                yield make_app(viewed, scan, address=address), f"viewing {printable(viewed.title)}"
 
-@contextmanager
-def _own_papers(address: "Address") -> Iterator[tuple["ASGIApp", str]]:
-    """Yield the app that finds evidence in papers of the reader's own, and a few words on it."""
-    from evidencebench.execution.making import make_system  # noqa: PLC0415 - beside what shows it
-    from evidencebench.pages.findings.routes import make_finding_app  # noqa: PLC0415 - an extra
-
-    yield make_finding_app(make_system(DEFAULT_FINDER), address=address), "finding evidence in papers of your own"
+    serving.serve("view", app)
 
 
 def _tasks_to_show(tasks: tuple[Task, ...], folder: Path | None, limit: int | None) -> tuple[Task, ...]:

@@ -12,17 +12,17 @@ _Pattern = tuple[tuple[str, ...], tuple[str, ...]]
 """Who marked a sentence, and who did not."""
 
 
-def disagreements_page(found: Sequence[Disagreement], *, title: str) -> str:
+def disagreements_page(disagreements: Sequence[Disagreement], *, title: str) -> str:
     """Return the page; the patterns of who marked stand in the order in which they are found."""
     by_pattern: dict[_Pattern, list[Disagreement]] = defaultdict(list)
-    for one in found:
-        by_pattern[one.marked_by, one.not_marked_by].append(one)
+    for disagreement in disagreements:
+        by_pattern[disagreement.marked_by, disagreement.not_marked_by].append(disagreement)
     sections = [_section(number, pattern, some) for number, (pattern, some) in enumerate(by_pattern.items())]
     body = node(
         "main",
         None,
         node("h1", {"dir": "auto"}, title),
-        node("p", None, f"{counted(len(found), 'sentence')} on which raters differ, by who marked them:"),
+        node("p", None, f"{counted(len(disagreements), 'sentence')} on which raters differ, by who marked them:"),
         node("ul", None, *_contents(by_pattern)),
         *sections,
     )
@@ -30,28 +30,32 @@ def disagreements_page(found: Sequence[Disagreement], *, title: str) -> str:
 
 
 def _contents(by_pattern: dict[_Pattern, list[Disagreement]]) -> Iterator[Node]:
-    for number, (pattern, some) in enumerate(by_pattern.items()):
-        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(one.kind for one in some).most_common())
+    for number, (pattern, members) in enumerate(by_pattern.items()):
+        kinds = ", ".join(f"{n} {kind}" for kind, n in Counter(one.kind for one in members).most_common())
         link = node("a", {"href": f"#pattern-{number}"}, _words(pattern))
-        yield node("li", {"dir": "auto"}, link, f": {len(some)}", node("small", None, kinds))
+        yield node("li", {"dir": "auto"}, link, f": {len(members)}", node("small", None, kinds))
 
 
-def _section(number: int, pattern: _Pattern, some: Sequence[Disagreement]) -> Node:
+def _section(number: int, pattern: _Pattern, members: Sequence[Disagreement]) -> Node:
     by_task: dict[str, list[Disagreement]] = defaultdict(list)
-    for one in some:
-        by_task[one.task].append(one)
+    for disagreement in members:
+        by_task[disagreement.task].append(disagreement)
     items = [part for of_task in by_task.values() for part in _task(of_task)]
     return node("section", {"id": f"pattern-{number}"}, node("h2", {"dir": "auto"}, _words(pattern)), *items)
 
 
 def _task(of_task: Sequence[Disagreement]) -> Iterator[Node]:
-    """Yield the aspect of a task, and each of its sentences between its neighbours."""
     first = of_task[0]
     yield node("h3", {"dir": "auto"}, first.aspect)
     yield node("p", {"class": "note"}, f"{first.task}, {first.paper_id}")
-    for one in of_task:
-        place = node("small", None, f"sentence {one.number}, {one.kind}")
-        around = (f"{one.before} " if one.before else "", node("mark", None, one.sentence), f" {one.after}", place)
+    for disagreement in of_task:
+        place = node("small", None, f"sentence {disagreement.number}, {disagreement.kind}")
+        around = (
+            f"{disagreement.before} " if disagreement.before else "",
+            node("mark", None, disagreement.sentence),
+            f" {disagreement.after}",
+            place,
+        )
         yield node("p", {"dir": "auto"}, *around)
 
 

@@ -72,19 +72,6 @@ def test_the_list_is_saved_as_it_is_found_with_all_systems(page: Page, served: R
     assert {"bm25, er_at_10", "oracle, er_at_10"} <= set(lines[0])
 
 
-def test_a_link_leads_to_a_sentence_of_a_paper(page: Page, served: Running) -> None:
-    page.goto(f"{served.url}#/papers/{SAMPLE.ids[2]}/9?task=er_at_10&a=tfidf")
-    expect(page.locator("#viewer")).to_contain_text(SAMPLE[2].query.sentences[9])
-    page.reload()
-    expect(page.locator("#viewer")).to_contain_text(SAMPLE[2].query.sentences[9])
-
-
-def test_an_instance_that_is_not_there_is_told_in_words(new_page: NewPage, served: Running) -> None:
-    page = new_page(expected_errors=["status of 404"])
-    page.goto(f"{served.url}#/papers/none")
-    expect(page.locator("#viewer")).to_contain_text("there is no paper 'none' in sample.json")
-
-
 @pytest.mark.parametrize(("width", "dark"), screens(360, 1280))
 def test_it_fits_the_screen_and_is_accessible(new_page: NewPage, served: Running, width: int, dark: bool) -> None:  # noqa: FBT001 - a test's
     page = new_page(width, dark=dark)
@@ -122,15 +109,6 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(page: Page) -> None:
         page.reload()
         assert len(rows(page)) == len(SAMPLE)
         assert page.evaluate("document.cookie") == ""
-
-
-def test_an_app_that_has_ended_is_told_of(new_page: NewPage) -> None:
-    page = new_page(expected_errors=["ERR_CONNECTION_REFUSED", "Failed to load resource"])
-    with running(viewer_data_of([], SAMPLE)) as app:
-        page.goto(app.url)
-        rows(page)
-    page.locator("a.row-link").first.click()
-    expect(page.locator("#viewer")).to_contain_text("is “evidencebench” still running?")
 
 
 def test_an_id_that_is_too_long_for_an_address_is_shown_all_the_same(page: Page, tmp_path: Path) -> None:

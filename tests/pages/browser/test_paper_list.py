@@ -531,59 +531,16 @@ def _shown(text: str) -> str:
     return "".join("\ufffd" if char in "\u0000\u0007" else char for char in text)
 
 
-def test_a_megabyte_of_one_word_leaves_the_page_quick_and_narrow(open_page: Callable[..., Page]) -> None:
+def test_a_megabyte_of_one_word_leaves_the_page_narrow(open_page: Callable[..., Page]) -> None:
     word = "a" * 1_000_000
     page = open_page([instance_of("long", word, (word, "Two.")), instance_of("short")], width=360)
     assert len(page.locator("a.row-link").first.text_content() or "") == 401
     assert_fits(page)
     page.get_by_label("Search").fill("aaa")
     expect(page.locator("a.row-link")).to_have_count(1)
-    seconds = processor_clock(page)
     page.locator("a.row-link").click()
     page.locator("#s-1").wait_for()
-    assert seconds() < 5
     assert_fits(page)
-
-
-def processor_clock(page: Page) -> Callable[[], float]:
-    """Give a function that says how many seconds the processor worked for the page since it was called last."""
-    browser = page.context.new_cdp_session(page)
-    browser.send("Performance.enable", {"timeDomain": "threadTicks"})
-    told = [0.0]
-
-    def seconds() -> float:
-        found = browser.send("Performance.getMetrics")["metrics"]
-        told.append(next(one["value"] for one in found if one["name"] == "TaskDuration"))
-        return told[-1] - told[-2]
-
-    seconds()
-    return seconds
-
-
-def test_rows_of_a_page_take_less_than_a_fifth_of_a_second(open_page: Callable[..., Page]) -> None:
-    long = [instance_of(f"i{number}", "word " * 60, [f"Sentence {at}." for at in range(440)]) for number in range(60)]
-    page = open_page(long)
-    seconds = processor_clock(page)
-    page.evaluate(
-        """async () => {
-          const shown = (done) => () => requestAnimationFrame(() => setTimeout(done));
-          const changed = new Promise((done) => new MutationObserver(shown(done))
-            .observe(document.querySelector(".rows tbody"), {childList: true}));
-          location.hash = "#/papers?sort=length&order=asc";
-          await changed;
-        }"""
-    )
-    by_length = seconds()
-    page.evaluate(
-        """async () => {
-          location.hash = "#/papers/i3";
-          while (!document.getElementById("s-439")) await new Promise(requestAnimationFrame);
-          await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-        }"""
-    )
-    paper = seconds()
-    assert 0 < by_length < 0.2 * 5  # five times what is wanted: machines differ
-    assert 0 < paper < 0.2 * 5
 
 
 def test_a_script_or_style_that_gets_into_the_page_is_refused(new_page: NewPage, sample_page: Path) -> None:

@@ -533,15 +533,6 @@ def test_jumps_in_a_long_paper_end_where_they_should(new_page: NewPage, tmp_path
             _assert_below_the_bar(page, index)
 
 
-def test_a_long_paper_is_there_at_once(page: Page, tmp_path: Path) -> None:
-    show_paper(page, tmp_path, overview_of([f"system {n}" for n in range(8)]), _long_record(), State(b=1))
-    times = []
-    for _ in range(5):
-        show(page, State(b=1))
-        times.append(page.evaluate("took"))
-    assert min(times) < 300, times
-
-
 @pytest.mark.parametrize(("width", "dark"), screens(360, 800, 1280, 1600))
 def test_the_view_is_accessible_and_fits(
     new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int, *, dark: bool

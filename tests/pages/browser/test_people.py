@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Page, expect
 
 from asking_app import running
 from browsing import NewPage, Pages, address_of, assert_accessible, assert_asks_before_leaving, assert_fits
@@ -354,32 +354,6 @@ def test_the_systems_that_stand_beside_a_person_are_shown_once_it_is_over(
         expect(page.get_by_role("heading", name="Your papers")).to_be_visible()
         page.get_by_role("link", name=SAMPLE[A].query.hypothesis).click()
         expect(page.get_by_role("heading", name="Your aspect recall")).to_be_visible()
-
-
-def test_nothing_that_a_browser_got_before_submission_holds_a_label(serve: Serve, page: Page) -> None:
-    got: list[str] = []
-
-    def keep(response: Response) -> None:
-        got.append(response.text())
-
-    page.on("response", keep)
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        for instance_id in SAMPLE.ids:
-            page.goto(f"{served.address.url}#/papers/{instance_id}")  # the address of the answer
-            expect(page.locator(".pick-bar")).to_be_visible()
-            sentence(page, 1).click()
-            saved(page)
-            page.goto(f"{served.address.url}#/queue")
-            expect(page.get_by_role("heading", name="Your papers")).to_be_visible()
-        page.goto(f"{served.address.url}#/papers?sort=score")
-        expect(page.get_by_role("heading", name="Your papers")).to_be_visible()
-        content = "\n".join([*got, page.content()])
-    assert len(got) > 30
-    for instance in SAMPLE:
-        for aspect in instance.labels.aspects:
-            assert aspect not in content
-            assert instance.labels.texts[aspect] not in content
 
 
 HOSTILE = (

@@ -1,7 +1,5 @@
 """``evidencebench agreement annotate``."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +11,7 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 if TYPE_CHECKING:  # starlette is an extra
-    from starlette.types import ASGIApp
-
-    from evidencebench.pages.app.serving import Address
+    from evidencebench.pages.people.tasks import TaskApp
 
 
 @click.command(name="annotate")
@@ -41,12 +37,10 @@ def command(*, tasks_file: Path, folder: Path, serving: PageServing) -> None:
     """
     tasks = read_tasks(tasks_file)
 
-    @contextmanager
-    def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
+    def make() -> "TaskApp":
         from evidencebench.pages.people.annotations import annotation_tasks  # noqa: PLC0415 - an extra
-        from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - as above
 
-        what = f"people annotate {counted(len(tasks.records), 'task')} of {printable(tasks_file.name)}"
-        yield make_task_app(annotation_tasks(tasks, folder), address=address), what
+        return annotation_tasks(tasks, folder)
 
-    serving.serve("agreement annotate", app)
+    what = f"people annotate {counted(len(tasks.records), 'task')} of {printable(tasks_file.name)}"
+    serving.serve_tasks("agreement annotate", make, what)

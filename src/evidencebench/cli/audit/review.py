@@ -1,7 +1,5 @@
 """``evidencebench audit review``."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +11,7 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 if TYPE_CHECKING:  # starlette is an extra
-    from starlette.types import ASGIApp
-
-    from evidencebench.pages.app.serving import Address
+    from evidencebench.pages.people.tasks import TaskApp
 
 
 @click.command(name="review")
@@ -40,12 +36,10 @@ def command(*, misses: Path, folder: Path, serving: PageServing) -> None:
     """
     misses_file = read_misses(misses)
 
-    @contextmanager
-    def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
+    def make() -> "TaskApp":
         from evidencebench.pages.people.audits import audit_tasks  # noqa: PLC0415 - an extra
-        from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - as above
 
-        what = f"people audit {counted(len(misses_file.records), 'miss', 'misses')} of {printable(misses.name)}"
-        yield make_task_app(audit_tasks(misses_file, folder), address=address), what
+        return audit_tasks(misses_file, folder)
 
-    serving.serve("audit review", app)
+    what = f"people audit {counted(len(misses_file.records), 'miss', 'misses')} of {printable(misses.name)}"
+    serving.serve_tasks("audit review", make, what)

@@ -77,7 +77,6 @@ class BackgroundScan:
         return True
 
     def _set_columns(self, position: int, instance: Instance | None) -> None:
-        """Set the columns of an instance, unless a page has."""
         if self.columns.is_set(position):
             return
         try:

@@ -78,14 +78,8 @@ class Columns:
                 for of_system in self.recalls[position]
             ),
             unanswered=tuple(tuple(of_task.nonzero()[0].tolist()) for of_task in self.is_unanswered[position].T),
-            found=tuple(map(_without_zeros_at_end, self.found[position].tolist())),
+            found=tuple(tuple(np.trim_zeros(of_task, "b").tolist()) for of_task in self.found[position]),
         )
-
-
-def _without_zeros_at_end(counts: list[int]) -> tuple[int, ...]:
-    while counts and not counts[-1]:
-        counts.pop()
-    return tuple(counts)
 
 
 def columns_of(overview: Overview) -> Columns:
@@ -173,6 +167,7 @@ def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
 def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
     a = _recalls_of(columns, query.a, query.task)
     b = _recalls_of(columns, query.b, query.task)
+    is_known = query.a is not None and query.task is not None
     highest = 1.0 if columns.ceiling is None else _recalls_of(columns, columns.ceiling, query.task)
     masks: dict[Only, npt.NDArray[np.bool_]] = {
         "": np.ones(len(columns), dtype=np.bool_),
@@ -180,7 +175,7 @@ def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
         "no_results": columns.n_results == 0,
         "missed": a < highest - _LEAST_DIFFERENCE,
         "failed": a == 0,
-        "no_answer": _is_unanswered(columns, query.a, query.task),
+        "no_answer": is_known & columns.is_unanswered[:, query.a or 0, query.task or 0],
         "a_better": a > b + _LEAST_DIFFERENCE,
         "b_better": b > a + _LEAST_DIFFERENCE,
     }
@@ -191,11 +186,4 @@ def _recalls_of(columns: Columns, system: int | None, task: int | None) -> npt.N
     if system is None or task is None:
         return np.full(len(columns), np.nan)
     column: npt.NDArray[np.float64] = columns.recalls[:, system, task]
-    return column
-
-
-def _is_unanswered(columns: Columns, system: int | None, task: int | None) -> npt.NDArray[np.bool_]:
-    if system is None or task is None:
-        return np.zeros(len(columns), dtype=np.bool_)
-    column: npt.NDArray[np.bool_] = columns.is_unanswered[:, system, task]
     return column

@@ -35,13 +35,12 @@ _log = logging.getLogger(__name__)
 def make_app(
     viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
 ) -> ASGIApp:
-    """Return the app with its security checks; ``address`` is where it is served.
-
-    ``scan`` has the search index and the list's columns; the caller starts it.
-    """
+    """Return the app with its security checks; ``address`` is where it is served."""
     pages = _Pages(viewed=viewed, scan=scan)
+    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)  # of a paper that is shared as a report
+    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
     routes = [
-        static_route("/api/page_parts", _page_parts(), "application/json"),
+        static_route("/api/page_parts", encode_json(parts).decode(), "application/json"),
         Route("/api/overview", pages.overview),
         Route("/api/rows", pages.rows),
         Route("/api/papers.csv", pages.list_file),
@@ -49,13 +48,6 @@ def make_app(
         Route("/api/exchanges", pages.exchanges),
     ]
     return page_app(viewed.title, routes, source="server", address=address, body_seconds=body_seconds)
-
-
-def _page_parts() -> str:
-    """Return what a shared paper has of a report, as JSON: policy, style and script."""
-    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
-    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
-    return encode_json(parts).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +138,6 @@ class _Pages:
         return matches_of(self.scan.columns, listing, searched)
 
     def _find_rows(self, listing: ListQuery, text: str, where: Where) -> Mapping[str, object]:
-        """Return a part of the list, numbers of the whole list, and how many instances are indexed and scored."""
         columns, search = self.scan.columns, self.scan.search
         n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
         matches = self._matches(listing, text, where)
@@ -202,7 +193,6 @@ class _Pages:
 
 
 def _read_number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
-    """Return a parameter of the request as a whole number in the given range, or None where it is not given."""
     text = request.query_params.get(name)
     if text is None:
         return None

@@ -50,10 +50,7 @@ class SearchIndex:
         self._connection.executescript(_TABLES)
 
     def find(self, text: str, where: Where = "") -> npt.NDArray[np.intp] | None:
-        """Return the positions of the instances that hold all words of a text, ascending; None: the text has no words.
-
-        Raises `CacheError` where the index cannot be read.
-        """
+        """Return the positions of the instances that hold all words of a text, ascending; None: it has no words."""
         words = words_of(text)
         if not words:
             return None

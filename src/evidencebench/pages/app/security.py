@@ -136,10 +136,10 @@ def _replay_body(body: bytes, receive: Receive) -> Receive:
 
 def _single_header(request: Request, name: str) -> str | None:
     """Return the value of a header, or None; refuse a request that has the header more than once."""
-    found = request.headers.getlist(name)
-    if len(found) > 1:
+    values = request.headers.getlist(name)
+    if len(values) > 1:
         raise RefusedError(400, f"the header {name} stands more than once")
-    return found[0].strip() if found else None
+    return values[0].strip() if values else None
 
 
 def _check_target(scope: Scope) -> None:

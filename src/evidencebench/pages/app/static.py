@@ -36,11 +36,7 @@ def page_app(
     body_seconds: float = BODY_SECONDS,
     file_paths: frozenset[str] = frozenset(),
 ) -> ASGIApp:
-    """Return an app with one page, its script and style, and the routes that the script asks; with security checks.
-
-    ``source`` says which page the script shall show, ``errors`` how errors are answered that are no refusals. The last
-    two are those of `SecuredApp`.
-    """
+    """Return an app with one page, its script and style, and the routes that the script asks; with security checks."""
 
     async def first(request: Request) -> Response:  # noqa: ARG001 - starlette's signature
         return Response(_page_without_data(title, source), media_type="text/html")
@@ -53,22 +49,19 @@ def page_app(
             static_route("/favicon.ico", _ICON, "image/svg+xml"),
             *routes,
         ],
-        exception_handlers={HTTPException: _answer_refusal, Exception: _answer_failure, **(errors or {})},
+        exception_handlers={HTTPException: _answer_error, Exception: _answer_error, **(errors or {})},
     )
     app.router.redirect_slashes = False  # a wrong path gets 404, never a redirect
     return SecuredApp(app, address, body_seconds=body_seconds, file_paths=file_paths)
 
 
-def _answer_refusal(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
-    assert isinstance(error, HTTPException)
+def _answer_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
+    if not isinstance(error, HTTPException):
+        return json_response({"error": "the app failed; the terminal that it runs in says how"}, 500)
     known = {404: "there is no such page", 405: "this page cannot be asked in that way"}
     unknown = known.get(error.status_code, "the request cannot be answered")
     words = error.detail if isinstance(error, RefusedError) else unknown
     return json_response({"error": words}, error.status_code, error.headers)
-
-
-def _answer_failure(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as above
-    return json_response({"error": "the app failed; the terminal that it runs in says how"}, 500)
 
 
 def static_route(path: str, text: str, media_type: str) -> Route:

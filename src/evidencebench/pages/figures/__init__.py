@@ -11,8 +11,6 @@ from evidencebench.pages.figures.chart_data import bar_of as bar_of
 from evidencebench.pages.figures.chart_data import table_of_bars as table_of_bars
 from evidencebench.pages.figures.chart_data import table_of_groups as table_of_groups
 from evidencebench.pages.figures.chart_data import table_of_lines as table_of_lines
-from evidencebench.pages.figures.drawing import NARROW as NARROW
-from evidencebench.pages.figures.drawing import WIDTH as WIDTH
 from evidencebench.pages.figures.drawing import look_of_bar as look_of_bar
 from evidencebench.pages.figures.drawing import marker as marker
 from evidencebench.pages.figures.drawing import stacked as stacked

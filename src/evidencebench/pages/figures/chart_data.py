@@ -76,8 +76,8 @@ def value_text(bar: Bar, *, signed: bool = False) -> str:
     """
     if not is_number(bar.mean):
         return "–"
-    mean, *ends = (100 * one for one in (bar.mean, *(bar.interval or ())))
-    shown = [with_sign(one) if signed else f"{one:.1f}".replace("-", "−") for one in (mean, *ends)]
+    mean, *ends = (100 * share for share in (bar.mean, *(bar.interval or ())))
+    shown = [with_sign(share) if signed else f"{share:.1f}".replace("-", "−") for share in (mean, *ends)]
     return shown[0] + (f" [{', '.join(shown[1:])}]" if ends else "")
 
 
@@ -98,7 +98,7 @@ def table_of_bars(bars: Sequence[Bar], *, name: str = "system") -> Table:
 
 def table_of_groups(groups: Sequence[BarGroup], *, group: str = "group", name: str = "system") -> Table:
     """Return the numbers behind a grouped chart, in percent; ``group`` and ``name`` head the first two columns."""
-    return _table([group, name], [([one.name], bar) for one in groups for bar in one.bars])
+    return _table([group, name], [([of.name], bar) for of in groups for bar in of.bars])
 
 
 def _table(heads: Sequence[str], named: Sequence[tuple[Sequence[str], Bar]]) -> Table:
@@ -117,17 +117,17 @@ def _table(heads: Sequence[str], named: Sequence[tuple[Sequence[str], Bar]]) -> 
 
 def table_of_lines(lines: Sequence[ChartLine], *, x_name: str = "x") -> Table:
     """Return the numbers behind curves in percent: a row for each x, a column for each line, intervals as text."""
-    places = sorted({x for one in lines for x, _ in one.points if is_number(x)})
-    columns = [_cells(one) for one in lines]
+    places = sorted({x for curve in lines for x, _ in curve.points if is_number(x)})
+    columns = [_cells(curve) for curve in lines]
     rows: list[list[Cell]] = [[f"{x:g}", *(column.get(x) for column in columns)] for x in places]
     return Table(columns=[x_name, *map(_name_with_star, lines)], rows=rows)
 
 
-def _cells(one: ChartLine) -> dict[float, Cell]:
-    none = [None] * len(one.points)
-    lows, highs = none if one.low is None else one.low, none if one.high is None else one.high
+def _cells(curve: ChartLine) -> dict[float, Cell]:
+    none = [None] * len(curve.points)
+    lows, highs = none if curve.low is None else curve.low, none if curve.high is None else curve.high
     cells: dict[float, Cell] = {}
-    for (x, y), low, high in zip(one.points, lows, highs, strict=True):
+    for (x, y), low, high in zip(curve.points, lows, highs, strict=True):
         cells[x] = _percent(y)
         if is_number(y) and is_number(low) and is_number(high):
             cells[x] = f"{100 * y:.1f} [{100 * low:.1f}, {100 * high:.1f}]"

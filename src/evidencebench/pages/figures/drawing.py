@@ -48,16 +48,16 @@ def stacked(charts: Sequence[Node], *, title: str, key: str | None = None) -> No
     if len(charts) == 1:
         return charts[0]
     name = title_name(title)
-    heights = [size_of(one)[1] for one in charts]
+    heights = [size_of(picture)[1] for picture in charts]
     gap = 2 * MARGIN
     height = sum(heights) + gap * max(0, len(charts) - 1)
-    names = "; ".join(one.findtext("title") or "" for one in charts)
+    names = "; ".join(picture.findtext("title") or "" for picture in charts)
     root = _root(name, names, height=height or 1, role="group", key=key)
     top = 0
-    for one, its_height in zip(charts, heights, strict=True):
+    for picture, its_height in zip(charts, heights, strict=True):
         # A class of its own: the page's style for the class ``chart`` would change the size of a part.
         place = {"class": "chart-part", "x": 0, "y": top, "width": WIDTH, "height": its_height}
-        root.append(node("svg", {**one.attrib, **place}, *one))
+        root.append(node("svg", {**picture.attrib, **place}, *picture))
         top += its_height + gap
     return root
 
@@ -151,6 +151,15 @@ def tick_names(scale: Scale, named: Sequence[tuple[float, str]], y: float) -> li
     return [text(scale.at(value), y, name, "chart-tick", "middle") for value, name in named]
 
 
+def percent_lines(up: Scale, left: float, right: float, gap: float = 5) -> list[Node]:
+    """Return the level lines of an upright axis from 0 to 100 %, each with its number at the left."""
+    drawn: list[Node] = []
+    for tick in (0, 25, 50, 75, 100):
+        y = up.at(tick / 100)
+        drawn += [line(left, y, right, y, "chart-grid"), text(left - gap, y + 4, str(tick), "chart-tick", "end")]
+    return drawn
+
+
 def look_of(position: int, *, is_control: bool = False) -> str:
     """Return the class that gives a series its colour."""
     return "chart-control" if is_control else f"chart-series-{position % _N_SERIES}"
@@ -180,7 +189,6 @@ def marker(x: float, y: float, position: int = 0, *, size: float = 4.5) -> Node:
 
 
 def _rotate(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the corners rotated by 45 degrees."""
     half = 0.5**0.5
     return [(half * (x - y), half * (x + y)) for x, y in corners]
 

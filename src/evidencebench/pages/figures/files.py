@@ -23,7 +23,7 @@ def svg_file(chart: Node, *, theme: Literal["both", "light"] = "both") -> str:
     ``theme``: with "both" the picture is dark where the reader's system prefers dark; with "light" it is always light.
     """
     width, height = size_of(chart)
-    head = [one for one in chart if one.tag in {"title", "desc"}]
+    head = [part for part in chart if part.tag in {"title", "desc"}]
     root = node(
         "svg",
         {**chart.attrib, "width": width, "height": height},

@@ -25,9 +25,6 @@ from evidencebench.scoring.score_texts import signed
 # Height of a row, in units.
 _ROW = 22
 _GAP = 12
-# Below this width a row's texts stand above its mark. Then: the height of a row, and how far its mark is below its
-# middle.
-_LEAST_ABREAST, _STACKED_ROW, _BELOW_TEXTS = 480, 36, 8
 _LEAST_PLOT, _MOST_NOTE = 190, 110
 # Where the rows are taller than this, the axis has its numbers above them too.
 _TALL = 25 * _ROW
@@ -38,19 +35,11 @@ _SIDES, _FROM_ZERO = 20, 8
 _BETTER = " better"
 
 
-def interval_chart(
-    bars: Sequence[Bar],
-    *,
-    title: str,
-    unit: str = "aspect recall, %",
-    width: int = WIDTH,
-    key: str | None = None,
-) -> Node:
+def interval_chart(bars: Sequence[Bar], *, title: str, unit: str = "aspect recall, %", key: str | None = None) -> Node:
     """Return a chart with a row for each bar, in the given order, on an axis from 0 to 100 %.
 
-    ``title`` is also the chart's name for screen readers. ``unit`` says what the axis measures. ``width`` is that of
-    the chart, in units; on a narrow one each name stands above its mark. ``key`` makes the ids of the chart's elements
-    unique on a page (None: derived from the chart's title and numbers).
+    ``title`` is also the chart's name for screen readers. ``unit`` says what the axis measures. ``key`` makes
+    the ids of the chart's elements unique on a page (None: derived from the chart's title and numbers).
 
     Examples
     --------
@@ -58,9 +47,9 @@ def interval_chart(
     >>> drawn.findtext("desc")
     'aspect recall, %: bm25 37.0 [29.0, 43.9]'
     """
-    columns = _columns_of(bars, width=width)
-    drawn, height = _rows([BarGroup(name="", bars=bars)], columns, _PERCENT_TICKS, unit, _top_of(len(bars)))
-    return chart(title, f"{title_name(unit)}: {_describe(bars)}", *drawn, height=height, width=width, key=key)
+    group = BarGroup(name="", bars=bars)
+    drawn, height = _rows([group], _columns_of(bars), _PERCENT_TICKS, unit, _top_of(len(bars)))
+    return chart(title, f"{title_name(unit)}: {_describe(bars)}", *drawn, height=height, key=key)
 
 
 def grouped_chart(
@@ -90,7 +79,6 @@ def difference_chart(
     unit: str = "difference in aspect recall, points",
     reach: float | None = None,
     sides: tuple[str, str] = ("second", "first"),
-    width: int = WIDTH,
     key: str | None = None,
 ) -> Node:
     """Return a forest plot: a row for each difference (in -1..1), on an axis around zero.
@@ -100,21 +88,21 @@ def difference_chart(
     other arguments are those of `interval_chart`.
     """
     reach = reach_of(bars) if reach is None else reach
-    columns = _columns_of(bars, low=-reach, high=reach, signed=True, width=width)
+    columns = _columns_of(bars, low=-reach, high=reach, signed=True)
     top = _top_of(len(bars)) + _SIDES
     above, zero = HEAD + 12, columns.scale.at(0)
     taken = MARGIN + _FROM_ZERO + width_of(f"← {_BETTER}")
     left, right = (
-        fit_text(shown_name(side), room - taken) for side, room in zip(sides, (zero, width - zero), strict=True)
+        fit_text(shown_name(side), room - taken) for side, room in zip(sides, (zero, WIDTH - zero), strict=True)
     )
     behind = [
-        line(zero, top, zero, top + len(bars) * columns.row, "chart-zero"),
+        line(zero, top, zero, top + len(bars) * _ROW, "chart-zero"),
         text(zero - _FROM_ZERO, above, f"← {left}{_BETTER}", "chart-tick", "end"),
         text(zero + _FROM_ZERO, above, f"{right}{_BETTER} →", "chart-tick"),
     ]
     named = [(tick / 100, signed(tick, "+g") if tick else "0") for tick in ticks(-100 * reach, 100 * reach, most=7)]
     drawn, height = _rows([BarGroup(name="", bars=bars)], columns, named, unit, top, behind=behind)
-    return chart(title, f"{unit}: {_describe(bars, signed=True)}", *drawn, height=height, width=width, key=key)
+    return chart(title, f"{unit}: {_describe(bars, signed=True)}", *drawn, height=height, key=key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,39 +114,21 @@ class _RowColumns:
     values: float  # left end of the numbers
     notes: float  # left end of the notes
     signed: bool  # whether the numbers are differences
-    width: int = WIDTH  # of the chart
-
-    @property
-    def is_stacked(self) -> bool:
-        """Whether the texts of a row stand above its mark, since beside one another they do not fit."""
-        return self.width < _LEAST_ABREAST
-
-    @property
-    def row(self) -> int:
-        """The height of a row."""
-        return _STACKED_ROW if self.is_stacked else _ROW
 
 
-def _columns_of(
-    bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signed: bool = False, width: int = WIDTH
-) -> _RowColumns:
-    """Return columns in which the names, numbers and notes of these bars fit."""
-    if width < _LEAST_ABREAST:
-        right = width - MARGIN
-        scale = Scale(low=low, high=high, start=2.0 * MARGIN, end=right - MARGIN)
-        return _RowColumns(names=MARGIN, scale=scale, values=right, notes=right, signed=signed, width=width)
+def _columns_of(bars: Sequence[Bar], *, low: float = 0.0, high: float = 1.0, signed: bool = False) -> _RowColumns:
     # The widest numbers there can be, so that charts below one another have the same axis.
     widest = "−100.0 [−100.0, −100.0]" if signed else "100.0 [100.0, 100.0]"
     values = width_of(widest if any(bar.interval for bar in bars) else widest.partition(" ")[0])
     notes = min(_MOST_NOTE, max((width_of(shown_name(bar.note)) for bar in bars), default=0.0))
     taken = values + 2 * MARGIN + 2 * _GAP + (notes + _GAP if notes else 0)
     names = max((width_of(shown_name(bar.name, bar.suffix)) for bar in bars), default=0.0)
-    names = min(names, width - taken - _LEAST_PLOT)
+    names = min(names, WIDTH - taken - _LEAST_PLOT)
     start = MARGIN + names + _GAP
-    end = start + width - taken - names
+    end = start + WIDTH - taken - names
     scale = Scale(low=low, high=high, start=round(start, 1), end=round(end, 1))
     behind = end + 2 * _GAP + values
-    return _RowColumns(names=start - _GAP, scale=scale, values=end + _GAP, notes=behind, signed=signed, width=width)
+    return _RowColumns(names=start - _GAP, scale=scale, values=end + _GAP, notes=behind, signed=signed)
 
 
 def _top_of(n_rows: int) -> int:
@@ -175,11 +145,6 @@ def _rows(
     is_grouped: bool = False,
     behind: Sequence[Node] = (),
 ) -> tuple[list[Node], int]:
-    """Return the elements of the groups of bars with the axis below them, and the height at which they end.
-
-    ``top`` is the height at which they begin. ``named`` are (number, name) of the axis's ticks. ``behind`` is drawn
-    after the ticks' lines and before the marks. ``is_grouped`` draws each group's name above the group.
-    """
     bars = [bar for group in groups for bar in group.bars]
     names = list(dict.fromkeys(bar.name for bar in bars))
     drawn: list[Node] = []
@@ -190,15 +155,15 @@ def _rows(
             drawn.append(line(MARGIN, y + 2, WIDTH - MARGIN, y + 2, "chart-grid"))
             drawn.append(text(MARGIN, y + _ROW - 5, title, "chart-group"))
             y += _ROW
-        drawn += [*upright_lines(columns.scale, named, y, y + len(group.bars) * columns.row), *behind]
+        drawn += [*upright_lines(columns.scale, named, y, y + len(group.bars) * _ROW), *behind]
         for bar in group.bars:
-            drawn.append(_row(bar, y + columns.row / 2, columns, names.index(bar.name) if is_grouped else 0))
-            y += columns.row
+            drawn.append(_row(bar, y + _ROW / 2, columns, names.index(bar.name) if is_grouped else 0))
+            y += _ROW
     drawn += tick_names(columns.scale, named, y + 15)
     if y - top > _TALL:
         drawn += tick_names(columns.scale, named, top - 4)
     middle = (columns.scale.start + columns.scale.end) / 2
-    room = 2 * (min(middle, columns.width - middle) - MARGIN)
+    room = 2 * (min(middle, WIDTH - middle) - MARGIN)
     drawn.append(text(middle, y + 31, fit_text(title_name(unit), room), "chart-tick", "middle"))
     notes = {
         "* hollow mark: a control": any(bar.is_control for bar in bars),
@@ -214,38 +179,18 @@ def _row(bar: Bar, y: float, columns: _RowColumns, position: int) -> Node:
     """Return a bar's row, with its middle at the height ``y``; ``position`` gives the look where the series is None."""
     position = position if bar.series is None else bar.series
     numbers = value_text(bar, signed=columns.signed)
-    note = f", {title_name(bar.note)}" if bar.note else ""
-    texts = _texts_above if columns.is_stacked else _texts_beside
+    told = f", {title_name(bar.note)}" if bar.note else ""
+    name = fit_text(shown_name(bar.name), columns.names - MARGIN + 1 - width_of(bar.suffix)) + bar.suffix
+    note = fit_text(shown_name(bar.note), WIDTH - MARGIN - columns.notes + 1)
     return node(
         "g",
         {"class": look_of_bar(bar, position)},
-        node("title", None, f"{bar_title(bar, signed=columns.signed)}{note}"),
-        *texts(bar, y, columns, numbers),
-        *_mark(bar, y + _BELOW_TEXTS if columns.is_stacked else y, columns.scale, position),
-    )
-
-
-def _texts_beside(bar: Bar, y: float, columns: _RowColumns, numbers: str) -> list[Node]:
-    """Return the name left of the mark, the numbers and the note right of it."""
-    name = fit_text(shown_name(bar.name), columns.names - MARGIN + 1 - width_of(bar.suffix)) + bar.suffix
-    note = fit_text(shown_name(bar.note), columns.width - MARGIN - columns.notes + 1)
-    return [
+        node("title", None, f"{bar_title(bar, signed=columns.signed)}{told}"),
         text(columns.names, y + 4, name, "chart-name", "end"),
         text(columns.values, y + 4, numbers, "chart-value"),
-        *([text(columns.notes, y + 4, note, "chart-note")] if bar.note else []),
-    ]
-
-
-def _texts_above(bar: Bar, y: float, columns: _RowColumns, numbers: str) -> list[Node]:
-    """Return the name at the left of the line above the mark, the numbers and the note at its right."""
-    said = f"{numbers}, {shown_name(bar.note)}" if bar.note else numbers
-    room = columns.values - columns.names
-    said = fit_text(said, 0.65 * room)
-    name = fit_text(shown_name(bar.name), room - _GAP - width_of(said) - width_of(bar.suffix)) + bar.suffix
-    return [
-        text(columns.names, y - 4, name, "chart-name"),
-        text(columns.values, y - 4, said, "chart-value", "end"),
-    ]
+        text(columns.notes, y + 4, note, "chart-note") if bar.note else None,
+        *_mark(bar, y, columns.scale, position),
+    )
 
 
 def _mark(bar: Bar, y: float, scale: Scale, position: int) -> list[Node]:

@@ -14,6 +14,7 @@ from evidencebench.pages.figures.drawing import (
     line,
     look_of,
     marker,
+    percent_lines,
     text,
     tick_names,
     ticks,
@@ -40,25 +41,25 @@ def line_chart(
     ``x_name`` and ``y_name`` say what the axes measure. ``title`` and ``key`` are those of `interval_chart`. ``width``
     is that of the chart, in units.
     """
-    widest = max((width_of(_name(one)) for one in lines if not one.is_context), default=0.0)
+    widest = max((width_of(_name(curve)) for curve in lines if not curve.is_context), default=0.0)
     right = width - MARGIN - _TAIL - min(_MOST_NAME, width / 3, widest)
     top = HEAD + 22
-    bottom = top + max(_PLOT * min(1, width / 480), sum(not one.is_context for one in lines) * _LABEL)
-    places = [x for one in lines for stretch in _stretches(one) for x, _ in stretch]
+    bottom = top + max(_PLOT * min(1, width / 480), sum(not curve.is_context for curve in lines) * _LABEL)
+    places = [x for curve in lines for stretch in _stretches(curve) for x, _ in stretch]
     across = Scale(low=min(places, default=0), high=max(places, default=1), start=_LEFT + 8, end=right - 8)
     up = Scale(low=0, high=1, start=bottom, end=top)
     numbered = [
-        (position if one.series is None else one.series, one)
-        for position, one in enumerate(lines)
-        if not one.is_context
+        (position if curve.series is None else curve.series, curve)
+        for position, curve in enumerate(lines)
+        if not curve.is_context
     ]
     return chart(
         title,
         f"{title_name(y_name)} by {title_name(x_name)}: {'; '.join(map(_describe, lines))}",
         *_axes(across, up, x_name, y_name, right),
-        *(_context(one, across, up) for one in lines if one.is_context),
-        *(_band(one, series, across, up) for series, one in numbered),
-        *(_curve(one, series, across, up) for series, one in numbered),
+        *(_context(curve, across, up) for curve in lines if curve.is_context),
+        *(_band(curve, series, across, up) for series, curve in numbered),
+        *(_curve(curve, series, across, up) for series, curve in numbered),
         *_labels(numbered, across, up, right, width),
         height=round(bottom + _FOOT),
         width=width,
@@ -66,15 +67,12 @@ def line_chart(
     )
 
 
-def _name(one: ChartLine) -> str:
-    return shown_name(one.name, " *" if one.is_control else "")
+def _name(curve: ChartLine) -> str:
+    return shown_name(curve.name, " *" if curve.is_control else "")
 
 
 def _axes(across: Scale, up: Scale, x_name: str, y_name: str, right: float) -> Iterator[Node]:
-    for tick in (0, 25, 50, 75, 100):
-        y = up.at(tick / 100)
-        yield line(_LEFT, y, right, y, "chart-grid")
-        yield text(_LEFT - 6, y + 4, str(tick), "chart-tick", "end")
+    yield from percent_lines(up, _LEFT, right, gap=6)
     named = _named_ticks(across)
     yield from upright_lines(across, named, up.end, up.start)
     yield from tick_names(across, named, up.start + 15)
@@ -94,15 +92,14 @@ def _named_ticks(across: Scale) -> list[tuple[float, str]]:
     return []
 
 
-def _stretches(one: ChartLine) -> list[list[tuple[float, float]]]:
-    """Return the points of a line in stretches, which end where a point is no number."""
-    grouped = groupby(one.points, key=lambda point: is_number(point[0]) and is_number(point[1]))
+def _stretches(curve: ChartLine) -> list[list[tuple[float, float]]]:
+    grouped = groupby(curve.points, key=lambda point: is_number(point[0]) and is_number(point[1]))
     return [list(points) for is_drawn, points in grouped if is_drawn]
 
 
-def _curve(one: ChartLine, series: int, across: Scale, up: Scale) -> Node:
+def _curve(curve: ChartLine, series: int, across: Scale, up: Scale) -> Node:
     parts: list[Node] = []
-    for stretch in _stretches(one):
+    for stretch in _stretches(curve):
         places = [(across.at(x), up.at(y)) for x, y in stretch]
         if len(places) > 1:
             dashes = {"stroke-dasharray": dash} if (dash := dash_of(series)) else {}
@@ -110,39 +107,37 @@ def _curve(one: ChartLine, series: int, across: Scale, up: Scale) -> Node:
         every = max(1, -(-len(places) // _MARKERS))
         size = 3.5 if len(places) > 1 else 5
         parts += [marker(x, y, series, size=size) for x, y in [*places[:-1:every], places[-1]]]
-    title = f"{title_name(one.name)}{' (control)' if one.is_control else ''}"
-    return node("g", {"class": look_of(series, is_control=one.is_control)}, node("title", None, title), *parts)
+    title = f"{title_name(curve.name)}{' (control)' if curve.is_control else ''}"
+    return node("g", {"class": look_of(series, is_control=curve.is_control)}, node("title", None, title), *parts)
 
 
-def _context(one: ChartLine, across: Scale, up: Scale) -> Node:
-    """Return a curve that stands behind the others: thin lines, and a small circle for a point alone."""
+def _context(curve: ChartLine, across: Scale, up: Scale) -> Node:
     parts: list[Node] = []
-    for stretch in _stretches(one):
+    for stretch in _stretches(curve):
         places = [(across.at(x), up.at(y)) for x, y in stretch]
         if len(places) > 1:
             parts.append(node("polyline", {"class": "chart-line", "points": _corners(places)}))
         else:
             parts.append(marker(*places[0], size=2.5))
-    return node("g", {"class": "chart-context"}, node("title", None, title_name(_name(one))), *parts)
+    return node("g", {"class": "chart-context"}, node("title", None, title_name(_name(curve))), *parts)
 
 
 def _corners(places: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{x},{y}" for x, y in places)
 
 
-def _band(one: ChartLine, series: int, across: Scale, up: Scale) -> Node | None:
-    """Return the area between the ends of a line's intervals; None where it has fewer than two intervals."""
-    if one.low is None or one.high is None:
+def _band(curve: ChartLine, series: int, across: Scale, up: Scale) -> Node | None:
+    if curve.low is None or curve.high is None:
         return None
     ends = [
         (across.at(x), up.at(low), up.at(high))
-        for (x, _), low, high in zip(one.points, one.low, one.high, strict=True)
+        for (x, _), low, high in zip(curve.points, curve.low, curve.high, strict=True)
         if is_number(x) and is_number(low) and is_number(high)
     ]
     if len(ends) < 2:  # noqa: PLR2004 - an area needs two sides
         return None
     corners = [*((x, low) for x, low, _ in ends), *((x, high) for x, _, high in reversed(ends))]
-    look = look_of(series, is_control=one.is_control)
+    look = look_of(series, is_control=curve.is_control)
     return node("polygon", {"class": f"chart-band {look}", "points": _corners(corners)})
 
 
@@ -154,19 +149,19 @@ def _labels(
     A thin line leads to it from the curve's end, where the curve goes as far as the axis. The name of any other curve
     has its mark beside it, as all have.
     """
-    ends = [stretches[-1][-1] if (stretches := _stretches(one)) else None for _, one in numbered]
+    ends = [stretches[-1][-1] if (stretches := _stretches(curve)) else None for _, curve in numbered]
     places = _spread([up.start if end is None else up.at(end[1]) for end in ends], up.end, up.start)
     x = right + _TAIL
-    for (series, one), end, y in zip(numbered, ends, places, strict=True):
+    for (series, curve), end, y in zip(numbered, ends, places, strict=True):
         yield node(
             "g",
-            {"class": look_of(series, is_control=one.is_control)},
-            node("title", None, title_name(one.name)),
+            {"class": look_of(series, is_control=curve.is_control)},
+            node("title", None, title_name(curve.name)),
             line(across.at(end[0]) + 6, up.at(end[1]), x - 14, y, "chart-lead")
             if end and end[0] == across.high
             else None,
             marker(x - 8, y, series, size=3.5),
-            text(x, y + 4, fit_text(_name(one), width - MARGIN - x + 1), "chart-name"),
+            text(x, y + 4, fit_text(_name(curve), width - MARGIN - x + 1), "chart-name"),
         )
 
 
@@ -185,9 +180,9 @@ def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
     return found
 
 
-def _describe(one: ChartLine) -> str:
-    points = [point for stretch in _stretches(one) for point in stretch]
+def _describe(curve: ChartLine) -> str:
+    points = [point for stretch in _stretches(curve) for point in stretch]
     if not points:
-        return f"{_name(one)} has no points"
+        return f"{_name(curve)} has no points"
     (first_x, first_y), (last_x, last_y) = points[0], points[-1]
-    return f"{_name(one)} {100 * first_y:.1f} at {first_x:g}, {100 * last_y:.1f} at {last_x:g}"
+    return f"{_name(curve)} {100 * first_y:.1f} at {first_x:g}, {100 * last_y:.1f} at {last_x:g}"

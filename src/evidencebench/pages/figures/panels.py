@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 
 from evidencebench.pages.figures.chart_data import Bar, BarGroup, bar_title, is_number, value_text
-from evidencebench.pages.figures.drawing import HEAD, MARGIN, NARROW, Scale, chart, line, look_of_bar, marker, text
+from evidencebench.pages.figures.drawing import (
+    HEAD,
+    MARGIN,
+    NARROW,
+    Scale,
+    chart,
+    line,
+    look_of_bar,
+    marker,
+    percent_lines,
+    text,
+)
 from evidencebench.pages.figures.lettering import fit_text, shown_name
 from evidencebench.pages.markup import Node, node
 
@@ -14,17 +25,10 @@ _NAME, _COUNT, _FOOT = 16, 31, 38
 
 
 def panel_chart(groups: Sequence[BarGroup], *, title: str, counts: Sequence[str] = (), key: str | None = None) -> Node:
-    """Return a chart with a column for each group, and in it an upright interval for each bar, from 0 to 100 %.
-
-    ``counts`` are texts below the groups' names, such as how many papers each has. Bars are told apart by their marks,
-    so the page must say what they stand for. ``title`` and ``key`` are those of `interval_chart`.
-    """
+    """Return a chart with a column for each group, and in it an upright interval for each bar, from 0 to 100 %."""
     top, right = HEAD + 8, NARROW - MARGIN
     up = Scale(low=0, high=1, start=top + _PLOT, end=top)
-    drawn: list[Node] = []
-    for tick in (0, 25, 50, 75, 100):
-        y = up.at(tick / 100)
-        drawn += [line(_LEFT, y, right, y, "chart-grid"), text(_LEFT - 5, y + 4, str(tick), "chart-tick", "end")]
+    drawn = percent_lines(up, _LEFT, right)
     room = (right - _LEFT) / max(1, len(groups))
     for place, group in enumerate(groups):
         start = _LEFT + place * room

@@ -62,7 +62,6 @@ def terminal_bars(
 
 
 def _name(bar: Bar, n_columns: int, *, ascii_only: bool) -> str:
-    """Return a bar's name in at most ``n_columns``; its suffix is never cut."""
     return _cut_to_columns(bar.name, n_columns - len(bar.suffix), ascii_only=ascii_only) + bar.suffix
 
 
@@ -82,7 +81,6 @@ def _column(axis: Scale, value: float) -> int:
 
 
 def _tick_names(axis: Scale) -> str:
-    """Return the line above the rows: each tick's number centred on its column; the last one ends at its column."""
     line = ""
     for tick in _TICKS:
         name, column = str(tick), _column(axis, tick / 100)
@@ -113,7 +111,6 @@ def _track(bar: Bar, marks: Mapping[str, float | None], axis: Scale) -> str:
 
 
 def _legend(bars: Sequence[Bar], marks: Sequence[Mark], tracks: Sequence[str]) -> list[str]:
-    """Return the entries that explain the letters, and the signs for several letters in one place."""
     entries = [f"{mark.letter} {mark.name}" for mark in marks if any(map(is_number, mark.values))]
     if any("+" in track for track in tracks):
         entries.append("+ several of them")

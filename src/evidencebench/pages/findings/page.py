@@ -18,10 +18,7 @@ _Marks = Mapping[int, Sequence[_Mark]]
 
 
 def findings_page(findings: Sequence[Finding]) -> str:
-    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked.
-
-    Findings of one paper stand side by side in ``findings``.
-    """
+    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked."""
     papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
     sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
@@ -71,7 +68,6 @@ def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> 
 
 
 def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterator[Node]:
-    """Yield the paper's headings and paragraphs; the title, which is the first heading, stands above."""
     rows = [row for row in enumerate(zip(paper.kinds, paper.places, strict=True)) if row[0] or not paper.title]
     for (_, kind), of_block in groupby(rows, key=lambda row: (row[1][1].paragraph, row[1][0] is Kind.HEADING)):
         indices = [index for index, _ in of_block]

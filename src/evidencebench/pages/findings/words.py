@@ -80,10 +80,7 @@ def direction_headings() -> Mapping[ReportedDirection, str]:
 
 
 def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
-    """Return the sentences with their ranks from 1, by what they report, each group under its heading.
-
-    The group of the best sentence comes first. Where directions were not asked, all are one group, without a heading.
-    """
+    """Return the sentences with their ranks from 1, by what they report, each group under its heading."""
     headings = direction_headings()
     groups: dict[str, list[tuple[int, FoundSentence]]] = {}
     for rank, found in enumerate(finding.evidence, 1):
@@ -93,20 +90,16 @@ def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSe
 
 def meanings(findings: Sequence[Finding]) -> list[str]:
     """Return what the chances and the directions of findings mean, as far as these have any."""
-    found = [one for finding in findings for one in finding.evidence]
+    sentences = [sentence for finding in findings for sentence in finding.evidence]
     said = (
-        (CHANCE_MEANING, any(one.chance is not None for one in found)),
-        (DIRECTION_MEANING, any(one.direction is not None for one in found)),
+        (CHANCE_MEANING, any(sentence.chance is not None for sentence in sentences)),
+        (DIRECTION_MEANING, any(sentence.direction is not None for sentence in sentences)),
     )
     return [meaning for meaning, is_said in said if is_said]
 
 
 def told(finding: Finding) -> str:
-    """Return what a reader should know of a finding besides its sentences; empty where there is nothing.
-
-    It says which words of the hypothesis no sentence has, and what of the file was not searched for them; where no
-    sentence was found; and what of the file could not be read.
-    """
+    """Return what a reader should know of a finding besides its sentences; empty where there is nothing."""
     paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
     parts = []
     if words:

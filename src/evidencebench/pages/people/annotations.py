@@ -73,7 +73,6 @@ def _disputes(annotations: AnnotationFolder) -> TaskKind:
 
 
 def _disputed(tasks: TasksFile, by_annotator: ByAnnotator) -> Iterator[str]:
-    """Yield the ids of the tasks that several annotators have done and do not agree on, in the order of the file."""
     for task in tasks.records:
         said = [(annotation.sentences, annotation.ratings) for annotation in _said_by(by_annotator, task.id).values()]
         if any(answer != said[0] for answer in said):
@@ -81,7 +80,6 @@ def _disputed(tasks: TasksFile, by_annotator: ByAnnotator) -> Iterator[str]:
 
 
 def _said_by(by_annotator: ByAnnotator, task_id: str) -> dict[str, TaskAnnotation]:
-    """Return annotator -> annotation, of those who are done with a task."""
     return {name: own[task_id] for name, own in by_annotator.items() if task_id in own and own[task_id].is_done}
 
 

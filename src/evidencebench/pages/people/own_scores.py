@@ -18,8 +18,6 @@ from evidencebench.wording import counted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Graded:
-    """A paper, with the recall of each system that is shown, and whether it lacks an answer; the task has a budget."""
-
     case: Case
     recalls: tuple[float, ...]
     missing: tuple[bool, ...]
@@ -33,20 +31,17 @@ class SubmittedPapers:
         self._known: dict[str, _Graded] = {}
 
     def scores(self, submissions: Mapping[str, Submission]) -> OwnScores | None:
-        """Return the recalls of a person's submissions, and the means of person and systems on these papers.
-
-        None where there is no submission. The intervals are those of `bootstrap`.
-        """
+        """Return the recalls of a person's submissions, and the means of person and systems on these papers."""
         if not submissions:
             return None
-        graded = [self._graded(one) for one in submissions]
+        graded = [self._graded(paper) for paper in submissions]
         own = [
-            grade(one.case, submission.as_ranking()).recall
-            for one, submission in zip(graded, submissions.values(), strict=True)
+            grade(paper.case, submission.as_ranking()).recall
+            for paper, submission in zip(graded, submissions.values(), strict=True)
         ]
-        values = np.array([[mine, *one.recalls] for mine, one in zip(own, graded, strict=True)])
-        you, *others = bootstrap_columns(values, [one.case.instance.cluster for one in graded])
-        missing = [sum(lacks) for lacks in zip(*(one.missing for one in graded), strict=True)]
+        values = np.array([[mine, *paper.recalls] for mine, paper in zip(own, graded, strict=True)])
+        you, *others = bootstrap_columns(values, [paper.case.instance.cluster for paper in graded])
+        missing = [sum(lacks) for lacks in zip(*(paper.missing for paper in graded), strict=True)]
         means = [_mean("You", you, is_you=True)]
         means += [
             _mean(_label(shown.record, n_missing), found)
@@ -59,7 +54,7 @@ class SubmittedPapers:
         said = ", ".join(f"{labels[place]} {100 * means[place].mean:.1f}" for place in [0, *named])
         return OwnScores(
             summary=f"{said} on your {counted(len(own), 'paper')}.",
-            means=tuple(sorted(means, key=lambda one: -one.mean)),
+            means=tuple(sorted(means, key=lambda paper: -paper.mean)),
             recalls=dict(zip(submissions, own, strict=True)),
         )
 
@@ -71,7 +66,7 @@ class SubmittedPapers:
             self._known[instance_id] = _Graded(
                 case=case,
                 recalls=tuple(map(_recall, answers)),
-                missing=tuple(one.status == "missing" for one in answers if one is not None),
+                missing=tuple(answer.status == "missing" for answer in answers if answer is not None),
             )
         return self._known[instance_id]
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -14,7 +14,6 @@ from evidencebench.pages.responses import RefusedError
 from evidencebench.runs.people.drafts import PickDraft, Picks, checked_picks
 from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.people.person import Person, Submission
-from evidencebench.wording import counted
 
 _log = logging.getLogger(__name__)
 
@@ -36,14 +35,6 @@ class OfferedPaper(PaperRecord, frozen=True, kw_only=True):
     """What a person sees before submitting: the paper, and how many sentences may be picked. Systems get the same."""
 
     budget: int
-
-
-class QueuedPaper(msgspec.Struct, frozen=True, kw_only=True):
-    """A paper of the queue, which is the same for every person."""
-
-    position: int
-    hypothesis: str
-    n_sentences: int
 
 
 class MeanRecall(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,7 +61,7 @@ class OwnScores(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickTasks(TaskKind):
-    """The papers of a queue, by their ids.
+    """The papers of a queue, by their ids; ``rows`` are those of a person who has opened none.
 
     ``offer`` returns the part of an instance that is shown before it is submitted. ``reveal`` takes (person, id,
     submission), and returns the record that is shown afterwards. ``scores`` returns how well a person has done, None
@@ -78,7 +69,7 @@ class PickTasks(TaskKind):
     """
 
     people: PeopleFolder
-    papers: Mapping[str, QueuedPaper]
+    rows: Mapping[str, TaskRow]
     offer: Callable[[str], OfferedPaper]
     reveal: Callable[[Person, str, Submission], object]
     scores: Callable[[Person], OwnScores | None]
@@ -89,16 +80,13 @@ class PickTasks(TaskKind):
         return self.people.person(person).is_new
 
     def queue(self, person: str) -> Mapping[str, object]:
-        """Return the papers; ``last`` is the one that the person has worked on last without submitting it.
-
-        Submitted papers have their recall, and ``scores`` stands beside them where there are some.
-        """
+        """Return the papers; ``last`` is the one that the person has worked on last without submitting it."""
         worker = self.people.person(person)
         scores = _hide_labels(lambda: self.scores(worker))
         recalls = {} if scores is None else scores.recalls
         return {
-            "rows": [_row(worker, task_id, paper, recalls.get(task_id)) for task_id, paper in self.papers.items()],
-            "last": worker.last_draft if worker.last_draft in self.papers else None,
+            "rows": [_with_status(worker, row, recalls.get(row.id)) for row in self.rows.values()],
+            "last": worker.last_draft if worker.last_draft in self.rows else None,
             **({} if scores is None else {"scores": {"summary": scores.summary, "means": scores.means}}),
         }
 
@@ -125,7 +113,7 @@ class PickTasks(TaskKind):
     def result(self, person: str, task_id: str) -> object:
         """Return a paper that the person has submitted, with its labels."""
         worker = self.people.person(person)
-        submission = worker.submission(task_id) if task_id in self.papers else None
+        submission = worker.submission(task_id) if task_id in self.rows else None
         if submission is None:
             raise RefusedError(403, "the answer is shown once you have submitted yours")
         return _hide_labels(lambda: self.reveal(worker, task_id, submission))
@@ -135,12 +123,11 @@ class PickTasks(TaskKind):
         self.people.close()
 
     def _offered(self, task_id: str) -> OfferedPaper:
-        if task_id not in self.papers:
+        if task_id not in self.rows:
             raise RefusedError(404, "there is no such task in this list")
         return _hide_labels(lambda: self.offer(task_id))
 
     def _checked(self, answer: PickAnswer) -> Picks:
-        """Return the picks of an answer; refuse those that break the budget or name no sentence."""
         paper = self._offered(answer.task)
         n_sentences = len(paper.sentences)
         return Picks(
@@ -163,19 +150,13 @@ def _hide_labels(read: Callable[[], _Result]) -> _Result:
         raise RefusedError(500, "this paper cannot be offered: 'evidencebench data validate' says why") from error
 
 
-def _row(person: Person, task_id: str, paper: QueuedPaper, recall: float | None) -> TaskRow:
-    picks = person.submission(task_id) or person.draft(task_id)
-    n_picked = 0 if picks is None else len(picks.sentences)
-    words = {"draft": f"{n_picked} picked, not submitted"}
-    status: Any = person.status(task_id)
-    return TaskRow(
-        id=task_id,
-        text=paper.hypothesis,
-        facts=counted(paper.n_sentences, "sentence"),
-        status="done" if status == "submitted" else status,
-        words=words.get(status, status),
-        recall=recall,
-    )
+def _with_status(person: Person, row: TaskRow, recall: float | None) -> TaskRow:
+    if person.submission(row.id) is not None:
+        return msgspec.structs.replace(row, status="done", words="submitted", recall=recall)
+    draft = person.draft(row.id)
+    if draft is None or not draft.sentences:
+        return row
+    return msgspec.structs.replace(row, status="draft", words=f"{len(draft.sentences)} picked, not submitted")
 
 
 def _draft_fields(draft: PickDraft) -> Mapping[str, object]:

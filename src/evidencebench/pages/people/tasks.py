@@ -91,21 +91,9 @@ class TaskKind(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalTasks(TaskKind):
-    """Tasks whose answers lie in journals, and can be changed at any time.
+    """Tasks whose answers lie in journals, and can be changed at any time; ``append`` returns what was kept.
 
-    Attributes
-    ----------
-    shape
-        The struct of an answer; it has ``task`` and ``revision``.
-    rows
-        Person -> the tasks that are shown to the person, in order, as if nothing was said of them.
-    shown
-        Id of such a task -> all that is shown of it.
-    read, append
-        Person -> answers by id of task; (person, answer) -> the answer as it was kept. ``append`` raises what
-        `AnswerJournals.append` does.
-    is_done
-        Whether an answer is final for now.
+    A `TaskRow` of ``rows`` (by person) is as if nothing was said of its task; ``shown`` (by id) is all that is shown.
     """
 
     shape: type[msgspec.Struct]
@@ -319,7 +307,6 @@ class TaskApp:
         return name
 
     def _asked(self, request: Request) -> tuple[str, TaskKind]:
-        """Return the person who asks, and the list that the request names."""
         name = self._required_name(request, request.query_params.get("person"))
         return name, self._kind(request.query_params.get("list", ""))
 

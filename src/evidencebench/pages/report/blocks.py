@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures import NARROW, WIDTH, Bar, look_of_bar, marker
+from evidencebench.pages.figures import Bar, look_of_bar, marker
 from evidencebench.pages.markup import Child, Node, beginning_of, node
 from evidencebench.pages.task_title import task_title
 from evidencebench.scoring.resampling import Estimate
@@ -59,36 +59,19 @@ def task_switch(tasks: Sequence[Task]) -> Node | None:
 
 
 def by_task(tasks: Sequence[Task], make: Callable[[Task], Sequence[Child]]) -> list[Node]:
-    """Return a block for each task, with the children that ``make`` returns; the page shows that of the chosen task.
+    """Return a block for each task, with the children that ``make`` returns; the page shows that of the chosen task."""
 
-    Without its script the page shows all of them, each under the title of its task.
-    """
-    return [node("div", {"data-task": task.name}, _task_heading(tasks, task), *make(task)) for task in tasks]
+    def heading(task: Task) -> Node | None:
+        if len(tasks) == 1:
+            return None
+        return node("h3", {"class": "task-heading"}, f"{task_title(task)} ", node("code", FOREIGN, task.name))
 
-
-def _task_heading(tasks: Sequence[Task], task: Task) -> Node | None:
-    if len(tasks) == 1:
-        return None
-    return node("h3", {"class": "task-heading"}, f"{task_title(task)} ", node("code", FOREIGN, task.name))
+    return [node("div", {"data-task": task.name}, heading(task), *make(task)) for task in tasks]
 
 
 def folding_part(summary: str, *children: Child, is_open: bool = False) -> Node:
     """Return a part that the reader can fold away; it is open in print."""
     return node("details", {"open": ""} if is_open else None, node("summary", None, summary), *children)
-
-
-def figure(draw: Callable[[int], Node], table: Table, *, is_open: bool = False) -> Node:
-    """Return a chart above the table of its numbers; the table is folded unless ``is_open``.
-
-    ``draw`` returns the chart in a width in units. The page holds it twice: as wide as a page, and for small screens.
-    """
-    numbers = folding_part("The numbers as a table", table_node(table), is_open=is_open)
-    return node("figure", None, *charts(draw), numbers)
-
-
-def charts(draw: Callable[[int], Node]) -> list[Node]:
-    """Return a chart for wide screens and for narrow ones; the style shows one of them."""
-    return [node("div", {"class": look}, draw(width)) for look, width in (("wide", WIDTH), ("narrow", NARROW))]
 
 
 def legend(bars: Sequence[Bar]) -> Node:
@@ -105,10 +88,7 @@ def _legend_entry(bar: Bar) -> Node:
 
 
 def table_node(table: Table, *, most: int = 300, links: Mapping[str, Callable[[str], str]] | None = None) -> Node:
-    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut.
-
-    ``links``: of a column, what returns the address of a cell. Files are shown by their names.
-    """
+    """Return a table in a frame of its own, numbers at the right; text of more than ``most`` characters is cut."""
     columns = list(zip(*table.rows, strict=True)) or [("",)] * len(table.columns)
     numeric = [all(not isinstance(cell, str) for cell in column) for column in columns]
     number = {"class": "number"}
@@ -119,7 +99,10 @@ def table_node(table: Table, *, most: int = 300, links: Mapping[str, Callable[[s
 
     def line(row: Sequence[Cell]) -> Node:
         texts = [_cell_text(cell, most) for cell in row]
-        looks = [number if right else _text_attributes(text) for text, right in zip(texts, numeric, strict=True)]
+        looks = [
+            number if right else {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
+            for text, right in zip(texts, numeric, strict=True)
+        ]
         linked = [
             node("a", {"href": (links or {})[name](str(cell))}, text) if name in (links or {}) else text
             for name, cell, text in zip(table.columns, row, texts, strict=True)
@@ -147,11 +130,6 @@ def _cell_text(cell: Cell, most: int) -> str:
     return beginning_of(without_folders(cell), most) if isinstance(cell, str) else f"{cell:,}"
 
 
-def _text_attributes(text: str) -> dict[str, str]:
-    """Return the attributes of a cell with text: numbers stay on one line, other text is treated as from a file."""
-    return {"class": "value"} if _NUMBERS.fullmatch(text) else _word_attributes(text)
-
-
 def _word_attributes(text: str) -> dict[str, str]:
     """Return the attributes of a cell with words; long text may break inside a word, to leave room for the numbers."""
     return FOREIGN | {"class": "foreign long"} if len(text) > _LONG else FOREIGN
@@ -165,7 +143,7 @@ def points_text(difference: Estimate) -> str:
     >>> points_text(Estimate(mean=-0.0, low=None, high=None, n=1, n_clusters=1))
     '+0.0 (one paper: no interval)'
     """
-    mean, *ends = (signed(100 * one) for one in (difference.mean, *(difference.interval or ())))
+    mean, *ends = (signed(100 * value) for value in (difference.mean, *(difference.interval or ())))
     return f"{mean} [{', '.join(ends)}]" if ends else f"{mean} ({difference.alone}: no interval)"
 
 

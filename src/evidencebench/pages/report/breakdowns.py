@@ -33,10 +33,7 @@ Bins = Mapping[str, Mapping[str, Estimate]]
 
 
 def breakdowns_of(findings: Findings) -> dict[str, dict[str, Bins]]:
-    """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard.
-
-    Tasks over the same aspects have the same bins, so they share the resampling.
-    """
+    """Return by task the bins of each property of the instances, with the recall of every system of its leaderboard."""
     places: dict[AspectScope, list[tuple[int, ...]]] = {task.scope: [] for task in findings.tasks}
     for instance in findings.dataset.instances(findings.n_instances):
         for scope, of_scope in places.items():
@@ -72,7 +69,6 @@ def _breakdowns(
 
 
 def _names(starts: Sequence[int], unit: str) -> tuple[str, ...]:
-    """Return the bins' names: ``1–4 aspects``, ``5–8 aspects``, ``9 aspects or more``."""
     spans = (f"{first}–{after - 1} {unit}" for first, after in pairwise((1, *starts)))
     return (*spans, f"{starts[-1]} {unit} or more")
 
@@ -90,22 +86,13 @@ def _places(instance: Instance, scope: AspectScope) -> tuple[int, int, int, int]
     """Return the positions of an instance's bins: by aspects, by length, by the abstract, by the ends of the paper."""
     by_aspects = bisect(_ASPECT_BINS, len(instance.labels.that_count(scope)))
     by_length = bisect(_LENGTH_BINS, len(instance.query.sentences))
-    return by_aspects, by_length, _place(instance, scope), _at_ends(instance, scope)
-
-
-def _place(instance: Instance, scope: AspectScope) -> int:
-    """Return the position in `_PLACES` that an instance belongs to."""
     coverage = coverage_of(instance.labels, scope)
-    covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
     if not coverage.coverable:
-        return 3
-    return 0 if covered == coverage.coverable else 1 if covered else 2
-
-
-def _at_ends(instance: Instance, scope: AspectScope) -> int:
-    """Return the position in `_AT_ENDS` that an instance belongs to."""
+        return by_aspects, by_length, len(_PLACES) - 1, len(_AT_ENDS) - 1
+    covered = coverage.mask_of(instance.query.indices_of(Kind.ABSTRACT))
+    by_abstract = 0 if covered == coverage.coverable else 1 if covered else 2
     n_at_ends, n_coverable, _ = covered_at_ends(instance, scope)
-    return share_group(n_at_ends, n_coverable) if n_coverable else len(SHARES)
+    return by_aspects, by_length, by_abstract, share_group(n_at_ends, n_coverable)
 
 
 def breakdowns_section(findings: Findings) -> Node:
@@ -126,8 +113,8 @@ def breakdowns_section(findings: Findings) -> Node:
 
 def _block(findings: Findings, task: Task, found: Mapping[str, Bins]) -> list[Node]:
     rows = findings.foremost(task)
-    panels = (_panel(findings, rows, *one) for one in found.items())
-    tables = (table_node(_table(*one)) for one in found.items())
+    panels = (_panel(findings, rows, *bins) for bins in found.items())
+    tables = (table_node(_table(*bins)) for bins in found.items())
     return [
         legend([findings.bar(row) for row in rows]),
         node("div", {"class": "panels"}, *panels),
@@ -158,7 +145,6 @@ def _short(name: str) -> str:
 
 
 def _table(property_name: str, bins: Bins) -> Table:
-    """Return a table with a row for each system and a column for each group."""
     means = {name: next(iter(recalls.values())) for name, recalls in bins.items()}
     heads = [f"{name} ({mean.extent})" for name, mean in means.items()]
     systems = next(iter(bins.values()))

@@ -67,10 +67,7 @@ def curves_of(
     *,
     engine: Engine | None = None,
 ) -> tuple[Curves, ...]:
-    """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any.
-
-    The work runs on ``engine``, in blocks of instances; None: in this process.
-    """
+    """Return curves up to the budget ``largest``: over all aspects, and over Results aspects where there are any."""
     scored, ids = findings.scored, findings.dataset.ids[: findings.n_instances]
     on_a_board = {row.system for rows in findings.standings.values() for row in rows if row.is_control}
     controls = [name for name in scored.controls if name in on_a_board and not CONTROLS[name].knows_labels]

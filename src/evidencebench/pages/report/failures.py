@@ -36,10 +36,7 @@ class ErrorKind:
 
 
 def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> dict[str, int]:
-    """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary.
-
-    ``keys`` are (instance id, task or None) of the lines that are counted; None: all lines.
-    """
+    """Return the notes of a run's answers put together by `merged_notes`, as in the run's own summary."""
     of_papers: dict[str, dict[str, int]] = {}
     for instance_id, task in run.done if keys is None else keys:
         answer = run.answer(instance_id, task)
@@ -92,10 +89,7 @@ _ALL_WELL = (
 
 
 def failures_section(findings: Findings, *, has_papers: bool) -> Node:
-    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class.
-
-    ``has_papers`` says whether the page holds the papers, to which the errors lead.
-    """
+    """Return the section that counts failed, empty and missing answers, errors by kind and replies by class."""
     graded = {label: (run, findings.graded_answers(run)) for label, run in findings.every_run.items()}
     notes = {label: notes_of(*found) for label, found in graded.items()}
     errors = [(label, kind) for label, found in graded.items() for kind in errors_of(*found)]
@@ -134,7 +128,6 @@ def link_to_paper(instance_id: str) -> str:
 
 
 def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node | None:
-    """Return the table of the runs with answers that lack something, of what they lack; None where there are none."""
     counts = {label: [getattr(found[task].counts, name) for name in _COUNTED] for label, found in scores.items()}
     rows = {label: found for label, found in counts.items() if any(found)}
     kept = [place for place in range(len(_COUNTED)) if any(found[place] for found in rows.values())]
@@ -146,7 +139,6 @@ def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node |
 
 
 def _left_out(findings: Findings) -> list[Node]:
-    """Return a sentence for each number of papers to which tasks do not apply."""
     first = next(iter(findings.scored.scores.values()))
     tasks: dict[int, list[str]] = {}
     for task in findings.tasks:
@@ -165,12 +157,10 @@ def _table(
     *,
     links: Mapping[str, Callable[[str], str]] | None = None,
 ) -> Node | None:
-    """Return a table; None where it has no rows."""
     return table_node(Table(title=title, columns=columns, rows=rows), links=links) if rows else None
 
 
 def _replies(title: str, prefix: str, notes: Mapping[str, Mapping[str, int]]) -> Node | None:
-    """Return the table of each run's replies, in all and by class; ``prefix`` begins the names of their notes."""
     replies = {
         label: {name.removeprefix(prefix).replace("_", " "): n for name, n in found.items() if name.startswith(prefix)}
         for label, found in notes.items()
@@ -195,6 +185,11 @@ def costs_section(findings: Findings) -> Node:
     columns = ["answers in the run", "graded here"]
     asked = [label for label, found in notes.items() if "requests" in found or cost_text(found) is not None]
     token_counts = ("requests", "prompt_tokens", "completion_tokens")
+    all_notes = Table(
+        title="All that the runs note",
+        columns=["run", *columns, "notes"],
+        rows=[[*named[label], notes_line(found)] for label, found in notes.items()],
+    )
     return section(
         "costs",
         "Cost",
@@ -218,8 +213,7 @@ def costs_section(findings: Findings) -> Node:
         or note("No run here asked a language model, so none has a cost."),
         note(
             "A reply that was stored before counts what it cost then, and one that serves several answers counts for "
-            "each. "
-            "What a provider did not price is never counted as $0."
+            "each. What a provider did not price is never counted as $0."
         )
         if asked
         else None,
@@ -228,15 +222,8 @@ def costs_section(findings: Findings) -> Node:
             ["person", *columns, "median seconds", "seconds in all"],
             [[*named[label], float(median(one)), sum(one)] for label in notes if (one := _seconds(runs[label]))],
         ),
-        folding_part("All that the runs note", table_node(_all_notes(columns, named, notes))) if notes else None,
+        folding_part(all_notes.title, table_node(all_notes)) if notes else None,
     )
-
-
-def _all_notes(
-    columns: Sequence[str], named: Mapping[str, tuple[Cell, ...]], notes: Mapping[str, Mapping[str, int]]
-) -> Table:
-    rows = [[*named[label], notes_line(found)] for label, found in notes.items()]
-    return Table(title="All that the runs note", columns=["run", *columns, "notes"], rows=rows)
 
 
 def _seconds(run: RunFile) -> list[int]:

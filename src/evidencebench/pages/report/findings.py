@@ -1,22 +1,19 @@
 """The data of a report: the runs, scored and ranked once for all sections."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
-from evidencebench.engine.protocol import Engine
 from evidencebench.errors import RunMismatchError
 from evidencebench.pages.figures import Bar, bar_of
 from evidencebench.runs.run_file import RunFile
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_control
 from evidencebench.scoring.resampling import Estimate, Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, score_runs
-from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.scoring.task_scores import TaskScores
 
 _MOST_FOREMOST = 4
@@ -51,13 +48,10 @@ class Findings:
     @property
     def standings(self) -> dict[str, tuple[Standing, ...]]:
         """Task name -> the standings on its leaderboard, the best first."""
-        return {task: one.standings for task, one in self.boards.items()}
+        return {task: board.standings for task, board in self.boards.items()}
 
     def bar(self, row: Standing, recall: Estimate | None = None, *, note: str = "") -> Bar:
-        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart.
-
-        ``row`` is its row on a leaderboard. ``recall``: on a part of the instances; None: on all of them.
-        """
+        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
         return bar_of(
             row.system,
             recall or row.recall,
@@ -69,10 +63,7 @@ class Findings:
 
     @property
     def unfinished(self) -> dict[str, str]:
-        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers.
-
-        Where tasks have answers of their own, on the first task that lacks some.
-        """
+        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers."""
         rows = (row for standings in self.standings.values() for row in standings if row.unfinished)
         return {row.system: row.unfinished for row in reversed(list(rows))}
 
@@ -121,10 +112,7 @@ class Findings:
         return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
 
     def foremost(self, task: Task) -> tuple[Standing, ...]:
-        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle.
-
-        The control is the best of those that read no labels.
-        """
+        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle."""
         rows, controls = self.standings[task.name], self.label_free_controls(task)
         runs = [row for row in rows if row.rank and not row.is_control and self.name_of(row) not in controls]
         best = [row for row in rows if self.name_of(row) in controls[:1]]
@@ -146,34 +134,12 @@ class Findings:
         )
 
 
-def findings_of(
-    paths: Sequence[Path],
-    dataset: Dataset,
-    tasks: Sequence[Task] = (),
-    *,
-    rules: Rules,
-    resampling: Resampling,
-    limit: int | None = None,
-    jobs: int = 1,
-    engine: Engine | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Findings:
-    """Score and rank runs, as `score_runs`; raise `RunMismatchError` also if none was asked the data's own queries."""
-    scored = score_runs(
-        paths,
-        dataset,
-        tasks,
-        rules=rules,
-        with_selections=True,
-        limit=limit,
-        jobs=jobs,
-        engine=engine,
-        on_progress=on_progress,
-    )
+def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
+    """Rank scored runs, with their selections; raise `RunMismatchError` if none was asked the data's own queries."""
     own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.control is None}
     if not own:
         raise RunMismatchError(
-            f"{paths[0]}: was asked changed queries, as every run here; "
+            f"{next(iter(scored.runs.values())).path}: was asked changed queries, as every run here; "
             "add a run that was asked the data's own (evidencebench run SYSTEM without --control)"
         )
     changed = {
@@ -191,7 +157,7 @@ def findings_of(
         resampling=resampling,
         n_instances=n_instances,
         n_papers=len(
-            {instance.cluster for instance in dataset.instances(n_instances)}
+            {instance.cluster for instance in scored.dataset.instances(n_instances)}
             if first.counts.not_applicable
             else set(first.clusters)
         ),

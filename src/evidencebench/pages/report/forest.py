@@ -85,7 +85,6 @@ def _level(place: int, group: Sequence[int], letter: str) -> Node:
 
 
 def _letters() -> Iterator[str]:
-    """Yield a, b, ..., z, aa, ab, ..."""
     for length in count(1):
         yield from map("".join, product(ascii_lowercase, repeat=length))
 

@@ -34,17 +34,14 @@ from evidencebench.traits import traits_of
 
 
 def hypotheses_section(findings: Findings, data: str) -> Node:
-    """Return the section that compares each run with its partners: the same system, asked changed queries.
-
-    For runs that were not asked wrong hypotheses it shows the command that does. ``data`` is the argument of ``--data``
-    in it.
-    """
+    """Return the section that compares each run with its partners: the same system, asked changed queries."""
     partners = {label: _partners(run, findings) for label, run in findings.scored.runs.items()}
     results = _results(findings, partners)
     used = {partner: label for label, by_control in partners.items() for partner in by_control.values()}
+    asked = {label: _asked(run.header) for label, (run, _) in findings.changed.items()}
     idle = [label for label in findings.changed if label not in used]
     # Idle run -> the partner that is shown instead, with another seed; None: there is no such run.
-    shown = {label: next((one for one in used if _is_same_but_seed(findings, one, label)), None) for label in idle}
+    shown = {label: next((one for one in used if asked[one] == asked[label]), None) for label in idle}
     unpaired = [isolated_name(label) for label in idle if shown[label] is None]
     unused = {
         label: node("span", None, isolated_name(one), " stands in its place") for label, one in shown.items() if one
@@ -74,33 +71,21 @@ def hypotheses_section(findings: Findings, data: str) -> Node:
 _WRONG = ControlHeader(name="wrong_hypothesis")
 
 
+def _asked(header: RunHeader | None) -> tuple[SystemHeader, ControlHeader] | None:
+    """Return the system and the control of a run with changed queries, whatever its seed; None: it is not known."""
+    if header is None or header.control is None:
+        return None
+    return header.system, replace(header.control, path=None)  # the checksum says which file it was, wherever it lay
+
+
 def _partners(run: RunFile, findings: Findings) -> dict[ControlHeader, str]:
     """Return control -> the run of the same system with queries so changed, if possible of the same seed."""
-    if run.header is None:
-        return {}
     alike: dict[ControlHeader, list[tuple[bool, str]]] = {}
     for label, (changed, _) in findings.changed.items():
-        header = changed.header
-        if header is not None and header.control is not None and header.system == run.header.system:
-            alike.setdefault(_without_path(header.control), []).append((header.seed != run.header.seed, label))
+        asked = _asked(changed.header)
+        if run.header is not None and changed.header is not None and asked and asked[0] == run.header.system:
+            alike.setdefault(asked[1], []).append((changed.header.seed != run.header.seed, label))
     return {control: min(labels)[1] for control, labels in alike.items()}
-
-
-def _without_path(control: ControlHeader) -> ControlHeader:
-    return replace(control, path=None)  # the checksum says which file it was, wherever it lay
-
-
-def _is_same_but_seed(findings: Findings, first: str, second: str) -> bool:
-    """Say whether two runs with changed queries are of one system and one control."""
-    one, other = (findings.changed[label][0].header for label in (first, second))
-    return (
-        one is not None
-        and other is not None
-        and one.control is not None
-        and other.control is not None
-        and one.system == other.system
-        and _without_path(one.control) == _without_path(other.control)
-    )
 
 
 def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, str]]) -> tuple[ControlResult, ...]:
@@ -119,47 +104,42 @@ def _results(findings: Findings, partners: Mapping[str, Mapping[ControlHeader, s
         if control.name == name
         for task in findings.tasks
     ]
-    reads = {label: not _is_blind(run) for label, run in findings.scored.runs.items()}
+    reads = {
+        label: run.header is None or not _is_blind(run.header.system.name)
+        for label, run in findings.scored.runs.items()
+    }
     return control_results(compared, reads, findings.resampling)
 
 
-def _is_blind(run: RunFile) -> bool:
-    name = "" if run.header is None else run.header.system.name
-    return name in PACKAGED and not traits_of(SYSTEMS[name]).reads_hypothesis
+def _is_blind(system: str) -> bool:
+    return system in PACKAGED and not traits_of(SYSTEMS[system]).reads_hypothesis
 
 
 def _results_table(results: Sequence[ControlResult]) -> Node:
     columns = ["system", "control", "task", "own", "changed", "own − changed, points", "p (Holm)", "overlap, %"]
-    table = Table(
-        title="Own against changed queries: aspect recall in %",
-        columns=[*columns, "stranger, %", "n"],
-        rows=list(map(_row, results)),
-    )
+    title, rows = "Own against changed queries: aspect recall in %", list(map(_row, results))
+    table = Table(title=title, columns=[*columns, "stranger, %", "n"], rows=rows)
     return folding_part("All changed queries on all tasks, as a table", table_node(table))
 
 
-def _p_text(one: ControlResult) -> str:
-    """Return the adjusted p-value, or why there is none."""
-    test = one.comparison.test
-    if one.adjusted is not None:
-        return p_text(one.adjusted)
+def _p_text(result: ControlResult) -> str:
+    test = result.comparison.test
+    if result.adjusted is not None:
+        return p_text(result.adjusted)
     n_differ = test.n_better + test.n_worse
     return "none, no paper differs" if not n_differ else "none, too few papers differ"
 
 
-def _row(one: ControlResult) -> list[Cell]:
-    found, difference = one.comparison, one.comparison.test.difference
+def _row(result: ControlResult) -> list[Cell]:
+    found, difference = result.comparison, result.comparison.test.difference
     means = (100 * found.first.mean, 100 * found.second.mean)
-    stranger = "" if one.stranger is None else percent(one.stranger.selection, alone="")
-    tested = [points_text(difference), _p_text(one), percent(found.overlap, alone=""), stranger]
-    return [one.system, one.control, found.task.name, *means, *tested, difference.n]
+    stranger = "" if result.stranger is None else percent(result.stranger.selection, alone="")
+    tested = [points_text(difference), _p_text(result), percent(found.overlap, alone=""), stranger]
+    return [result.system, result.control, found.task.name, *means, *tested, difference.n]
 
 
 def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], data: str) -> Node | None:
-    """Return the commands that make missing partners, and the runs that can have none; None where none is missing.
-
-    ``unmeasured`` is that of `use_blocks`.
-    """
+    """Return the commands that make missing partners, and the runs that can have none; None where none is missing."""
     runs = findings.scored.runs
     said = f"With another paper's hypothesis not measured{'' if len(unmeasured) < len(runs) else ' for any run'}"
     commands: dict[str, Child] = {}
@@ -179,12 +159,11 @@ def _runs_without_partner(findings: Findings, unmeasured: Mapping[str, str], dat
 
 
 def _why_no_partner(system: SystemHeader) -> str:
-    """Return the reason why a system cannot or need not be asked wrong hypotheses; empty where it can."""
     if system.name == SYSTEM_NAME:
         return "people are asked each paper's own hypothesis only"
     if "stored" in _names_in({"name": system.name, "options": system.options}):
         return "it builds on stored answers, which are for each paper's own hypothesis"
-    if system.name in PACKAGED and not traits_of(SYSTEMS[system.name]).reads_hypothesis:
+    if _is_blind(system.name):
         return NEVER_READS
     if system.name not in SYSTEMS and ":" not in system.name:
         return "this version of evidencebench has no system of that name"
@@ -211,7 +190,6 @@ def _names_in(value: Any) -> set[str]:
 
 
 def _command(header: RunHeader, data: str, number: int) -> str:
-    """Return the command that makes the partner of a run; ``number`` is part of its output file's name."""
     system = write_specification(header.system.name, header.system.options)
     words = ["evidencebench", "run", system, "--data", data, "--control", "wrong_hypothesis"]
     if header.per_task:

@@ -20,20 +20,20 @@ _SHARES = RowAxis(low=0.0, high=1.0, ticks=tuple((tick / 100, str(tick)) for tic
 def use_blocks(
     findings: Findings, task: Task, results: Sequence[ControlResult], unmeasured: Mapping[str, str]
 ) -> list[Child]:
-    """Return the verdict on a task in words, and a table for each kind of changed queries.
-
-    ``unmeasured`` maps runs without wrong hypotheses to the reason why there can be none; empty: it can be measured.
-    """
+    """Return the verdict on a task in words, and a table for each kind of changed queries."""
     places = [row.system for row in findings.standings[task.name] if not row.is_control]
-    here = sorted((one for one in results if one.comparison.task == task), key=lambda one: places.index(one.system))
+    here = sorted(
+        (result for result in results if result.comparison.task == task), key=lambda result: places.index(result.system)
+    )
     by_control = {
-        name: [one for one in here if one.control == name] for name in dict.fromkeys(r.control for r in results)
+        name: [result for result in here if result.control == name]
+        for name in dict.fromkeys(r.control for r in results)
     }
     wrong = by_control.get(_WRONG, [])
     words: dict[str, str] = {
         label: _NEVER if reason == NEVER_READS else _NOT_MEASURED for label, reason in unmeasured.items()
     }
-    words |= {one.system: use_of_hypothesis(one) for one in wrong}
+    words |= {result.system: use_of_hypothesis(result) for result in wrong}
     blocks: list[Child] = [_told({label: words[label] for label in places if label in words})]
     blocks += [
         _table(findings, control, its, has_words=control == _WRONG) for control, its in by_control.items() if its
@@ -42,7 +42,6 @@ def use_blocks(
 
 
 def _told(words: Mapping[str, str]) -> Node:
-    """Return what is said of systems, each with the systems of which it is said."""
     said: list[tuple[Child, Sequence[Child]]] = []
     for word in (*USES, _NOT_MEASURED):
         if labels := [label for label, its in words.items() if its == word]:
@@ -52,26 +51,27 @@ def _told(words: Mapping[str, str]) -> Node:
 
 
 def _table(findings: Findings, control: str, results: Sequence[ControlResult], *, has_words: bool) -> Node:
-    """Return a row for each system: its word, the overlap of its selections, and its difference of recall."""
-    reach = reach_of([bar_of("", one.comparison.test.difference) for one in results])
+    reach = reach_of([bar_of("", result.comparison.test.difference) for result in results])
     ticks = [(end, signed(100 * end, "+.0f") if end else "0") for end in (-reach, 0.0, reach)]
     points = RowAxis(low=-reach, high=reach, ticks=ticks, rule=0.0)
 
-    def row(one: ControlResult) -> Node:
-        difference, overlap = one.comparison.test.difference, one.comparison.overlap
-        series = findings.series_of(one.system, is_control=False)
+    def row(result: ControlResult) -> Node:
+        difference, overlap = result.comparison.test.difference, result.comparison.overlap
+        series = findings.series_of(result.system, is_control=False)
         return node(
             "tr",
             None,
-            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(one.system)),
-            node("td", {"class": "use-word"}, use_of_hypothesis(one)) if has_words else None,
+            node("th", {"scope": "row", "class": "forest-name"}, isolated_name(result.system)),
+            node("td", {"class": "use-word"}, use_of_hypothesis(result)) if has_words else None,
             node(
-                "td", _PLOT, None if overlap is None else row_mark(_SHARES, bar_of(one.system, overlap, series=series))
+                "td",
+                _PLOT,
+                None if overlap is None else row_mark(_SHARES, bar_of(result.system, overlap, series=series)),
             ),
             node("td", _VALUE, percent(overlap, alone="")),
-            node("td", _PLOT, row_mark(points, bar_of(one.system, difference, series=series))),
+            node("td", _PLOT, row_mark(points, bar_of(result.system, difference, series=series))),
             node("td", _VALUE, points_text(difference)),
-            node("td", _VALUE, p_text(one.adjusted)),
+            node("td", _VALUE, p_text(result.adjusted)),
         )
 
     def head(name: str, *inner: Child, look: Mapping[str, str] | None = None) -> Node:

@@ -28,7 +28,6 @@ def leaderboard_section(findings: Findings) -> Node:
 
 
 def _overview(findings: Findings) -> Table:
-    """Return the table of all tasks: mean, interval and ranks of every system on every task."""
     shown = {
         task.name: {_name(findings, row): _mean_and_ranks(row) for row in findings.standings[task.name]}
         for task in findings.tasks
@@ -45,10 +44,6 @@ def _name(findings: Findings, row: Standing) -> str:
     return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
 
 
-def _unfinished(row: Standing) -> str:
-    return f" ({row.unfinished} done)" if row.unfinished else ""
-
-
 def _mean_and_ranks(row: Standing) -> str:
     mean = percent(row.recall, alone="")
     return f"{mean} ({row.rank_text})" if row.rank else mean
@@ -56,15 +51,12 @@ def _mean_and_ranks(row: Standing) -> str:
 
 def _board(findings: Findings, task: Task) -> Node:
     columns = [column for column in COLUMNS if column.page_heading]
+    rows = []
+    for row in findings.standings[task.name]:
+        unfinished = f" ({row.unfinished} done)" if row.unfinished else ""
+        rows.append([f"{_name(findings, row)}{unfinished}", *(_cell(column, row) for column in columns)])
     return table_node(
-        Table(
-            title=task.name,
-            columns=["system", *(column.page_heading for column in columns)],
-            rows=[
-                [f"{_name(findings, row)}{_unfinished(row)}", *(_cell(column, row) for column in columns)]
-                for row in findings.standings[task.name]
-            ],
-        )
+        Table(title=task.name, columns=["system", *(column.page_heading for column in columns)], rows=rows)
     )
 
 

@@ -26,8 +26,8 @@ def opening(title: str, findings: Findings) -> Node:
         {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
         node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, title),
         *(
-            note(node("strong", None, "Caution: "), isolated_name(one.label), f": {one.text}.")
-            for one in cautions_of(findings.scored)
+            note(node("strong", None, "Caution: "), isolated_name(caution.label), f": {caution.text}.")
+            for caution in cautions_of(findings.scored)
         ),
         None if len(findings.tasks) > 1 else note(f"{task_title(task)} ", code(task.name)),
         *by_task(findings.tasks, lambda task: [*_verdict(findings, task), *forest(findings, task)]),
@@ -35,7 +35,6 @@ def opening(title: str, findings: Findings) -> Node:
 
 
 def _verdict(findings: Findings, task: Task) -> list[Node]:
-    """Return the main finding on a task in words: what is level at the top, what is beaten, and what failed."""
     controls = findings.label_free_controls(task)
     ranked = findings.boards[task.name].ranked
     runs = [row for row in ranked if not row.is_control and findings.name_of(row) not in controls]
@@ -62,7 +61,6 @@ def _verdict(findings: Findings, task: Task) -> list[Node]:
 
 
 def _top(findings: Findings, runs: Sequence[Standing], level: Sequence[Standing]) -> list[Child]:
-    """Return the words that name the best run, or the runs that cannot be told from it, with their mean recalls."""
     leader = runs[0]
     if not level:
         whose = f" is the best of {len(runs)} runs" if len(runs) > 1 else ""
@@ -96,7 +94,6 @@ def _names(findings: Findings, rows: Sequence[Standing]) -> list[Child]:
 
 
 def _against_controls(findings: Findings, task: Task, leader: Standing, controls: Sequence[str]) -> list[Child]:
-    """Return the words that compare the best run with the best control, by the test that ranks the two."""
     board = findings.boards[task.name]
     row = next(row for row in board.ranked if findings.name_of(row) == controls[0])
     pair = board.pair(leader, row)
@@ -118,7 +115,6 @@ def _against_controls(findings: Findings, task: Task, leader: Standing, controls
 
 
 def _answers(findings: Findings, runs: Sequence[Standing]) -> list[Child]:
-    """Return the words that say how many answers of the runs failed, are empty or are missing, and whose."""
     n_all = sum(row.n for row in runs)
     said: list[Child] = []
     for name, told in (("failed", "failed"), ("empty", "are empty"), ("missing", "are missing")):

@@ -40,7 +40,7 @@ from evidencebench.pages.viewer.page_records import GradedInstance, ListRow
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.scoring.cautions import Caution, cautions_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
-from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels
+from evidencebench.scoring.score_runs import MIN_INSTANCES_A_JOB, has_labels, score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.reading import PathText, paths_from
 from evidencebench.wording import counted
@@ -78,7 +78,7 @@ def report_page(
     the page shows (empty: the data's path). ``command`` is the command that makes the page. ``exchanges``
     returns what language models were asked and what they replied, to be in the page; None: it is not.
     ``on_caution`` is called with each caution at the page's head. ``on_progress`` is called with (instances done,
-    instances in all, what is done with them). The other arguments are those of `findings_of`.
+    instances in all, what is done with them). The other arguments are those of `score_runs`.
     """
     rules, data, paths, tasks = rules or Rules(), dataset_from(dataset), paths_from(paths), tasks_from(tasks)
     n_instances = min(limit or len(data), len(data))
@@ -89,17 +89,18 @@ def report_page(
         page = unlabelled_results(viewed, n_instances, has_papers=has_papers)
         embedded = _embedded(viewed, n_instances, unlabelled_papers(viewed, n_instances)) if has_papers else None
         return "".join(_parts(viewed.title, page, embedded))
-    findings = findings_of(
+    scored = score_runs(
         paths,
         data,
         tasks,
         rules=rules,
-        resampling=resampling,
+        with_selections=True,
         limit=limit,
         jobs=jobs,
         engine=engine,
         on_progress=_progress_of("scoring", on_progress),
     )
+    findings = findings_of(scored, resampling)
     if on_caution is not None:
         for caution in cautions_of(findings.scored):
             on_caution(caution)
@@ -122,7 +123,7 @@ def report_page(
         method_section(findings, command),
         signatures_section(findings),
     ]
-    links = (node("li", None, node("a", {"href": f"#{one.get('id')}"}, one.findtext("h2"))) for one in sections)
+    links = (node("li", None, node("a", {"href": f"#{part.get('id')}"}, part.findtext("h2"))) for part in sections)
     contents = node("nav", {"class": "contents", "aria-label": "Contents"}, node("ul", None, *links))
     results = node(
         "main", {"id": "results"}, task_switch(findings.tasks), opening(title, findings), contents, *sections
@@ -142,7 +143,6 @@ def _progress_of(doing: str, tell: Callable[[int, int, str], object] | None) -> 
 
 
 def _title(data: str, runs: Sequence[str]) -> str:
-    """Return the title: the data and the runs' labels, or the number of runs where the labels take too much room."""
     title = f"{data}: {', '.join(runs)}"
     if len(runs) <= _MOST_NAMED and len(title) <= _LONGEST_TITLE:
         return title
@@ -150,7 +150,6 @@ def _title(data: str, runs: Sequence[str]) -> str:
 
 
 def _view_command(findings: Findings, data: str) -> str:
-    """Return the command that shows the same runs in the app, with the same tasks and rules."""
     words = ["evidencebench", "view", *(argument_of(run.path) for run in findings.scored.runs.values()), "--data", data]
     words += [word for task in findings.tasks for word in ("--task", task.name)]
     for name, choice in findings.scored.rules.unusual.items():
@@ -178,7 +177,6 @@ def shareable(path: str) -> str:
 
 
 def _parts(title: str, results: Node, embedded: Iterable[str] | None) -> Iterator[str]:
-    """Yield the page from its first line to its last; ``embedded`` are the elements of the papers, None: without."""
     script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{security_policy(script_text, style_text)}">\n'
@@ -196,7 +194,6 @@ def _parts(title: str, results: Node, embedded: Iterable[str] | None) -> Iterato
 
 
 def _embedded(viewed: ViewerData, n_instances: int, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
-    """Yield the elements that hold the papers, and what language models were asked about them."""
     yield from data_elements(msgspec.structs.replace(viewed.overview(), n_instances=n_instances), papers)
     if viewed.exchanges is not None:
         yield from exchange_elements(asked_of(viewed, n_instances))

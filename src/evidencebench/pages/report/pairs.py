@@ -38,7 +38,6 @@ def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
 
 
 def _matrix(findings: Findings, task: Task) -> Node:
-    """Return the pairs as a table in the order of the leaderboard: each row is above the columns behind it."""
     board = findings.boards[task.name]
     ranked = board.ranked
     if not board.pairs:

@@ -44,8 +44,15 @@ def asked_of(viewed: ViewerData, n_instances: int) -> Iterator[dict[int, tuple[A
 
 def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow, GradedInstance]]:
     """Yield the row and the record of each instance, the same as ``viewed`` makes."""
-    scores = [[_scores_of(findings, shown, task) for task in viewed.tasks] for shown in viewed.systems]
-    first = next(iter(findings.scored.scores.values()))
+    scored = findings.scored
+    scores = [
+        [
+            (scored.controls if shown.record.is_control else scored.scores)[shown.record.label].get(task.name)
+            for task in viewed.tasks
+        ]
+        for shown in viewed.systems
+    ]
+    first = next(iter(scored.scores.values()))
     n_before = dict.fromkeys(first, 0)  # by task: how many instances it applied to so far
     for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
         places: list[int | None] = []
@@ -62,11 +69,6 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
         terms = tuple(_terms(first[task.name], instance, task, place) for task, place in of_tasks)
         record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
         yield viewed.row(position, instance, viewed.grades_of(record)), record
-
-
-def _scores_of(findings: Findings, shown: ShownSystem, task: Task) -> TaskScores | None:
-    scored, label = findings.scored, shown.record.label
-    return (scored.controls if shown.record.is_control else scored.scores)[label].get(task.name)
 
 
 def _answer(

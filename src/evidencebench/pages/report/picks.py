@@ -8,7 +8,6 @@ from evidencebench.pages.markup import Node, node
 from evidencebench.pages.report.blocks import FOREIGN, by_task, note, section
 from evidencebench.pages.report.findings import Findings
 from evidencebench.scoring.picks import PickCounts, coverages_of, picks_of
-from evidencebench.scoring.task_scores import TaskScores
 
 # Field of `PickCounts` -> its words for one sentence and for several.
 _SORTS = {
@@ -31,7 +30,11 @@ def picks_section(findings: Findings) -> Node:
     """Return the section with a bar for each system of each task."""
     scopes = list(dict.fromkeys(task.scope for task in findings.tasks))
     covered = coverages_of(findings.dataset.instances(findings.n_instances), scopes)
-    legend = (node("li", None, _swatch(sort), text) for sort, text in _MEANINGS.items())
+    look = {"class": "pick-bar", "aria-hidden": "true"}
+    legend = (
+        node("li", None, node("svg", look, node("rect", {"class": f"pick-{sort}", "width": "100%"})), text)
+        for sort, text in _MEANINGS.items()
+    )
     return section(
         "picks",
         "What the picks add",
@@ -45,27 +48,25 @@ def picks_section(findings: Findings) -> Node:
 
 
 def _bars(findings: Findings, task: Task, covered: Covered) -> Node:
-    picks = {name: _picks(scores, covered) for name, scores in findings.columns(task).items()}
-    most = max((one.total for one in picks.values()), default=0.0)
+    picks = {
+        name: picks_of((selection, *covered[id_]) for id_, selection in zip(scores.ids, scores.selections, strict=True))
+        for name, scores in findings.columns(task).items()
+    }
+    most = max((counts.total for counts in picks.values()), default=0.0)
     rows = (
         node(
             "li",
             None,
             node("bdi", FOREIGN, name),
-            _bar(one, most),
-            node("span", {"class": "value"}, _words(one)),
+            _bar(counts, most),
+            node("span", {"class": "value"}, _words(counts)),
         )
-        for name, one in picks.items()
+        for name, counts in picks.items()
     )
     return node("ul", {"class": "picks"}, *rows)
 
 
-def _picks(scores: TaskScores, covered: Covered) -> PickCounts:
-    return picks_of((one, *covered[name]) for name, one in zip(scores.ids, scores.selections, strict=True))
-
-
 def _bar(picks: PickCounts, most: float) -> Node:
-    """Return a bar as long as the number of picks, of ``most`` at its full length."""
     parts, start = [], 0.0
     for sort in _SORTS:
         width = 100 * getattr(picks, sort) / most if most else 0.0
@@ -73,12 +74,6 @@ def _bar(picks: PickCounts, most: float) -> Node:
             parts.append(node("rect", {"class": f"pick-{sort}", "x": f"{start:.2f}%", "width": f"{width:.2f}%"}))
         start += width
     return node("svg", {"class": "pick-bar", "aria-hidden": "true"}, *parts)
-
-
-def _swatch(sort: str) -> Node:
-    return node(
-        "svg", {"class": "pick-bar", "aria-hidden": "true"}, node("rect", {"class": f"pick-{sort}", "width": "100%"})
-    )
 
 
 def _words(picks: PickCounts) -> str:

@@ -67,10 +67,7 @@ PAPERS_A_PIECE = 16
 
 
 def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
-    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids.
-
-    The records lie in pieces: lines of JSON, compressed, in base64. The rows come last, since they are made meanwhile.
-    """
+    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids."""
     rows: list[ListRow] = []
 
     def lines() -> Iterator[bytes]:
@@ -86,17 +83,17 @@ def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInst
 
 def exchange_elements(asked: Iterable[object]) -> Iterator[str]:
     """Yield the script elements that hold what language models were asked, one a paper, in the order of the rows."""
-    for number, found in enumerate(asked):
-        packed = _compressed(encode_json(found))
+    for number, record in enumerate(asked):
+        packed = _compressed(encode_json(record))
         yield f'<script type="text/plain" class="exchanges" id="exchanges-{number}">{packed}</script>\n'
 
 
 def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
     """Yield the lines in pieces of `PAPERS_A_PIECE`; threads compress them while the next lines are made."""
-    left = iter(lines)
+    remaining = iter(lines)
     with ThreadPoolExecutor(max_workers=2) as threads:
         waiting: deque[Future[str]] = deque()
-        while piece := b"\n".join(islice(left, PAPERS_A_PIECE)):
+        while piece := b"\n".join(islice(remaining, PAPERS_A_PIECE)):
             waiting.append(threads.submit(_compressed, piece))
             if len(waiting) > _MOST_WAITING:
                 yield waiting.popleft().result()

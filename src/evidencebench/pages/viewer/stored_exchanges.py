@@ -29,20 +29,16 @@ def stored_exchanges(dataset: Dataset, folder: Path | None) -> Iterator[Exchange
 
 
 def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_id: str, task: Task) -> AskedRecord:
-    """Return what was asked for the answer of a run to an instance on a task.
-
-    A reply belongs to the very request that is shown, since its key is the request's checksum.
-    """
     if not requests_can_be_made(run):
         return AskedRecord(note="The requests of this system are not made again here; see “evidencebench llm show”.")
     try:
-        found = list(exchanges_of(run, dataset, [instance_id], cache=replies, tasks=[task]))
+        exchanges = list(exchanges_of(run, dataset, [instance_id], cache=replies, tasks=[task]))
         changed = changed_since(run)
     except EvidenceBenchError:  # its message may name files of this machine
         return AskedRecord(note="The requests cannot be made again; “evidencebench llm show” says why.")
-    n_lacking = sum(one.replayed.reply is None for one in found)
+    n_lacking = sum(one.replayed.reply is None for one in exchanges)
     notes = []
-    if not found:
+    if not exchanges:
         notes.append("Nobody was asked: the task wants no sentence of this paper.")
     if n_lacking:
         why = "prompts have changed since" if changed else "it was removed, was made elsewhere, or the request failed"
@@ -50,7 +46,7 @@ def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_
             f"The reply to {counted(n_lacking, 'request')} is not stored on this machine: {why}. "
             "What was asked behind it cannot be told."
         )
-    return AskedRecord(requests=tuple(_requests(found)), note=" ".join(notes))
+    return AskedRecord(requests=tuple(_requests(exchanges)), note=" ".join(notes))
 
 
 def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
@@ -74,14 +70,14 @@ def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
         known = request.messages
 
 
-def _facts(one: Replayed) -> str:
-    if one.reply is None:
+def _facts(replayed: Replayed) -> str:
+    if replayed.reply is None:
         return "not stored"
-    used = [one.reply.usage.prompt_tokens, one.reply.usage.completion_tokens]
+    used = [replayed.reply.usage.prompt_tokens, replayed.reply.usage.completion_tokens]
     prompt, completion = ("unknown" if n is None else f"{n:,}" for n in used)
-    cost = "price unknown" if one.cost_usd is None else shown_usd(one.cost_usd)
-    served = f"; served by {one.reply.served_by}" if one.reply.served_by else ""
-    return f"{prompt} + {completion} tokens; {cost}; ended: {one.reply.finish}{served}"
+    cost = "price unknown" if replayed.cost_usd is None else shown_usd(replayed.cost_usd)
+    served = f"; served by {replayed.reply.served_by}" if replayed.reply.served_by else ""
+    return f"{prompt} + {completion} tokens; {cost}; ended: {replayed.reply.finish}{served}"
 
 
 def _cut(text: str) -> str:

@@ -47,13 +47,10 @@ SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_
 
 # So many answers of a run tell whether it asks a language model.
 _MOST_READ = 20
-
 # The most instances whose labels are read to tell a run that lacks answers from one that was not asked for them.
 _MOST_LOOKED_UP = 1_000
-
 # Longer errors are cut, since a record repeats an error for each task, and a provider's may fill a page.
 _MOST_ERROR_CHARACTERS = 2_000
-
 
 _Answers: TypeAlias = Sequence[Sequence[GradedAnswer | None]]  # [system][task]
 
@@ -107,20 +104,15 @@ class ViewerData:
             title=self.title,
             data=self.dataset.name,
             n_instances=len(self.dataset),
-            tasks=tuple(
-                TaskRecord(
-                    name=task.name,
-                    scope=task.scope,
-                    budget=task.budget,
-                    title=task_title(task),
-                    best=self.best.get(task.name, ()),
-                )
-                for task in self.tasks
-            ),
+            tasks=tuple(map(self._task_record, self.tasks)),
             systems=tuple(_with_distinct_labels([shown.record for shown in self.systems])),
             version=__version__,
             has_exchanges=self.exchanges is not None,
         )
+
+    def _task_record(self, task: Task) -> TaskRecord:
+        best = self.best.get(task.name, ())
+        return TaskRecord(name=task.name, scope=task.scope, budget=task.budget, title=task_title(task), best=best)
 
     def row(self, position: int, instance: Instance, grades: RowGrades | None = None) -> ListRow:
         """Return the row of an instance in the list; where ``grades`` is None, its answers are graded for it."""
@@ -144,7 +136,9 @@ class ViewerData:
     def grades_of(self, record: GradedInstance) -> RowGrades:
         """Return the grades of a record for the list, so that no answer is graded twice."""
         coverages = {
-            scope: coverage_from({one.id: one.sentences for one in record.aspects if one.is_result or scope == "all"})
+            scope: coverage_from(
+                {aspect.id: aspect.sentences for aspect in record.aspects if aspect.is_result or scope == "all"}
+            )
             for scope in {task.scope for task in self.tasks}
         }
         asked = zip(self.tasks, record.terms, strict=True)
@@ -186,9 +180,13 @@ class ViewerData:
         by_task = list(zip(*answers, strict=True)) or [()] * len(coverages)
         is_counted = [shown.record.is_counted for shown in self.systems]
         return RowGrades(
-            recalls=tuple(tuple(None if one is None else one.recall for one in of_system) for of_system in answers),
+            recalls=tuple(
+                tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers
+            ),
             unanswered=tuple(
-                tuple(place for place, one in enumerate(of_task) if one is not None and one.status != "answered")
+                tuple(
+                    place for place, answer in enumerate(of_task) if answer is not None and answer.status != "answered"
+                )
                 for of_task in by_task
             ),
             found=tuple(
@@ -207,8 +205,7 @@ def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRec
 
 
 def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:
-    """Return how many aspects none, one, two ... of the answers find; see `RowGrades`."""
-    masks = [coverage.mask_of((*one.certain, *one.tied)) for one in answers if one is not None]
+    masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in answers if answer is not None]
     n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
     return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
 
@@ -281,7 +278,6 @@ def shown_systems(
 
 
 def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
-    """Return how many of the instances that a run was begun on have an answer; empty where all have one."""
     ids = dataset.ids[: None if run.header is None else run.header.limit]
     answered = run.ids
     lacking = [one for one in ids if one not in answered]
@@ -292,20 +288,15 @@ def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
     return f"{len(ids) - len(lacking):,} of {len(ids):,}" if lacking else ""
 
 
-def _asks_model(run: RunFile) -> bool:
-    """Say whether one of a run's first answers, or failures, counts requests to a language model."""
-    found = (run.answer(*key) for key in nsmallest(_MOST_READ, run.done, key=str))
-    return any(answer is not None and "requests" in answer.notes for answer in found)
-
-
 def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> ShownSystem:
     knows, is_changed = knows_labels(run), run.header is not None and run.header.control is not None
+    first = (run.answer(*key) for key in nsmallest(_MOST_READ, run.done, key=str))
     record = SystemRecord(
         label=label,
         signature=without_folders(run.signature),
         knows_labels=knows,
         unfinished=unfinished,
-        asks_model=_asks_model(run),
+        asks_model=any(answer is not None and "requests" in answer.notes for answer in first),
         is_counted=not knows and not is_changed,
     )
     return ShownSystem(record=record, source=answers_of(run), rules=rules, run=run)
@@ -326,10 +317,7 @@ def _shown_control(name: str, runs: Iterable[RunFile]) -> ShownSystem:
 
 
 def shown_case(instance: Instance, task: Task) -> Case | None:
-    """Return the case of an instance on a task, as `case_of`; one without labels has a case where the budget is fixed.
-
-    No aspect counts in it: answers are shown as far as the budget goes, and have no recall.
-    """
+    """Return the case of an instance on a task, as `case_of`; where the budget is fixed, also of one without labels."""
     if instance.labels.aspects or task.budget == "optimal":
         return case_of(instance, task)
     coverage = coverage_of(instance.labels, task.scope)
@@ -341,11 +329,11 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
     try:
         graded = grade(case, answer, rules)
     except AnswerError as error:
-        return GradedAnswer(status="invalid", error=beginning_of(without_folders(str(error)), _MOST_ERROR_CHARACTERS))
+        return GradedAnswer(status="invalid", error=_shown_error(str(error)))
     if graded.checked.is_missing:
         return GradedAnswer(status="missing")
     if (failure := graded.checked.error) is not None:
-        return GradedAnswer(status="failed", error=beginning_of(without_folders(failure), _MOST_ERROR_CHARACTERS))
+        return GradedAnswer(status="failed", error=_shown_error(failure))
     selection = graded.selection
     return GradedAnswer(
         status="answered" if selection.size else "empty",
@@ -354,6 +342,10 @@ def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnsw
         n_drawn=selection.n_drawn,
         recall=graded.recall if case.coverage.n_aspects else None,
     )
+
+
+def _shown_error(error: str) -> str:
+    return beginning_of(without_folders(error), _MOST_ERROR_CHARACTERS)
 
 
 def terms_of(case: Case) -> TaskTerms:

@@ -8,8 +8,7 @@ function tabName() {
 /* Merges the picks of two tabs that both began with `base`: what either tab added or took back. Where there is no
    room for all, the other tab's stay. Returns {picks, left}: left is what had no room. */
 function mergePicks({ base, mine, theirs, budget }) {
-  const stay = theirs.filter((index) => mine.includes(index) || !base.includes(index));
-  const added = mine.filter((index) => !base.includes(index) && !stay.includes(index));
+  const { stay, added } = mergeIndices(base, mine, theirs);
   const room = Math.max(0, budget - stay.length);
   return { picks: [...stay, ...added.slice(0, room)], left: added.slice(room) };
 }
