@@ -1,7 +1,8 @@
 """What steps ask of models: requests and tokens, counted while drafts are led through them and nothing is sent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
 from evidencebench.models.llm.estimating import EstimatingSender
@@ -55,6 +56,11 @@ Uses = Mapping[str, ModelUse]
 def joined(one: Uses, other: Uses) -> Uses:
     """Return both together."""
     return {model: one.get(model, NOTHING) + other.get(model, NOTHING) for model in {**one, **other}}
+
+
+def joined_all(uses: Iterable[Uses]) -> Uses:
+    """Return all together."""
+    return reduce(joined, uses, {})
 
 
 class RehearsingSender(EstimatingSender):

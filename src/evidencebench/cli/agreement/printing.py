@@ -77,7 +77,7 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     if not contrasts:
         return
     rows: list[list[Cell]] = [
-        [LABELS[one.measure], *map(_cell, (one.human_human, one.human_model, one.difference)), _p(one.p_value)]
+        [LABELS[one.measure], *_means(one), "undefined" if one.p_value is None else f"{one.p_value:.4f}"]
         for one in contrasts
     ]
     yield Table(
@@ -143,7 +143,7 @@ def _power_table(found: Sequence[Power], margin: float) -> Table:
 
 def _kinds_table(report: MarkReport) -> Table:
     rows: list[list[Cell]] = [
-        [f"{kind}, {LABELS[one.measure]}", *map(_cell, (one.human_human, one.human_model, one.difference))]
+        [f"{kind}, {LABELS[one.measure]}", *_means(one)]
         for kind, found in report.by_kind.items()
         for one in found.contrasts
         if one.measure in {"f1", "kappa"}
@@ -175,9 +175,9 @@ def _cell(found: Agreement) -> str:
     return f"{value} {_interval(found.low, found.high)}"
 
 
+def _means(contrast: Contrast) -> list[str]:
+    return [_cell(contrast.human_human), _cell(contrast.human_model), _cell(contrast.difference)]
+
+
 def _interval(low: float, high: float) -> str:
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
-
-
-def _p(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"
