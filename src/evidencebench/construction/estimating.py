@@ -159,7 +159,7 @@ class _Estimator:
         """Return how many aspects a word of a summary has, of those that are there, and the standard error of that."""
         if "aspects" not in self._files:
             return None, 0.0
-        drafts = [self._files["aspects"][one] for one in self._drawn(sorted(self._files["aspects"].going_on))]
+        drafts = [self._files["aspects"][draft_id] for draft_id in self._drawn(sorted(self._files["aspects"].going_on))]
         counts = [(len(draft.aspects), len(words_of(draft.summary))) for draft in drafts]
         n_words = sum(n for _, n in counts)
         return (sum(n for n, _ in counts) / n_words if n_words else None), _relative_error(counts) or 0.0

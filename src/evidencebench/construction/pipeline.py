@@ -156,10 +156,10 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
         require_replaceable_folder(dataset, marker=MANIFEST, overwrite=True)
     models = (config.file.model, judge.model, judge.second_model)
     servers = [server_of(asker_from(model, client=client).chat) for model in models if model is not None]
-    keyless = [one for one in servers if one.key_env and place_of_key(one.key_env) is None]
+    keyless = [server for server in servers if server.key_env and place_of_key(server.key_env) is None]
     if len(keyless) < len(servers):  # without any key, the first request says so, unless all replies are stored
-        for one in keyless:
-            key_for(one)
+        for server in keyless:
+            key_for(server)
     paths = [(config.folder / name, name) for name in config.file.assemble.against]
     return [open_dataset(str(path) if path.exists() else name) for path, name in paths]  # a file, or a known name
 
@@ -171,7 +171,7 @@ def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]
         why = met.get(draft.id)
         return await step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
 
-    return replace(step, work=work, settings={**step.settings, "against": [one.sha256[:12] for one in against]})
+    return replace(step, work=work, settings={**step.settings, "against": [dataset.sha256[:12] for dataset in against]})
 
 
 def _tell(on_progress: Told, doing: str, n_done: int, n_all: int) -> None:
@@ -188,7 +188,7 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tup
         found = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
     else:
         found = harvest(
-            [one for name in config.file.reviews for one in _files_in(config.folder / name)],
+            [path for name in config.file.reviews for path in _files_in(config.folder / name)],
             config.work,
             rules=rules,
             overwrite=overwrite,
@@ -199,7 +199,7 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tup
 
 def _files_in(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not path.is_file():
         raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     return [path]

@@ -32,7 +32,7 @@ class ConstructionStanding:
     @property
     def next_step(self) -> str | None:
         """The step that is to be run, or gone on with; None: all is done."""
-        unfinished = next((one.step for one in self.steps if one.stale or not one.is_finished), None)
+        unfinished = next((step.step for step in self.steps if step.stale or not step.is_finished), None)
         if unfinished is not None:
             return unfinished
         names = list(STEP_FILES)

@@ -80,11 +80,11 @@ def _cautions(found: AuditReport) -> list[str]:
 
 def _causes(found: AuditReport) -> Table:
     rows: list[list[Cell]] = [
-        [one.cause.name, "yes" if one.cause.is_fault else "no", *_share(one.share), 100 * one.points]
-        for one in found.causes
-        if one.share.k
+        [cause.cause.name, "yes" if cause.cause.is_fault else "no", *_share(cause.share), 100 * cause.points]
+        for cause in found.causes
+        if cause.share.k
     ]
-    points = sum(one.points for one in found.causes if not one.cause.is_fault)
+    points = sum(cause.points for cause in found.causes if not cause.cause.is_fault)
     rows.append(["not its fault", "no", *_share(found.excused), 100 * points])
     rows += [[f"  {name}", "no", *_share(share), None] for name, share in found.strata.items()]
     auditors = ", ".join(f"{name} ({n})" for name, n in found.auditors.items())

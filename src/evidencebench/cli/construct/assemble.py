@@ -141,7 +141,7 @@ def command(
             papers,
             folder,
             settings,
-            against=[open_dataset(one) for one in against],
+            against=[open_dataset(name) for name in against],
             overwrite=overwrite,
             jobs=place.jobs,
             engine=place.engine,

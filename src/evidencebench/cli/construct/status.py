@@ -39,7 +39,7 @@ def command(*, work: Path, as_json: bool) -> None:
     if found.next_step is None:
         click.echo(f"{work / 'dataset'}: made")
     else:
-        is_stale = any(one.stale for one in found.steps if one.step == found.next_step)
+        is_stale = any(step.stale for step in found.steps if step.step == found.next_step)
         how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
         click.echo(f"next: {found.next_step}{how if is_stale else ''}")
     print_agreement(agreement, as_json=False)

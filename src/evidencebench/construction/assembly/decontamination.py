@@ -29,9 +29,9 @@ def met_elsewhere(
     on_progress: Callable[[int, int], None],
 ) -> dict[int, Met]:
     """Return, by position, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
-    by_name = _positions((name, n) for n, one in enumerate(candidates) for name in one.names)
-    by_text = _positions((index.first[one.text], n) for n, one in enumerate(candidates))
-    by_hypothesis = _positions((normalised(one.draft.hypothesis), n) for n, one in enumerate(candidates))
+    by_name = _positions((name, n) for n, candidate in enumerate(candidates) for name in candidate.names)
+    by_text = _positions((index.first[candidate.text], n) for n, candidate in enumerate(candidates))
+    by_hypothesis = _positions((normalised(candidate.draft.hypothesis), n) for n, candidate in enumerate(candidates))
     found: dict[str, dict[int, str]] = {BY_ID: {}, BY_TEXT: {}, BY_HYPOTHESIS: {}}
 
     def note(reason: str, positions: Sequence[int], detail: str) -> None:

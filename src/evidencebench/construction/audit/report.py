@@ -77,7 +77,10 @@ def audit_report(
     """
     audited_run, places = _audited_run(misses, run, dataset)
     verdicts = _verdicts(folder, misses)
-    said = {miss: [CAUSES[one[miss.id].cause] for one in verdicts.values() if miss.id in one] for miss in misses.misses}
+    said = {
+        miss: [CAUSES[of_auditor[miss.id].cause] for of_auditor in verdicts.values() if miss.id in of_auditor]
+        for miss in misses.misses
+    }
     causes = {miss: _decided(of_miss) for miss, of_miss in said.items() if of_miss}
 
     def share_of(some: Iterable[Miss], are_counted: Callable[[Miss], bool]) -> Proportion:
@@ -87,7 +90,9 @@ def audit_report(
     def is_excused(miss: Miss) -> bool:
         return not causes[miss].is_fault
 
-    in_strata = {one.name: [miss for miss in causes if miss.stratum == one.name] for one in misses.header.strata}
+    in_strata = {
+        stratum.name: [miss for miss in causes if miss.stratum == stratum.name] for stratum in misses.header.strata
+    }
     audited = [
         AuditedMiss(place=places[miss.instance_id], stands_for=miss.stands_for, excused=float(is_excused(miss)))
         for miss in causes
@@ -106,7 +111,7 @@ def audit_report(
         ),
         excused=share_of(causes, is_excused),
         strata={name: share_of(some, is_excused) for name, some in in_strata.items() if some},
-        tied=tuple(miss.id for miss in causes if 2 * sum(one.is_fault for one in said[miss]) == len(said[miss])),
+        tied=tuple(miss.id for miss in causes if 2 * sum(cause.is_fault for cause in said[miss]) == len(said[miss])),
         pairs=tuple(_pair(one, other, verdicts[one], verdicts[other]) for one, other in combinations(verdicts, 2)),
         corrected=corrected_score(
             audited_run, audited, all_audited=len(audited) == misses.header.n_misses, resampling=resampling
@@ -116,8 +121,8 @@ def audit_report(
 
 def _decided(said: Sequence[Cause]) -> Cause:
     """Return the cause that counts: the most frequent one of the majority, the first of `CAUSES` where equal."""
-    is_fault = 2 * sum(one.is_fault for one in said) >= len(said)
-    return max((one for one in CAUSES.values() if one.is_fault is is_fault), key=said.count)
+    is_fault = 2 * sum(cause.is_fault for cause in said) >= len(said)
+    return max((cause for cause in CAUSES.values() if cause.is_fault is is_fault), key=said.count)
 
 
 def _verdicts(folder: Path, misses: MissesFile) -> dict[str, dict[str, Verdict]]:
@@ -160,14 +165,14 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
 
 def _pair(first: str, second: str, of_first: Mapping[str, Verdict], of_second: Mapping[str, Verdict]) -> AuditorPair:
     said = [(CAUSES[of_first[miss].cause], CAUSES[of_second[miss].cause]) for miss in of_first if miss in of_second]
-    faults = [(one.is_fault, other.is_fault) for one, other in said]
+    faults = [(cause.is_fault, other.is_fault) for cause, other in said]
     table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
     kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
     return AuditorPair(
         first=first,
         second=second,
         n_both=len(said),
-        n_same_cause=sum(one is other for one, other in said),
+        n_same_cause=sum(cause is other for cause, other in said),
         n_same_fault=sum(one is other for one, other in faults),
         kappa_fault=None if np.isnan(kappa) else kappa,
     )

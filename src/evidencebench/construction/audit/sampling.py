@@ -90,10 +90,10 @@ def _stratum_of(instance: Instance, selection: Selection, sources: frozenset[int
     selected = (*selection.certain, *selection.tied)
     if not selected:
         return "nothing selected"
-    if min(abs(one - source) for one in selected for source in sources) <= BESIDE:
+    if min(abs(index - source) for index in selected for source in sources) <= BESIDE:
         return "beside"
     holds = (
-        any(section.start <= one < section.stop for one in selected)
+        any(section.start <= index < section.stop for index in selected)
         for section in sections_of(instance.query.kinds)
         if any(section.start <= source < section.stop for source in sources)
     )

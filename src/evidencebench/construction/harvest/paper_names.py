@@ -26,7 +26,7 @@ def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     {'doi': '10.1186/tea', 'pmcid': 'PMC22'}
     """
     found = (id_of_type(kind, text) for kind, text in pairs)
-    return {one.scheme.name.lower(): one.value for one in found if one is not None}
+    return {public_id.scheme.name.lower(): public_id.value for public_id in found if public_id is not None}
 
 
 def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]:

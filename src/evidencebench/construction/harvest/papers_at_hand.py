@@ -59,11 +59,11 @@ class PapersAtHand:
 
     @cached_property
     def _by_id(self) -> Mapping[tuple[str, str], PaperAtHand]:
-        return {pair: one for one in reversed(self.papers) for pair in one.ids.items()}
+        return {pair: paper for paper in reversed(self.papers) for pair in paper.ids.items()}
 
     @cached_property
     def _by_file(self) -> Mapping[str, PaperAtHand]:
-        return {one.file: one for one in self.papers}
+        return {paper.file: paper for paper in self.papers}
 
 
 def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:

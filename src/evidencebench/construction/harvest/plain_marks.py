@@ -65,7 +65,7 @@ def _numbers(whole: str, listed: ReferenceList, *, has_links: bool) -> Iterator[
         return
     for group, of_group in zip(groups, numbers, strict=True):
         ids = [listed.numbered(number) for number in of_group]
-        yield *group.span(), tuple(one for one in ids if one is not None) if None not in ids else ()
+        yield *group.span(), tuple(reference for reference in ids if reference is not None) if None not in ids else ()
 
 
 def _written(whole: str, listed: ReferenceList) -> Iterator[_Found]:

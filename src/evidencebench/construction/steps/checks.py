@@ -113,7 +113,8 @@ def is_foreign(text: str, source: str) -> bool:
     if not words or not known:
         return False
     shared = sum(
-        word in known or (len(word) > _STEM and any(one.startswith(word[:_STEM]) for one in known)) for word in words
+        word in known or (len(word) > _STEM and any(other.startswith(word[:_STEM]) for other in known))
+        for word in words
     )
     return shared < _LEAST_SHARED * len(words) or _script_of(text) != _script_of(source)
 

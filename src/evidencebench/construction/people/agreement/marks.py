@@ -55,7 +55,7 @@ class Marks:
 
     def of_kind(self, kind: Kind) -> "Marks":
         """Return the marks of the sentences of one kind; papers without any stay, and count nothing."""
-        kept = np.array([one is kind for one in self.kinds], dtype=bool)
+        kept = np.array([own is kind for own in self.kinds], dtype=bool)
         return replace(self, values=np.where(kept, self.values, np.int8(MISSING)))
 
     def tables(self, first: int, second: int) -> Floats:

@@ -45,7 +45,7 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
     shares: list[RatedShare] = []
     n_unanimous: dict[str, int] = {}
     n_shared = 0
-    for criterion in (one.name for one in tasks.header.criteria):
+    for criterion in (criterion.name for criterion in tasks.header.criteria):
         by_rater = votes[criterion]
         shares += [_share(criterion, rater, list(given.values()), level) for rater, given in by_rater.items()]
         by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.tasks]
