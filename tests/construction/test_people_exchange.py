@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from evidencebench.construction.entry_files import FileDigest
 from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation
-from evidencebench.construction.people.exchange.answers import collect_annotations
-from evidencebench.construction.people.exchange.tool_files import TOOLS
+from evidencebench.construction.people.exchange.answers import TOOLS, collect_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,

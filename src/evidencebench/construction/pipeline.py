@@ -185,16 +185,16 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tup
         papers=papers_in(config.papers, on_paper=partial(_tell, on_progress, "papers")),
     )
     if config.file.table:
-        found = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
+        report = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
     else:
-        found = harvest(
+        report = harvest(
             [path for name in config.file.reviews for path in _files_in(config.folder / name)],
             config.work,
             rules=rules,
             overwrite=overwrite,
             on_review=partial(_tell, on_progress, "harvest"),
         )
-    return found.unreadable
+    return report.unreadable
 
 
 def _files_in(path: Path) -> list[Path]:

@@ -49,24 +49,24 @@ def standing_of(work: Path) -> ConstructionStanding:
         path = output_of(name, work)
         if not path.is_file():
             continue
-        found = open_drafts(path, must_be_finished=False)
+        file = open_drafts(path, must_be_finished=False)
         stale = ""
-        if before is not None and found.header.source_sha256 != before.sha256:
+        if before is not None and file.header.source_sha256 != before.sha256:
             stale = f"made from another {before.path.name}"
-        elif before is not None and (n_behind := found.n_behind(before)):
+        elif before is not None and (n_behind := file.n_behind(before)):
             stale = f"{n_behind:,} of {before.path.name} changed since"
         steps.append(
             StepStanding(
                 step=name,
-                n_drafts=len(found.offsets) if found.is_finished else n_given,
-                n_done=len(found.offsets),
-                n_kept=len(found.going_on),
-                dropped=found.dropped,
-                is_finished=found.is_finished,
-                n_edited=found.n_edited,
+                n_drafts=len(file.offsets) if file.is_finished else n_given,
+                n_done=len(file.offsets),
+                n_kept=len(file.going_on),
+                dropped=file.dropped,
+                is_finished=file.is_finished,
+                n_edited=file.n_edited,
                 stale=stale or (f"behind {steps[-1].step}" if steps and steps[-1].stale else ""),
             )
         )
-        before = found
-        n_given = len(found.going_on) if found.is_finished else None
+        before = file
+        n_given = len(file.going_on) if file.is_finished else None
     return ConstructionStanding(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())

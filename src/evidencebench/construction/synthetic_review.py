@@ -87,11 +87,11 @@ def _renamed(instance: Instance, number: int) -> Instance:
             review_id=REVIEW_ID,
             evaluations={
                 task: Evaluation(
-                    sentences=found.sentences,
-                    covered=tuple(ids[aspect] for aspect in found.covered),
-                    optimal=found.optimal,
+                    sentences=evaluation.sentences,
+                    covered=tuple(ids[aspect] for aspect in evaluation.covered),
+                    optimal=evaluation.optimal,
                 )
-                for task, found in labels.evaluations.items()
+                for task, evaluation in labels.evaluations.items()
             },
         ),
     )

@@ -100,27 +100,27 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     yield _kinds_table(report)
 
 
-def _pairs_table(found: RaterComparison, title: str) -> Table:
+def _pairs_table(comparison: RaterComparison, title: str) -> Table:
     rows: list[list[Cell]] = [
         [f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS)]
-        for pair in found.pairs
+        for pair in comparison.pairs
     ]
-    notes = [f"Krippendorff's alpha of all people: {_cell(found.alpha_people)}"]
-    if found.contrasts:
-        notes.append(f"... and the model: {_cell(found.alpha_all)}")
+    notes = [f"Krippendorff's alpha of all people: {_cell(comparison.alpha_people)}"]
+    if comparison.contrasts:
+        notes.append(f"... and the model: {_cell(comparison.alpha_all)}")
     return Table(title=title, columns=["pair", "tasks", *LABELS.values()], rows=rows, notes=notes)
 
 
 def _equivalence_table(contrasts: Sequence[Contrast]) -> Table:
     rows: list[list[Cell]] = []
     for contrast in contrasts:
-        found = contrast.equivalence
-        if found is None:
+        test = contrast.equivalence
+        if test is None:
             continue
-        interval = _NONE if found.low is None or found.high is None else _interval(found.low, found.high)
+        interval = _NONE if test.low is None or test.high is None else _interval(test.low, test.high)
         verdicts: list[Cell] = [
             f"{'shown' if is_shown else 'not shown'}, p {p_value:.4f}" if p_value is not None else "undefined"
-            for is_shown, p_value in ((found.is_shown, found.p_value), (found.is_not_worse, found.p_not_worse))
+            for is_shown, p_value in ((test.is_shown, test.p_value), (test.is_not_worse, test.p_not_worse))
         ]
         rows.append([LABELS[contrast.measure], interval, *verdicts])
     margin = next(contrast.equivalence.margin for contrast in contrasts if contrast.equivalence)
@@ -132,12 +132,12 @@ def _equivalence_table(contrasts: Sequence[Contrast]) -> Table:
     )
 
 
-def _power_table(found: Sequence[Power], margin: float) -> Table:
+def _power_table(powers: Sequence[Power], margin: float) -> Table:
     def papers(n: int | None) -> str:
         return f"over {MOST_PAPERS:,}" if n is None else f"{n:,}" if n > FEWEST_PAPERS else f"at most {n}"
 
     rows: list[list[Cell]] = []
-    for power in found:
+    for power in powers:
         if not power.is_defined or power.now is None:
             rows.append([LABELS[power.measure], power.n_papers, "undefined", "undefined", "undefined"])
             continue
@@ -156,8 +156,8 @@ def _power_table(found: Sequence[Power], margin: float) -> Table:
 def _kinds_table(report: MarkReport) -> Table:
     rows: list[list[Cell]] = [
         [f"{kind}, {LABELS[contrast.measure]}", *_means(contrast)]
-        for kind, found in report.by_kind.items()
-        for contrast in found.contrasts
+        for kind, comparison in report.by_kind.items()
+        for contrast in comparison.contrasts
         if contrast.measure in {"f1", "kappa"}
     ]
     columns = ["kind of sentence", "human-human", "human-model", "difference"]
@@ -165,26 +165,26 @@ def _kinds_table(report: MarkReport) -> Table:
 
 
 def _print_disagreements(report: MarkReport) -> None:
-    found = report.disagreements
-    click.echo(f"\n{counted(len(found), 'sentence')} on which raters differ")
-    for row in found[:_MOST_SHOWN]:
+    rows = report.disagreements
+    click.echo(f"\n{counted(len(rows), 'sentence')} on which raters differ")
+    for row in rows[:_MOST_SHOWN]:
         click.echo()
         print_prose(f"{row.task}, sentence {row.number} ({row.kind}): {printable(row.sentence)}")
         print_prose(f"  aspect: {printable(row.aspect)}")
         print_prose(
             f"  marked by {printable(', '.join(row.marked_by))}; not by {printable(', '.join(row.not_marked_by))}"
         )
-    if len(found) > _MOST_SHOWN:
-        click.echo(f"\n... {len(found) - _MOST_SHOWN:,} more; --disagreements FILE writes all")
+    if len(rows) > _MOST_SHOWN:
+        click.echo(f"\n... {len(rows) - _MOST_SHOWN:,} more; --disagreements FILE writes all")
 
 
-def _cell(found: Agreement) -> str:
-    if found.value is None:
+def _cell(agreement: Agreement) -> str:
+    if agreement.value is None:
         return "undefined"
-    value = f"{100 * found.value:.1f}"
-    if found.low is None or found.high is None:
+    value = f"{100 * agreement.value:.1f}"
+    if agreement.low is None or agreement.high is None:
         return f"{value} (no interval)"
-    return f"{value} {_interval(found.low, found.high)}"
+    return f"{value} {_interval(agreement.low, agreement.high)}"
 
 
 def _means(contrast: Contrast) -> list[str]:

@@ -8,7 +8,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
-from evidencebench.construction.people.exchange.tool_files import TOOLS, tool_paths
+from evidencebench.construction.people.exchange.answers import TOOLS
 from evidencebench.construction.people.sampling import draw_tasks, summaries_in
 from evidencebench.construction.people.tasks import TaskSort, read_tasks, write_tasks
 from evidencebench.data.dataset import open_dataset
@@ -64,18 +64,17 @@ def command(
         --for csv --for label-studio --overwrite
     """
     require_file(output, "cannot be read again by 'agreement report'")
-    others = {tool: tool_paths(output, tool) for tool in tools}
-    for path in (output, *(path for paths in others.values() for path in paths)):
+    others = {output.with_name(f"{output.stem}.{end}"): make for tool in tools for end, make in TOOLS[tool].items()}
+    for path in (output, *others):
         refuse_existing(path, overwrite=overwrite)
     with progress("drawing", progress_style):
         summaries = summaries_in(drafts) if drafts else None
         drawn = draw_tasks(open_dataset(data), sort=sort, n_papers=n_papers, seed=seed, summaries=summaries)
     write_tasks(output, drawn.header, drawn.tasks)
     tasks = read_tasks(output)
-    for tool, paths in others.items():
-        for path, make in zip(paths, TOOLS[tool].values(), strict=True):
-            write_whole(path, make(tasks))
-    written = [output, *(path for paths in others.values() for path in paths)]
+    for path, make in others.items():
+        write_whole(path, make(tasks))
+    written = [output, *others]
     if as_json:
         counts = {
             "n_tasks": len(drawn.tasks),

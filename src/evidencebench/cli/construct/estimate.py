@@ -71,12 +71,12 @@ def command(
     with progress("estimating", progress_style) as shown:
         if not input_of(steps_of(config)[0], config.work).is_file():
             harvest_inputs(config, overwrite=False, on_progress=shown)
-        found = estimate_construction(config, prices=table, cache=cache, assumptions=assumed, on_progress=shown)
+        estimate = estimate_construction(config, prices=table, cache=cache, assumptions=assumed, on_progress=shown)
 
     def priced(uses: Uses) -> dict[str, Any]:
         return _priced(uses, table, requests_per_minute)
 
-    left, used = (joined_all(getattr(step, name) for step in found.steps) for name in ("uses", "used"))
+    left, used = (joined_all(getattr(step, name) for step in estimate.steps) for name in ("uses", "used"))
     day = table.dated(left)
     if as_json:
         print_json(
@@ -94,15 +94,15 @@ def command(
                         "used": priced(step.used),
                         "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
                     }
-                    for step in found.steps
+                    for step in estimate.steps
                 ],
                 "left": priced(left),
                 "used": priced(used),
-                "unreadable": found.unreadable,
+                "unreadable": estimate.unreadable,
             }
         )
         return
-    print_failures(found.unreadable)
+    print_failures(estimate.unreadable)
     rows: list[list[Cell]] = [
         [
             step.step,
@@ -110,7 +110,7 @@ def command(
             *_cells(priced(step.uses)),
             "" if step.margin is None else f"{100 * step.margin:.0f} %",
         ]
-        for step in found.steps
+        for step in estimate.steps
     ]
     rows.append(["all", None, *_cells(priced(left)), ""])
     columns = ["step", "drafts", "requests", "prompt", "reply", "hours", "cost", "batches", "+-"]
@@ -122,9 +122,9 @@ def command(
     if left:
         rate = f"{requests_per_minute:g}"
         notes = [
-            *_notes(found.steps, assumed, has_second=config.file.judge.second_model is not None),
+            *_notes(estimate.steps, assumed, has_second=config.file.judge.second_model is not None),
             f"Hours at {rate} requests a minute (--requests-per-minute); batches take up to a day each.",
-            _note_on_caching(priced(left), max(step.repeated_tokens for step in found.steps)),
+            _note_on_caching(priced(left), max(step.repeated_tokens for step in estimate.steps)),
             f"Prices as of {day}: check them (--prices). Nothing was sent.",
         ]
         print_prose(" ".join(notes))

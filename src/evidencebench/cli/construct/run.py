@@ -103,8 +103,8 @@ def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
     dataset = made.dataset
     if asking.as_json:
         fields = None if dataset is None else asdict(dataset) | {"steps": [step.fields() for step in dataset.steps]}
-        found = {"unreadable": made.unreadable, "steps": [step.fields() for step in made.steps], "dataset": fields}
-        print_json({**found, **more})
+        figures = {"unreadable": made.unreadable, "steps": [step.fields() for step in made.steps], "dataset": fields}
+        print_json({**figures, **more})
     elif dataset is not None:
         print_cautions(dataset.warnings)
         print_table(loss_table(dataset.steps))

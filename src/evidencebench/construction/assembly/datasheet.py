@@ -146,15 +146,15 @@ def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
         ]
         return [name, *texts, _ORIGINAL.get(name, "")]
 
-    found = list(descriptions.values())
+    splits = list(descriptions.values())
     rows: list[list[Cell]] = [
-        row("sentences of the paper", [description.sentences for description in found]),
-        row("aspects", [description.aspects for description in found]),
-        row("aspects labelled Results", [description.results for description in found]),
-        row("sentences that are evidence", [description.evidence for description in found]),
-        row("fewest sentences that cover all", [description.optimum for description in found]),
-        ["instances without Results aspects", *(description.n_without_results for description in found), "3 of 133"],
-        ["aspects without a sentence", *(description.n_uncoverable_aspects for description in found), ""],
+        row("sentences of the paper", [description.sentences for description in splits]),
+        row("aspects", [description.aspects for description in splits]),
+        row("aspects labelled Results", [description.results for description in splits]),
+        row("sentences that are evidence", [description.evidence for description in splits]),
+        row("fewest sentences that cover all", [description.optimum for description in splits]),
+        ["instances without Results aspects", *(description.n_without_results for description in splits), "3 of 133"],
+        ["aspects without a sentence", *(description.n_uncoverable_aspects for description in splits), ""],
     ]
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
 

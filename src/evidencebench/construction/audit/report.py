@@ -127,16 +127,16 @@ def _decided(said: Sequence[Cause]) -> Cause:
 
 def _verdicts(folder: Path, misses: MissesFile) -> dict[str, dict[str, Verdict]]:
     """Return auditor -> id of a miss -> verdict, those that were taken back left out."""
-    found = {
+    by_auditor = {
         name: {miss: verdict for miss, verdict in verdicts.items() if verdict.cause}
         for name, verdicts in verdict_journals(folder, misses).read_all().items()
     }
-    found = {name: verdicts for name, verdicts in found.items() if verdicts}
-    if not found:
+    by_auditor = {name: verdicts for name, verdicts in by_auditor.items() if verdicts}
+    if not by_auditor:
         raise UnreadableError(
             f"{folder}: expected a folder with verdicts, which 'evidencebench audit review' writes, got none"
         )
-    return found
+    return by_auditor
 
 
 def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[AuditedRun, dict[str, int]]:
@@ -154,8 +154,8 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
                 f"{drawn_from.sha256[:12]}, but {path} has {given[:12]}; give the file that it was drawn from"
             )
     losses: Floats = np.zeros(len(scores.ids))
-    for found in misses_of(scores, dataset):
-        losses[found.position] += found.loss
+    for miss in misses_of(scores, dataset):
+        losses[miss.position] += miss.loss
     counts = [len(dataset[instance_id].labels.that_count(scores.task.scope)) for instance_id in scores.ids]
     audited_run = AuditedRun(
         recalls=scores.recalls, losses=losses, n_aspects=np.array(counts, dtype=np.float64), clusters=scores.clusters

@@ -37,8 +37,8 @@ def licence_named(text: str) -> str:
     ('cc-by', 'unknown')
     """
     text = text[:_LONGEST]
-    if found := _LICENCE.search(text):
-        parts = (found["parts"] or found["words"] or "").replace("_", "-")
+    if match := _LICENCE.search(text):
+        parts = (match["parts"] or match["words"] or "").replace("_", "-")
         names = (("nc", _NON_COMMERCIAL), ("nd", _NO_DERIVATIVES), ("sa", _SHARE_ALIKE))
         return "-".join(["cc-by", *(name for name, pattern in names if pattern.search(parts))])
     return "cc0" if _ZERO.search(text) else "public-domain" if _PUBLIC.search(text) else UNKNOWN

@@ -100,15 +100,15 @@ def numbers_in(text: str, most: int) -> tuple[int, ...]:
     >>> numbers_in("[3-5, 9]", 40), numbers_in("2004", 40), numbers_in("Tea 3", 40)
     ((3, 4, 5, 9), (), ())
     """
-    found: list[int] = []
+    numbers: list[int] = []
     if len(text) > _LONGEST_MARK or not _NUMBERS.fullmatch(text):
         return ()
     for low, high in _RANGE.findall(text):
         first, last = int(low), int(high or low)
         if not 0 < first <= last <= most:
             return ()
-        found.extend(range(first, last + 1))
-    return tuple(dict.fromkeys(found))
+        numbers.extend(range(first, last + 1))
+    return tuple(dict.fromkeys(numbers))
 
 
 def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:

@@ -82,15 +82,15 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
     if not files:
         raise DataError(f"{folder}: expected a folder of papers, got one without files")
     fetched = {paper.file: paper for paper in read_index(folder).values() if paper.file}
-    found, unreadable = [], []
+    papers, unreadable = [], []
     for number, path in enumerate(files, 1):
         file = path.relative_to(folder).as_posix()
         try:
-            found.append(_paper(path, file, fetched.get(file)))
+            papers.append(_paper(path, file, fetched.get(file)))
         except DataError as error:
             unreadable.append(str(error))
         on_paper(number, len(files))
-    return PapersAtHand(tuple(found), tuple(unreadable))
+    return PapersAtHand(tuple(papers), tuple(unreadable))
 
 
 def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:

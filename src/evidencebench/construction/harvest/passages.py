@@ -117,7 +117,7 @@ def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[
     body = [index for index, kind in enumerate(review.kinds) if kind is Kind.BODY]
     body_set = frozenset(body)
     starts = [review.spans[index].start for index in body]
-    found: defaultdict[int, list[CitationMark]] = defaultdict(list)
+    by_sentence: defaultdict[int, list[CitationMark]] = defaultdict(list)
     for mark in marks:
         at = mark.start if mark.start < mark.stop else mark.start - 1
         place = bisect_right(starts, at) - 1
@@ -125,8 +125,8 @@ def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[
             continue
         index = body[place]
         lead = _LEAD.match(review.sentences[index])
-        is_before = lead is not None and mark.text in lead[0] and index not in found
+        is_before = lead is not None and mark.text in lead[0] and index not in by_sentence
         if is_before and index - 1 in body_set and review.places[index - 1].paragraph == review.places[index].paragraph:
             index -= 1
-        found[index].append(mark)
-    return found
+        by_sentence[index].append(mark)
+    return by_sentence

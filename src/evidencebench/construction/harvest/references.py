@@ -58,11 +58,11 @@ class ReferenceList:
 
     @cached_property
     def _by_author(self) -> Mapping[tuple[str, str], list[Reference]]:
-        found: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
+        by_author: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
         for reference in self.references:
             if reference.surname and reference.year:
-                found[reference.surname.casefold(), reference.year[:4]].append(reference)
-        return found
+                by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
+        return by_author
 
     def __getitem__(self, reference_id: str) -> Reference:
         """Return the reference of an id."""
@@ -74,10 +74,10 @@ class ReferenceList:
 
     def written(self, surname: str, year: str) -> str | None:
         """Return the id of the only reference of a first author in a year, such as 2004 or 2004b; None: not one."""
-        found = self._by_author.get((surname.casefold(), year[:4]), [])
-        if len(found) > 1 or any(len(reference.year) > len("2004") for reference in found):
-            found = [reference for reference in found if reference.year == year]
-        return found[0].id if len(found) == 1 else None
+        matches = self._by_author.get((surname.casefold(), year[:4]), [])
+        if len(matches) > 1 or any(len(reference.year) > len("2004") for reference in matches):
+            matches = [reference for reference in matches if reference.year == year]
+        return matches[0].id if len(matches) == 1 else None
 
 
 def read_reference(ref: Element) -> Reference:
@@ -85,8 +85,8 @@ def read_reference(ref: Element) -> Reference:
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)
-    for found in _public_ids_in(ref):
-        ids[found.scheme.name.lower()].append(found.value)
+    for paper_id in _public_ids_in(ref):
+        ids[paper_id.scheme.name.lower()].append(paper_id.value)
     entry = next((element for element in ref.elements if element.tag.endswith("citation")), ref)
     surname, year = entry.first("surname"), entry.first("year")
     if not (surname and year):
@@ -106,12 +106,12 @@ def read_reference(ref: Element) -> Reference:
 def _public_ids_in(ref: Element) -> Iterator[PublicId]:
     for element in ref.all("pub-id", "ext-link", "uri"):
         if element.tag == "pub-id":
-            found = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
+            paper_id = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
         else:
             address = element.attributes.get("href") or element.text
             try:
-                found = public_id(address) if "/" in address else None  # a number alone could be anything
+                paper_id = public_id(address) if "/" in address else None  # a number alone could be anything
             except DataError:
-                found = None
-        if found is not None:
-            yield found
+                paper_id = None
+        if paper_id is not None:
+            yield paper_id

@@ -96,6 +96,6 @@ def bounds_of(measure: str) -> tuple[float, float]:
 
 def _ratio(above: Floats, below: Floats) -> Floats:
     """Return a quotient, NaN where it would divide by 0."""
-    found: Floats = np.full(np.broadcast(above, below).shape, np.nan)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    ratios: Floats = np.full(np.broadcast(above, below).shape, np.nan)
+    np.divide(above, below, out=ratios, where=below > 0)
+    return ratios

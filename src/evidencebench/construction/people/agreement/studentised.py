@@ -62,7 +62,7 @@ def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> S
     .. [1] Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 5.2.
     """
     n_papers = len(sums)
-    values, errors = (found[0] for found in jackknife(sums, np.ones((1, n_papers)), statistic))
+    values, errors = (figures[0] for figures in jackknife(sums, np.ones((1, n_papers)), statistic))
     generator = resampling.generator()
     drawn_papers = generator.multinomial(n_papers, np.full(n_papers, 1 / n_papers), size=resampling.n_draws)
     drawn, drawn_errors = jackknife(sums, drawn_papers, statistic)
