@@ -42,6 +42,9 @@ from evidencebench.systems.strategies.conversation import Asker
 MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
 """The steps that ask a model, in their order."""
 
+PLAIN_STEPS = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
+"""Those that have no settings of their own: all but the judge."""
+
 Told = Callable[[int, int, str], None]
 """Called with how many drafts (or files) are done, how many there are, and what is done."""
 
@@ -75,8 +78,7 @@ def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep
             second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
         )
         return step, judge.model or config.file.model
-    others = {"summaries": SUMMARIES, "hypotheses": HYPOTHESES, "aspects": ASPECTS, "label-results": LABEL_RESULTS}
-    return others[name], config.file.model
+    return PLAIN_STEPS[name], config.file.model
 
 
 def run_all(
