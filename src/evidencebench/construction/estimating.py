@@ -169,6 +169,7 @@ class _Estimator:
         if done:
             pilot.n_kept = len(set(done) & set(self._files[name].going_on))
         for draft_id in self._drawn(done):
+            self._count()
             draft = self._inputs[name][draft_id]
             self._lead(name, draft, stored=True)
             if self._sender.n_missing:  # not all its replies are stored any more
@@ -176,7 +177,6 @@ class _Estimator:
             pilot.was.append(self._sender.uses)
             self._lead(name, draft)
             pilot.counted.append(sum(self._sender.uses.values(), NOTHING))
-            self._count()
         return pilot
 
     def _count(self) -> None:
