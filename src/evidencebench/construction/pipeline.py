@@ -1,12 +1,11 @@
 """All steps of a construction, one after the other, each gone on with where it was stopped."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 
-from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.assemble import OnProgress, assemble, progress_of
 from evidencebench.construction.assembly.candidates import Met
 from evidencebench.construction.assembly.decontamination import papers_elsewhere
 from evidencebench.construction.assembly.settings import AssemblyReport
@@ -44,9 +43,6 @@ MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
 
 PLAIN_STEPS = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
 """Those that have no settings of their own: all but the judge."""
-
-Told = Callable[[int, int, str], None]
-"""Called with how many drafts (or files) are done, how many there are, and what is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +89,7 @@ def run_all(
     drops_failed: bool = False,
     jobs: int = 1,
     engine: Engine | None = None,
-    on_progress: Told = lambda *_: None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> Constructed:
     """Run all steps; what is done already is not done again.
 
@@ -111,7 +107,7 @@ def run_all(
         target = output_of(name, config.work)
         if against and name == steps_of(config)[0]:
             is_done = target.is_file() and open_drafts(target, must_be_finished=False).is_finished
-            told = partial(_tell, on_progress, "comparing")
+            told = progress_of(on_progress, "comparing")
             met = {} if is_done else papers_elsewhere(source, config.papers, against, told)
             step = _without(step, met, against)
         report = run_step(
@@ -123,7 +119,7 @@ def run_all(
             overwrite=overwrite,
             limit=limit,
             drops_failed=drops_failed,
-            on_progress=partial(_tell, on_progress, name),
+            on_progress=progress_of(on_progress, name),
         )
         reports.append(report)
         if report.failures or name == until:
@@ -135,7 +131,7 @@ def run_all(
         output_of("filter", config.work),
         least_covered=config.file.filter.least_covered,
         overwrite=overwrite,
-        on_progress=partial(_tell, on_progress, "filter"),
+        on_progress=progress_of(on_progress, "filter"),
     )
     dataset = assemble(
         filtered,
@@ -176,15 +172,11 @@ def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]
     return replace(step, work=work, settings={**step.settings, "against": [dataset.sha256[:12] for dataset in against]})
 
 
-def _tell(on_progress: Told, doing: str, n_done: int, n_all: int) -> None:
-    on_progress(n_done, n_all, doing)
-
-
-def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tuple[str, ...]:
+def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) -> tuple[str, ...]:
     """Find the passages of the reviews, or the summaries of the table, and return why reviews could not be read."""
     rules = HarvestRules(
         licences=frozenset(config.file.licences or ALLOWED),
-        papers=papers_in(config.papers, on_paper=partial(_tell, on_progress, "papers")),
+        papers=papers_in(config.papers, on_paper=progress_of(on_progress, "papers")),
     )
     if config.file.table:
         report = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
@@ -194,7 +186,7 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tup
             config.work,
             rules=rules,
             overwrite=overwrite,
-            on_review=partial(_tell, on_progress, "harvest"),
+            on_review=progress_of(on_progress, "harvest"),
         )
     return report.unreadable
 

@@ -9,7 +9,7 @@ from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, STE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepStanding:
+class StepStatus:
     """How far a step is."""
 
     step: str
@@ -23,10 +23,10 @@ class StepStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstructionStanding:
+class ConstructionStatus:
     """The steps that have begun, in their order, and whether the data set is there."""
 
-    steps: tuple[StepStanding, ...]
+    steps: tuple[StepStatus, ...]
     has_dataset: bool
 
     @property
@@ -40,9 +40,9 @@ class ConstructionStanding:
         return behind[0] if behind else None if self.has_dataset else "assemble"
 
 
-def standing_of(work: Path) -> ConstructionStanding:
+def construction_status(work: Path) -> ConstructionStatus:
     """Return where the construction in a work folder stands; raises as `open_drafts`."""
-    steps: list[StepStanding] = []
+    steps: list[StepStatus] = []
     n_given: int | None = None
     before: DraftFile | None = None
     for name in STEP_FILES:
@@ -56,7 +56,7 @@ def standing_of(work: Path) -> ConstructionStanding:
         elif before is not None and (n_behind := file.n_behind(before)):
             stale = f"{n_behind:,} of {before.path.name} changed since"
         steps.append(
-            StepStanding(
+            StepStatus(
                 step=name,
                 n_drafts=len(file.offsets) if file.is_finished else n_given,
                 n_done=len(file.offsets),
@@ -69,4 +69,4 @@ def standing_of(work: Path) -> ConstructionStanding:
         )
         before = file
         n_given = len(file.going_on) if file.is_finished else None
-    return ConstructionStanding(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())
+    return ConstructionStatus(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())

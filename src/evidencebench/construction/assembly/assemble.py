@@ -48,7 +48,9 @@ from evidencebench.version import __version__
 STEP = "assemble"
 _MIN_DRAFTS_A_JOB = 50
 
-_Told = Callable[[int, int, str], None]
+OnProgress = Callable[[int, int, str], None]
+"""Called with how many drafts (or files) are done, how many there are, and what is done."""
+
 _Solved = tuple[Instance, tuple[str, ...]]  # the instance, and the tasks whose optimum is not proven
 
 
@@ -62,7 +64,7 @@ def assemble(
     overwrite: bool = False,
     jobs: int = 1,
     engine: Engine | None = None,
-    on_progress: _Told = lambda *_: None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> AssemblyReport:
     """Write a folder with a file a split, a datasheet, a manifest, and a table of all drafts that were dropped.
 
@@ -76,11 +78,11 @@ def assemble(
     judged = next((file for file in before if file.header.step == "judge"), source)
     agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
-        store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, _telling(on_progress, "reading"))
+        store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, progress_of(on_progress, "reading"))
         candidates, digest = read_candidates(source, store)
         index = TextIndex([paper.hashes for paper in store.papers.values()])
         paper_of = same_papers(candidates, store, index)
-        dropped = met_elsewhere(candidates, index, against, _telling(on_progress, "comparing"))
+        dropped = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
         left = [position for position in range(len(candidates)) if position not in dropped]
         dropped |= duplicates(candidates, paper_of, left)
         kept = [position for position in left if position not in dropped]
@@ -100,7 +102,7 @@ def assemble(
             for split, members in chosen.members.items()
         }
         unproven = _write_splits(
-            made, source, store, named, engine=runs_on, on_progress=_telling(on_progress, "solving")
+            made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
         )
         gone = [
             msgspec.structs.replace(candidates[position].draft, dropped=why.reason, detail=why.detail)
@@ -123,7 +125,7 @@ def assemble(
             step_files=before,
             drafts=(source[candidates[position].draft.id] for position in kept),
             descriptions={
-                split: describe(open_dataset(made / f"{split}.json"), _telling(on_progress, "describing"))
+                split: describe(open_dataset(made / f"{split}.json"), progress_of(on_progress, "describing"))
                 for split, names in named.items()
                 if names
             },
@@ -138,7 +140,8 @@ def assemble(
     return report
 
 
-def _telling(on_progress: _Told, doing: str) -> Callable[[int, int], None]:
+def progress_of(on_progress: OnProgress, doing: str) -> Callable[[int, int], None]:
+    """Return the function that a part of the work calls."""
     return lambda n_done, n_all: on_progress(n_done, n_all, doing)
 
 
