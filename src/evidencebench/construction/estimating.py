@@ -100,8 +100,6 @@ class _Pilot:
 
 
 class _Estimator:
-    """Leads drafts through the steps."""
-
     def __init__(
         self,
         config: Config,

@@ -140,7 +140,6 @@ def _verdicts(folder: Path, misses: MissesFile) -> dict[str, dict[str, Verdict]]
 
 
 def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[AuditedRun, dict[str, int]]:
-    """Return what the audit corrects, and the place of each instance in it."""
     header = misses.header
     rules: dict[str, Any] = header.rules
     _, sha256, scores = scores_to_audit(run, dataset, task_named(header.task), Rules(**rules))

@@ -103,7 +103,6 @@ def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
 
 
 def _read_head(path: Path) -> tuple[dict[str, str], str]:
-    """Return the ids and the licence that a file in JATS states."""
     try:
         with open_file(path) as file:
             head = file.read(HEAD_BYTES)
