@@ -9,7 +9,7 @@ claim what is not true?
 """
 
 import argparse
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +25,6 @@ from evidencebench.construction.people.agreement.power import chance_to_show
 from evidencebench.construction.people.agreement.studentised import studentised
 from evidencebench.scoring.resampling import Floats, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
-from other_bootstraps import Patterns, draw_hierarchically, draw_over_pairs
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "construction.md"
 BEGINS, ENDS = "<!-- begin: tools/make_agreement_table.py -->\n", "<!-- end: tools/make_agreement_table.py -->\n"
@@ -38,6 +37,18 @@ ANSWERS = np.array([[n >> 2 & 1, n >> 1 & 1, n & 1] for n in range(8)])
 N_DRAWS, LEVEL, TEST_LEVEL = 1_000, 0.95, 0.90
 N_POWER = 100
 """In so many of the studies the power is predicted, which takes long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patterns:
+    """How often each combination of answers occurs in each paper.
+
+    ``counts`` is papers x patterns; ``columns`` is patterns x columns: what one sentence of the pattern adds to the
+    totals that `STATISTIC` takes.
+    """
+
+    counts: Floats
+    columns: Floats
 
 
 @dataclass(frozen=True)
@@ -122,7 +133,7 @@ def with_difference(world: World, measure: str, difference: float) -> World:
 
 MARGIN = 0.10
 
-METHODS = ("studentised", "papers", "sentences", "papers, then sentences")
+METHODS = ("studentised", "papers")
 
 
 class Tally:
@@ -145,15 +156,10 @@ class Tally:
         sums = study.counts @ study.columns
         drawn = studentised(sums, STATISTIC, resampling)
         weights = np.random.default_rng(seed).multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=N_DRAWS)
-        draws: dict[str, Callable[[], Floats]] = {
-            "papers": lambda: STATISTIC(weights @ sums),
-            "sentences": lambda: draw_over_pairs(study, STATISTIC, resampling),
-            "papers, then sentences": lambda: draw_hierarchically(study, STATISTIC, resampling),
-        }
-        for method in draws.keys() & self.methods:
-            one = draws[method]()
-            wide, narrow = (np.quantile(one, _tails(level), axis=0) for level in (LEVEL, TEST_LEVEL))
-            self._count(method, wide, (narrow[0] > -self.margin) & (narrow[1] < self.margin))
+        if "papers" in self.methods:
+            draws = STATISTIC(weights @ sums)
+            wide, narrow = (np.quantile(draws, _tails(level), axis=0) for level in (LEVEL, TEST_LEVEL))
+            self._count("papers", wide, (narrow[0] > -self.margin) & (narrow[1] < self.margin))
         which = range(len(self.truth))
         intervals = [drawn.interval(place, LEVEL) or (np.nan, np.nan) for place in which]
         is_shown = [equivalence_at(drawn, place, self.margin).is_shown for place in which]
@@ -232,7 +238,7 @@ def tables(n_studies: int) -> Iterator[Table]:
                         else None,
                     ]
                 )
-            print(coverage[-4:], errors[-4:], flush=True)
+            print(coverage[-2:], errors[-2:], flush=True)
     yield Table(
         title="How often 95 % intervals hold the true value, in %",
         columns=[

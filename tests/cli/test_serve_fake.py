@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+import msgspec
 import pytest
 
 from command_line import SAMPLE, Command, start
-from evidencebench.construction.gold_studies import write_gold
 from evidencebench.construction.synthetic_review import synthetic_studies
 from evidencebench.models.llm.providers import PROVIDERS
 from marked_prompts import openai_body, prompt
@@ -62,7 +62,7 @@ def test_it_says_where_it_serves_and_ends_well_on_a_signal(number: signal.Signal
 def test_faults_and_steps_of_construction_are_answered_as_asked() -> None:
     with serving("--faults", "1", "--seed", "3") as (_, address), pytest.raises((OSError, ValueError)):
         asked(address)
-    write_gold(Path("gold.jsonl"), synthetic_studies())
+    Path("gold.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, synthetic_studies())))
     study = next(iter(synthetic_studies()))
     step = f"Building step: hypothesis\nSummary: {study.summary}\n"
     with serving("--construction", "gold.jsonl", "--latency", "0.01") as (_, address):

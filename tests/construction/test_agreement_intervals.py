@@ -17,7 +17,6 @@ from evidencebench.construction.people.agreement.power import chance_to_show, po
 from evidencebench.construction.people.agreement.studentised import jackknife, studentised
 from evidencebench.scoring.resampling import Resampling
 from examples import examples
-from other_bootstraps import Patterns, draw_hierarchically, draw_over_pairs
 
 PAIRS: list[tuple[PairSort, int, int]] = [("human-human", 0, 1), ("human-model", 0, 2), ("human-model", 1, 2)]
 KAPPA = PairStatistic(pairs=PAIRS, measures=("kappa",))
@@ -25,8 +24,8 @@ FEW = Resampling(seed=3, n_draws=400)
 
 
 @cache
-def pilot(n_papers: int = 30, seed: int = 0, model: float = 0.8) -> Patterns:
-    """Return what two people and a model say of papers of 150 sentences; 3 % are sources."""
+def sums(n_papers: int = 30, seed: int = 0, model: float = 0.8) -> np.ndarray:
+    """Return the tables of what two people and a model say of papers of 150 sentences; 3 % are sources."""
     drawn = np.random.default_rng(seed)
     answers = np.array([[n >> 2 & 1, n >> 1 & 1, n & 1] for n in range(8)])
     found = np.stack([drawn.beta(6, 2, n_papers)] * 3, axis=1) * [1, 1, model / 0.8]
@@ -36,12 +35,7 @@ def pilot(n_papers: int = 30, seed: int = 0, model: float = 0.8) -> Patterns:
     columns = np.zeros((8, 3, 4))
     for number, (_, first, second) in enumerate(PAIRS):
         columns[np.arange(8), number, 2 * answers[:, first] + answers[:, second]] = 1
-    return Patterns(counts=counts, columns=columns.reshape(8, -1))
-
-
-def sums(n_papers: int = 30, seed: int = 0, model: float = 0.8) -> np.ndarray:
-    found = pilot(n_papers, seed, model)
-    return found.counts @ found.columns
+    return counts @ columns.reshape(8, -1)
 
 
 @given(st.lists(st.integers(0, 4), min_size=6, max_size=6).filter(lambda drawn: sum(drawn) > 1))
@@ -121,33 +115,12 @@ def test_equivalence_is_shown_where_the_interval_lies_within_the_margin() -> Non
 
 
 def test_a_model_that_agrees_better_is_not_worse_but_not_equivalent() -> None:
-    better = sums()
+    better = sums().copy()
     better[:, 4:] = np.tile(better[:, 4:].sum(1)[:, None] / 4 * [1, 0, 0, 1], 2)  # the model says what each person says
     found = equivalence_at(studentised(better, KAPPA, FEW), -1, 0.05)
     assert (found.is_shown, found.is_not_worse) == (False, True)
     worse = equivalence_at(studentised(sums(model=0.3), KAPPA, FEW), -1, 0.05)
     assert (worse.is_shown, worse.is_not_worse) == (False, False)
-
-
-def test_the_hierarchical_bootstrap_is_that_of_a_loop() -> None:
-    found, n = pilot(12), 3_000
-    drawn = draw_hierarchically(found, KAPPA, Resampling(seed=1, n_draws=n))[:, -1]
-    generator = np.random.default_rng(2)
-    expected = []
-    for _ in range(n):
-        total = np.zeros(8)
-        for paper in generator.integers(0, 12, 12):
-            counts = found.counts[paper]
-            total += generator.multinomial(int(counts.sum()), counts / counts.sum())
-        expected.append(KAPPA(total @ found.columns)[-1])
-    assert abs(drawn.mean() - np.mean(expected)) < 4 * np.std(expected) * math.sqrt(2 / n)
-    assert abs(drawn.std() / np.std(expected) - 1) < 4 / math.sqrt(n)
-
-
-def test_the_bootstrap_over_sentences_knows_no_papers() -> None:
-    found = pilot(12)
-    whole = Patterns(counts=found.counts.sum(0, keepdims=True), columns=found.columns)
-    np.testing.assert_array_equal(draw_over_pairs(found, KAPPA, FEW), draw_over_pairs(whole, KAPPA, FEW))
 
 
 def test_power_grows_with_papers_and_margin_and_falls_with_the_true_difference() -> None:

@@ -5,10 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.steps.checks import (
-    has_words,
     is_foreign,
     numbers_in,
-    words_of,
     wrong_with_aspect,
     wrong_with_hypothesis,
 )
@@ -73,11 +71,6 @@ def test_an_aspect_holds_no_number_and_no_language_of_its_own(aspect: str, why: 
     assert (why in found) if why else found == ""
 
 
-def test_a_summary_that_is_all_numbers_has_no_words() -> None:
-    assert not has_words("12.4 (3.1) vs 11.9 (2.8), 95% CI, p = 0.3 [12]")
-    assert has_words("Pressure fell by 3 mmHg with tea")
-
-
 @given(st.text(), st.text())
 @examples(200)
 def test_no_text_makes_a_check_fail_and_a_text_is_never_foreign_to_itself(text: str, other: str) -> None:
@@ -92,7 +85,3 @@ def test_numbers_are_found_however_their_thousands_are_written(numbers: list[int
     plain = "with values " + " and ".join(map(str, numbers))
     grouped = "with values " + " and ".join(f"{number:,}" for number in numbers)
     assert numbers_in(plain) == numbers_in(grouped) == list(map(str, numbers))
-
-
-def test_words_keep_their_hyphens() -> None:
-    assert words_of("COX-2 and don't") == ["cox-2", "and", "don't"]

@@ -3,9 +3,6 @@
 import csv
 import hashlib
 import json
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,7 +19,6 @@ from evidencebench.construction.draft_file import DraftFile, DraftHeader, open_d
 from evidencebench.construction.filtering import filter_drafts
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import DataError
-from examples import IS_THOROUGH
 from trial_constructions import SETTINGS, WHOLE, random_drafts, write_drafts
 
 
@@ -152,50 +148,6 @@ def test_only_a_data_set_is_replaced_and_only_if_asked(tmp_path: Path) -> None:
         assemble(source, tmp_path / "papers", tmp_path / "papers", WHOLE, overwrite=True)
     with pytest.raises(DataError, match="there is no folder"):
         assemble(source, tmp_path / "papers", tmp_path / "none" / "dataset", WHOLE)
-
-
-_KILLED = """
-import os, signal, sys
-from datetime import date
-from fractions import Fraction
-from pathlib import Path
-from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.settings import AssemblySettings
-from evidencebench.construction.draft_file import open_drafts
-
-folder, n_left = Path(sys.argv[1]), int(sys.argv[2])
-
-def on_progress(*_):
-    global n_left
-    n_left -= 1
-    if not n_left:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-settings = AssemblySettings(name=sys.argv[3], made_on=date(2026, 11, 22), shares={"test": Fraction(1)})
-source = open_drafts(folder / "filtered.jsonl")
-assemble(source, folder / "papers", folder / "dataset", settings, overwrite=True, on_progress=on_progress)
-"""
-
-
-def test_a_kill_at_any_moment_leaves_the_data_set_that_was_there_or_none(tmp_path: Path) -> None:
-    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0), n_papers=3))
-    told: list[tuple[object, ...]] = []
-    assemble(source, tmp_path / "papers", tmp_path / "whole", WHOLE, on_progress=lambda *one: told.append(one))
-    whole = _files(tmp_path / "whole")
-    moments = range(1, len(told) + 1) if IS_THOROUGH else (1, len(told) // 2, len(told))
-
-    def killed(moment: int, name: str) -> None:
-        ended = subprocess.run([sys.executable, "-c", _KILLED, tmp_path, str(moment), name], check=False)
-        assert ended.returncode == -signal.SIGKILL
-
-    for moment in moments:
-        killed(moment, "tea")
-        assert not (tmp_path / "dataset").exists()
-    assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
-    assert not (tmp_path / "dataset.part").exists()
-    for moment in moments:
-        killed(moment, "coffee")
-        assert _files(tmp_path / "dataset") == whole
 
 
 def test_a_data_set_set_aside_by_a_killed_process_comes_back(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from evidencebench.construction.assembly.same_text import TextIndex, sentence_ha
 from evidencebench.construction.draft import Draft
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
-from evidencebench.errors import DataError
 from evidencebench.papers.read import read
 from evidencebench.query import Kind, Query
 from examples import examples
@@ -103,14 +102,6 @@ def test_a_hypothesis_is_met_whatever_its_case_and_marks(tmp_path: Path) -> None
     found = _dropped(tmp_path, drafts, [_instance(0, hypothesis=f' "{drafts[0].hypothesis.upper()[:-1]}"!')])
 
     assert found == {"d0": (BY_HYPOTHESIS, "other_id_0 of others.json")}
-
-
-def test_where_nothing_is_left_the_reasons_are_told(tmp_path: Path) -> None:
-    drafts = _drafts(tmp_path, 1, Random(0))
-
-    with pytest.raises(DataError, match=rf"expected a draft for the data set, got none that is left: {BY_ID} \(1\)"):
-        _dropped(tmp_path, drafts, [_instance(0, paper_id="PAPER0.txt")])
-    assert not (tmp_path / "dataset").exists()
 
 
 def test_drafts_with_paper_and_summary_of_another_are_dropped_also_under_another_id(tmp_path: Path) -> None:

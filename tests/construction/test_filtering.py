@@ -1,6 +1,5 @@
 from fractions import Fraction
 from pathlib import Path
-from random import Random
 
 import msgspec
 import pytest
@@ -8,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.draft import Draft, Judging
-from evidencebench.construction.draft_file import open_drafts
 from evidencebench.construction.filtering import NO_ASPECTS, TOO_FEW, filter_drafts
-from evidencebench.errors import RunFormatError, RunMismatchError
-from trial_constructions import random_drafts, write_drafts
+from evidencebench.errors import RunFormatError
+from trial_constructions import write_drafts
 
 _JUDGING = Judging(paper_sha256="", n_sentences=1, window=10, overlap=5, rounds=(), sources=())
 
@@ -52,28 +50,6 @@ def test_what_is_dropped_says_why_and_stays_in_the_file(tmp_path: Path) -> None:
     assert found["six"].detail == "6 of 10, expected at least 70 %"
     assert msgspec.structs.replace(found["six"], dropped="", detail="") == drafts[2]
     assert found["seven"] == drafts[1]
-
-
-def test_filtering_goes_on_where_it_was_stopped_at_any_line(tmp_path: Path) -> None:
-    source = write_drafts(tmp_path / "results.jsonl", random_drafts(tmp_path / "papers", Random(0)))
-    whole = filter_drafts(source, tmp_path / "whole.jsonl").path.read_bytes()
-
-    for n_bytes in range(0, len(whole), 997):
-        path = tmp_path / "stopped.jsonl"
-        path.write_bytes(whole[:n_bytes])
-        filter_drafts(source, path)
-        assert path.read_bytes() == whole
-
-
-def test_another_share_needs_overwrite(tmp_path: Path) -> None:
-    source = write_drafts(tmp_path / "results.jsonl", [_covered("six", 6, 10)])
-    path = tmp_path / "filtered.jsonl"
-    filter_drafts(source, path)
-
-    with pytest.raises(RunMismatchError, match=r"least_covered was 0\.7, now 0\.6; give --overwrite"):
-        filter_drafts(source, path, least_covered=0.6)
-    assert filter_drafts(source, path, least_covered=0.6, overwrite=True).going_on == ("six",)
-    assert open_drafts(path).header.settings == {"least_covered": 0.6}
 
 
 def _broken(**changes: object) -> Draft:

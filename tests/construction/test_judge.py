@@ -16,7 +16,6 @@ from evidencebench.construction.running import StepReport, run_step
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
 from evidencebench.errors import (
     DataError,
-    EndpointError,
     PendingError,
     RunFormatError,
     RunMismatchError,
@@ -263,16 +262,6 @@ def test_a_judge_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path,
     assert lines_of(stopped / "judgments.jsonl") == lines_of(whole / "judgments.jsonl")
     keys = [request.key for request in made.sender.asked]
     assert len(set(keys)) == len(keys) == 6 * 5 * (1 if at_once else len(GOLD))
-
-
-def test_a_failed_request_leaves_its_draft_to_the_next_run(tmp_path: Path) -> None:
-    work = work_folder(tmp_path, 2)
-    made = bench(tmp_path, lambda request: EndpointError("the server fell") if "d1" in request.messages[0].text
-                 else GoldJudge(GOLD)(request))  # fmt: skip
-    report = run(made, work)
-    assert (report.n_kept, report.failures, report.is_finished) == (1, {"d1": "the server fell"}, False)
-    made.sender.answer = GoldJudge(GOLD)
-    assert run(made, work).is_finished
 
 
 def test_judgments_of_another_form_are_refused_with_what_makes_them_anew(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation
-from evidencebench.construction.people.exchange.answers import collect_annotations
-from evidencebench.construction.people.exchange.tool_files import TOOLS
+from evidencebench.construction.people.exchange.answers import TOOLS, collect_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,

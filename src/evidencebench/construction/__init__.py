@@ -8,7 +8,7 @@ Read `draft` (what the steps hand on) and `draft_file` (how it lies on the disk)
 `judged_draft` says what a judged one must have; `filtering` drops those with too few covered aspects; `assembly/` makes
 the data set.
 `config` names all that decides a data set, `pipeline` runs all steps of it, `standing` says how far they are,
-`estimating` what is left of them will cost, with `model_use` and `estimate_correction`.
+`estimating` what is left of them will cost, with `model_use`.
 `people/` checks the labels with people.
 `audit/` finds out with people which misses of a run are not its own fault.
 """

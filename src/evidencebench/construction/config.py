@@ -133,5 +133,5 @@ def _wrong_with(file: ConfigFile) -> str:
             0 <= file.filter.least_covered <= 1
         ),
     }
-    found = next((wrong for wrong, is_right in checks.items() if not is_right), "")
-    return found or wrong_with_name(file.name) or wrong_with_shares(file.assemble.exact_shares)
+    failed = next((wrong for wrong, is_right in checks.items() if not is_right), "")
+    return failed or wrong_with_name(file.name) or wrong_with_shares(file.assemble.exact_shares)

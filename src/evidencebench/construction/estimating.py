@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evidencebench.construction.config import Config
 from evidencebench.construction.draft import Draft
 from evidencebench.construction.draft_file import DraftFile, open_drafts
-from evidencebench.construction.model_use import NOTHING, ModelUse, RehearsingSender, Uses, joined
+from evidencebench.construction.model_use import NOTHING, ModelUse, RehearsingSender, Uses, joined, joined_all
 from evidencebench.construction.pipeline import model_step, steps_of
 from evidencebench.construction.steps.aspects import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects
 from evidencebench.construction.steps.checks import words_of
@@ -90,13 +90,6 @@ class _Pilot:
     n_kept: int = 0
 
     @property
-    def used(self) -> Uses:
-        total: Uses = {}
-        for uses in self.was:
-            total = joined(total, uses)
-        return total
-
-    @property
     def kept_share(self) -> float:
         return self.n_kept / self.n_done if self.n_done else 1.0
 
@@ -107,8 +100,6 @@ class _Pilot:
 
 
 class _Estimator:
-    """Leads drafts through the steps."""
-
     def __init__(
         self,
         config: Config,
@@ -144,7 +135,9 @@ class _Estimator:
         for name, pilot in pilots.items():
             if pilot.n_done:
                 share = pilot.n_done / len(self._drawn(done[name]))
-                steps[name].used = {model: use.times(share, share, share) for model, use in pilot.used.items()}
+                steps[name].used = {
+                    model: use.times(share, share, share) for model, use in joined_all(pilot.was).items()
+                }
         for name, ids in waiting.items():
             if ids:
                 self._add_waiting(name, ids, pilots, steps)
@@ -164,7 +157,7 @@ class _Estimator:
         """Return how many aspects a word of a summary has, of those that are there, and the standard error of that."""
         if "aspects" not in self._files:
             return None, 0.0
-        drafts = [self._files["aspects"][one] for one in self._drawn(sorted(self._files["aspects"].going_on))]
+        drafts = [self._files["aspects"][draft_id] for draft_id in self._drawn(sorted(self._files["aspects"].going_on))]
         counts = [(len(draft.aspects), len(words_of(draft.summary))) for draft in drafts]
         n_words = sum(n for _, n in counts)
         return (sum(n for n, _ in counts) / n_words if n_words else None), _relative_error(counts) or 0.0
@@ -174,6 +167,7 @@ class _Estimator:
         if done:
             pilot.n_kept = len(set(done) & set(self._files[name].going_on))
         for draft_id in self._drawn(done):
+            self._count()
             draft = self._inputs[name][draft_id]
             self._lead(name, draft, stored=True)
             if self._sender.n_missing:  # not all its replies are stored any more
@@ -181,7 +175,6 @@ class _Estimator:
             pilot.was.append(self._sender.uses)
             self._lead(name, draft)
             pilot.counted.append(sum(self._sender.uses.values(), NOTHING))
-            self._count()
         return pilot
 
     def _count(self) -> None:
@@ -252,7 +245,7 @@ class _Estimator:
             return {self._steps[step][1].chat.model: total} if total.requests else {}
         per_request = total.requests / counted.requests
         per_token = total.prompt_tokens / counted.prompt_tokens
-        return {model: use.times(per_request, per_token, per_request) for model, use in pilot.used.items()}
+        return {model: use.times(per_request, per_token, per_request) for model, use in joined_all(pilot.was).items()}
 
     def _with_likely_aspects(self, draft: Draft) -> Draft:
         n_aspects = self._assumptions.aspects

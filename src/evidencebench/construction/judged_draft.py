@@ -16,10 +16,10 @@ def judging_of(draft: Draft) -> Judging:
     if len(judging.sources) != n_aspects:
         raise _misfit(draft, f"sources of {counted(n_aspects, 'aspect')}", f"of {len(judging.sources)}")
     for aspect, sentences in enumerate(judging.sources):
-        for wrong in (one for one in sentences if not 0 <= one < judging.n_sentences):
+        for wrong in (sentence for sentence in sentences if not 0 <= sentence < judging.n_sentences):
             last = judging.n_sentences - 1
             raise _misfit(draft, f"sentences 0..{last} as sources of aspect {aspect}", f"sentence {wrong}")
-    for wrong in (one for one in draft.results or () if not 0 <= one < n_aspects):
+    for wrong in (result for result in draft.results or () if not 0 <= result < n_aspects):
         raise _misfit(draft, f"Results aspects in 0..{n_aspects - 1}", f"aspect {wrong}")
     return judging
 

@@ -1,7 +1,8 @@
 """What steps ask of models: requests and tokens, counted while drafts are led through them and nothing is sent."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
 from evidencebench.models.llm.estimating import EstimatingSender
@@ -57,6 +58,11 @@ def joined(one: Uses, other: Uses) -> Uses:
     return {model: one.get(model, NOTHING) + other.get(model, NOTHING) for model in {**one, **other}}
 
 
+def joined_all(uses: Iterable[Uses]) -> Uses:
+    """Return all together."""
+    return reduce(joined, uses, {})
+
+
 class RehearsingSender(EstimatingSender):
     """Answers with stored replies where `begin` says so, else with stand-ins, and sums up what was asked."""
 
@@ -75,8 +81,8 @@ class RehearsingSender(EstimatingSender):
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
         """Return the stored reply, or the stand-in."""
-        found = self._cache.find(request.key) if self._stored and self._cache is not None else None
-        usage = Usage() if found is None else found[0].usage
+        reply = self._cache.find(request.key) if self._stored and self._cache is not None else None
+        usage = Usage() if reply is None else reply[0].usage
         n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
         n_reply = usage.completion_tokens
         if n_reply is None:
@@ -85,14 +91,14 @@ class RehearsingSender(EstimatingSender):
         n_repeated = estimated_tokens(_same_beginning(self._before.get(request.model, ""), text))
         self._before[request.model] = text
         self.repeated_tokens += n_repeated
-        self.n_missing += found is None
+        self.n_missing += reply is None
         self.uses[request.model] = self.uses.get(request.model, NOTHING) + ModelUse(
             requests=1,
             prompt_tokens=n_prompt,
             reply_tokens=n_reply,
             cached_tokens=n_repeated if n_repeated >= LEAST_CACHED_TOKENS else 0,
         )
-        return ChatReply(text=stand_in) if found is None else found[0]
+        return ChatReply(text=stand_in) if reply is None else reply[0]
 
 
 def _same_beginning(one: str, other: str) -> str:

@@ -1,12 +1,11 @@
 """All steps of a construction, one after the other, each gone on with where it was stopped."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 
-from evidencebench.construction.assembly.assemble import assemble
+from evidencebench.construction.assembly.assemble import OnProgress, assemble, progress_of
 from evidencebench.construction.assembly.candidates import Met
 from evidencebench.construction.assembly.decontamination import papers_elsewhere
 from evidencebench.construction.assembly.settings import AssemblyReport
@@ -42,8 +41,8 @@ from evidencebench.systems.strategies.conversation import Asker
 MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
 """The steps that ask a model, in their order."""
 
-Told = Callable[[int, int, str], None]
-"""Called with how many drafts (or files) are done, how many there are, and what is done."""
+PLAIN_STEPS = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
+"""Those that have no settings of their own: all but the judge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +74,7 @@ def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep
             second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
         )
         return step, judge.model or config.file.model
-    others = {"summaries": SUMMARIES, "hypotheses": HYPOTHESES, "aspects": ASPECTS, "label-results": LABEL_RESULTS}
-    return others[name], config.file.model
+    return PLAIN_STEPS[name], config.file.model
 
 
 def run_all(
@@ -91,7 +89,7 @@ def run_all(
     drops_failed: bool = False,
     jobs: int = 1,
     engine: Engine | None = None,
-    on_progress: Told = lambda *_: None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> Constructed:
     """Run all steps; what is done already is not done again.
 
@@ -109,7 +107,7 @@ def run_all(
         target = output_of(name, config.work)
         if against and name == steps_of(config)[0]:
             is_done = target.is_file() and open_drafts(target, must_be_finished=False).is_finished
-            told = partial(_tell, on_progress, "comparing")
+            told = progress_of(on_progress, "comparing")
             met = {} if is_done else papers_elsewhere(source, config.papers, against, told)
             step = _without(step, met, against)
         report = run_step(
@@ -121,7 +119,7 @@ def run_all(
             overwrite=overwrite,
             limit=limit,
             drops_failed=drops_failed,
-            on_progress=partial(_tell, on_progress, name),
+            on_progress=progress_of(on_progress, name),
         )
         reports.append(report)
         if report.failures or name == until:
@@ -133,7 +131,7 @@ def run_all(
         output_of("filter", config.work),
         least_covered=config.file.filter.least_covered,
         overwrite=overwrite,
-        on_progress=partial(_tell, on_progress, "filter"),
+        on_progress=progress_of(on_progress, "filter"),
     )
     dataset = assemble(
         filtered,
@@ -156,10 +154,10 @@ def _require_all(config: Config, client: ChatClient) -> list[Dataset]:
         require_replaceable_folder(dataset, marker=MANIFEST, overwrite=True)
     models = (config.file.model, judge.model, judge.second_model)
     servers = [server_of(asker_from(model, client=client).chat) for model in models if model is not None]
-    keyless = [one for one in servers if one.key_env and place_of_key(one.key_env) is None]
+    keyless = [server for server in servers if server.key_env and place_of_key(server.key_env) is None]
     if len(keyless) < len(servers):  # without any key, the first request says so, unless all replies are stored
-        for one in keyless:
-            key_for(one)
+        for server in keyless:
+            key_for(server)
     paths = [(config.folder / name, name) for name in config.file.assemble.against]
     return [open_dataset(str(path) if path.exists() else name) for path, name in paths]  # a file, or a known name
 
@@ -171,35 +169,31 @@ def _without(step: ModelStep, met: Mapping[str, Met], against: Sequence[Dataset]
         why = met.get(draft.id)
         return step.work(asker, draft) if why is None else dropped(draft, why.reason, why.detail)
 
-    return replace(step, work=work, settings={**step.settings, "against": [one.sha256[:12] for one in against]})
+    return replace(step, work=work, settings={**step.settings, "against": [dataset.sha256[:12] for dataset in against]})
 
 
-def _tell(on_progress: Told, doing: str, n_done: int, n_all: int) -> None:
-    on_progress(n_done, n_all, doing)
-
-
-def harvest_inputs(config: Config, *, overwrite: bool, on_progress: Told) -> tuple[str, ...]:
+def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) -> tuple[str, ...]:
     """Find the passages of the reviews, or the summaries of the table, and return why reviews could not be read."""
     rules = HarvestRules(
         licences=frozenset(config.file.licences or ALLOWED),
-        papers=papers_in(config.papers, on_paper=partial(_tell, on_progress, "papers")),
+        papers=papers_in(config.papers, on_paper=progress_of(on_progress, "papers")),
     )
     if config.file.table:
-        found = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
+        report = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
     else:
-        found = harvest(
-            [one for name in config.file.reviews for one in _files_in(config.folder / name)],
+        report = harvest(
+            [path for name in config.file.reviews for path in _files_in(config.folder / name)],
             config.work,
             rules=rules,
             overwrite=overwrite,
-            on_review=partial(_tell, on_progress, "harvest"),
+            on_review=progress_of(on_progress, "harvest"),
         )
-    return found.unreadable
+    return report.unreadable
 
 
 def _files_in(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(one for one in path.iterdir() if one.is_file() and not one.name.startswith("."))
+        return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not path.is_file():
         raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     return [path]

@@ -68,7 +68,7 @@ def run_step(
         ids = sorted(ids, key=lambda one: hashlib.sha256(one.encode()).digest())[:limit]
     made: dict[str, Draft] = {}  # done, and not written yet
     with writing_drafts(target, header, source=source, overwrite=overwrite) as writer:
-        todos = [Todo(one, None) for one in ids if one not in writer.done]
+        todos = [Todo(draft_id, None) for draft_id in ids if draft_id not in writer.done]
         n_left = len(todos)
         report = StepReport(
             step=step.name,

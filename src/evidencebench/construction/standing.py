@@ -9,7 +9,7 @@ from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, STE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepStanding:
+class StepStatus:
     """How far a step is."""
 
     step: str
@@ -23,16 +23,16 @@ class StepStanding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConstructionStanding:
+class ConstructionStatus:
     """The steps that have begun, in their order, and whether the data set is there."""
 
-    steps: tuple[StepStanding, ...]
+    steps: tuple[StepStatus, ...]
     has_dataset: bool
 
     @property
     def next_step(self) -> str | None:
         """The step that is to be run, or gone on with; None: all is done."""
-        unfinished = next((one.step for one in self.steps if one.stale or not one.is_finished), None)
+        unfinished = next((step.step for step in self.steps if step.stale or not step.is_finished), None)
         if unfinished is not None:
             return unfinished
         names = list(STEP_FILES)
@@ -40,33 +40,33 @@ class ConstructionStanding:
         return behind[0] if behind else None if self.has_dataset else "assemble"
 
 
-def standing_of(work: Path) -> ConstructionStanding:
+def construction_status(work: Path) -> ConstructionStatus:
     """Return where the construction in a work folder stands; raises as `open_drafts`."""
-    steps: list[StepStanding] = []
+    steps: list[StepStatus] = []
     n_given: int | None = None
     before: DraftFile | None = None
     for name in STEP_FILES:
         path = output_of(name, work)
         if not path.is_file():
             continue
-        found = open_drafts(path, must_be_finished=False)
+        file = open_drafts(path, must_be_finished=False)
         stale = ""
-        if before is not None and found.header.source_sha256 != before.sha256:
+        if before is not None and file.header.source_sha256 != before.sha256:
             stale = f"made from another {before.path.name}"
-        elif before is not None and (n_behind := found.n_behind(before)):
+        elif before is not None and (n_behind := file.n_behind(before)):
             stale = f"{n_behind:,} of {before.path.name} changed since"
         steps.append(
-            StepStanding(
+            StepStatus(
                 step=name,
-                n_drafts=len(found.offsets) if found.is_finished else n_given,
-                n_done=len(found.offsets),
-                n_kept=len(found.going_on),
-                dropped=found.dropped,
-                is_finished=found.is_finished,
-                n_edited=found.n_edited,
+                n_drafts=len(file.offsets) if file.is_finished else n_given,
+                n_done=len(file.offsets),
+                n_kept=len(file.going_on),
+                dropped=file.dropped,
+                is_finished=file.is_finished,
+                n_edited=file.n_edited,
                 stale=stale or (f"behind {steps[-1].step}" if steps and steps[-1].stale else ""),
             )
         )
-        before = found
-        n_given = len(found.going_on) if found.is_finished else None
-    return ConstructionStanding(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())
+        before = file
+        n_given = len(file.going_on) if file.is_finished else None
+    return ConstructionStatus(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())

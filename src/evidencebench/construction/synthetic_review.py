@@ -87,11 +87,11 @@ def _renamed(instance: Instance, number: int) -> Instance:
             review_id=REVIEW_ID,
             evaluations={
                 task: Evaluation(
-                    sentences=found.sentences,
-                    covered=tuple(ids[aspect] for aspect in found.covered),
-                    optimal=found.optimal,
+                    sentences=evaluation.sentences,
+                    covered=tuple(ids[aspect] for aspect in evaluation.covered),
+                    optimal=evaluation.optimal,
                 )
-                for task, found in labels.evaluations.items()
+                for task, evaluation in labels.evaluations.items()
             },
         ),
     )
@@ -168,8 +168,12 @@ def synthetic_studies() -> Iterator[GoldStudy]:
             purpose=f"The reviewer asked whether this is so: {instance.query.hypothesis}",
             hypothesis=instance.query.hypothesis,
             aspects=tuple(
-                GoldAspect(aspect=labels.texts[one], sentences=labels.sources[one], is_result=one in labels.results)
-                for one in labels.aspects
+                GoldAspect(
+                    aspect=labels.texts[aspect_id],
+                    sentences=labels.sources[aspect_id],
+                    is_result=aspect_id in labels.results,
+                )
+                for aspect_id in labels.aspects
             ),
         )
     protocol = "The registered protocol of a trial described its two arms [4]."

@@ -43,12 +43,12 @@ def print_ratings(report: RatingsReport, criteria: Sequence[Criterion], table_fo
     """Print the report where criteria were rated."""
     rows: list[list[Cell]] = [
         [
-            one.criterion,
-            one.rater,
-            f"{one.n_yes} of {one.n}",
-            f"{100 * one.n_yes / one.n:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]",
+            share.criterion,
+            share.rater,
+            f"{share.n_yes} of {share.n}",
+            f"{100 * share.n_yes / share.n:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]",
         ]
-        for one in report.shares
+        for share in report.shares
     ]
     notes = [f"{criterion.name}: {criterion.question}" for criterion in criteria]
     if report.n_shared:
@@ -63,8 +63,14 @@ def print_ratings(report: RatingsReport, criteria: Sequence[Criterion], table_fo
 
 def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     counts: list[list[Cell]] = [
-        [one.rater, one.n_tasks, one.n_sentences, one.n_marked, 100 * one.n_marked / max(1, one.n_sentences)]
-        for one in report.raters
+        [
+            rater.rater,
+            rater.n_tasks,
+            rater.n_sentences,
+            rater.n_marked,
+            100 * rater.n_marked / max(1, rater.n_sentences),
+        ]
+        for rater in report.raters
     ]
     yield Table(
         title=f"{counted(report.n_tasks, 'task')} of {counted(report.n_papers, 'paper')}",
@@ -77,8 +83,12 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     if not contrasts:
         return
     rows: list[list[Cell]] = [
-        [LABELS[one.measure], *map(_cell, (one.human_human, one.human_model, one.difference)), _p(one.p_value)]
-        for one in contrasts
+        [
+            LABELS[contrast.measure],
+            *_means(contrast),
+            "undefined" if contrast.p_value is None else f"{contrast.p_value:.4f}",
+        ]
+        for contrast in contrasts
     ]
     yield Table(
         title="People with each other, people with the model, and the difference in points",
@@ -90,30 +100,30 @@ def _tables(report: MarkReport, resampling: Resampling) -> Iterator[Table]:
     yield _kinds_table(report)
 
 
-def _pairs_table(found: RaterComparison, title: str) -> Table:
+def _pairs_table(comparison: RaterComparison, title: str) -> Table:
     rows: list[list[Cell]] = [
         [f"{pair.first} - {pair.second}", pair.n_tasks, *(_cell(pair.measures[name]) for name in LABELS)]
-        for pair in found.pairs
+        for pair in comparison.pairs
     ]
-    notes = [f"Krippendorff's alpha of all people: {_cell(found.alpha_people)}"]
-    if found.contrasts:
-        notes.append(f"... and the model: {_cell(found.alpha_all)}")
+    notes = [f"Krippendorff's alpha of all people: {_cell(comparison.alpha_people)}"]
+    if comparison.contrasts:
+        notes.append(f"... and the model: {_cell(comparison.alpha_all)}")
     return Table(title=title, columns=["pair", "tasks", *LABELS.values()], rows=rows, notes=notes)
 
 
 def _equivalence_table(contrasts: Sequence[Contrast]) -> Table:
     rows: list[list[Cell]] = []
-    for one in contrasts:
-        found = one.equivalence
-        if found is None:
+    for contrast in contrasts:
+        test = contrast.equivalence
+        if test is None:
             continue
-        interval = _NONE if found.low is None or found.high is None else _interval(found.low, found.high)
+        interval = _NONE if test.low is None or test.high is None else _interval(test.low, test.high)
         verdicts: list[Cell] = [
             f"{'shown' if is_shown else 'not shown'}, p {p_value:.4f}" if p_value is not None else "undefined"
-            for is_shown, p_value in ((found.is_shown, found.p_value), (found.is_not_worse, found.p_not_worse))
+            for is_shown, p_value in ((test.is_shown, test.p_value), (test.is_not_worse, test.p_not_worse))
         ]
-        rows.append([LABELS[one.measure], interval, *verdicts])
-    margin = next(one.equivalence.margin for one in contrasts if one.equivalence)
+        rows.append([LABELS[contrast.measure], interval, *verdicts])
+    margin = next(contrast.equivalence.margin for contrast in contrasts if contrast.equivalence)
     return Table(
         title=f"Equivalence within {100 * margin:g} points: two one-sided tests at the 5 % level",
         columns=["measure", "90 % interval", "equivalent", "model not worse"],
@@ -122,17 +132,19 @@ def _equivalence_table(contrasts: Sequence[Contrast]) -> Table:
     )
 
 
-def _power_table(found: Sequence[Power], margin: float) -> Table:
+def _power_table(powers: Sequence[Power], margin: float) -> Table:
     def papers(n: int | None) -> str:
         return f"over {MOST_PAPERS:,}" if n is None else f"{n:,}" if n > FEWEST_PAPERS else f"at most {n}"
 
     rows: list[list[Cell]] = []
-    for one in found:
-        if not one.is_defined or one.now is None:
-            rows.append([LABELS[one.measure], one.n_papers, "undefined", "undefined", "undefined"])
+    for power in powers:
+        if not power.is_defined or power.now is None:
+            rows.append([LABELS[power.measure], power.n_papers, "undefined", "undefined", "undefined"])
             continue
-        as_observed = "never" if one.is_observed_beyond else papers(one.needed_as_observed)
-        rows.append([LABELS[one.measure], one.n_papers, f"{100 * one.now:.0f} %", papers(one.needed), as_observed])
+        as_observed = "never" if power.is_observed_beyond else papers(power.needed_as_observed)
+        rows.append(
+            [LABELS[power.measure], power.n_papers, f"{100 * power.now:.0f} %", papers(power.needed), as_observed]
+        )
     return Table(
         title=f"Power: papers for a chance of {100 * WANTED_POWER:g} % to show equivalence ({100 * margin:g} points)",
         columns=["measure", "papers now", "chance now", "needed", "needed if as observed"],
@@ -143,41 +155,41 @@ def _power_table(found: Sequence[Power], margin: float) -> Table:
 
 def _kinds_table(report: MarkReport) -> Table:
     rows: list[list[Cell]] = [
-        [f"{kind}, {LABELS[one.measure]}", *map(_cell, (one.human_human, one.human_model, one.difference))]
-        for kind, found in report.by_kind.items()
-        for one in found.contrasts
-        if one.measure in {"f1", "kappa"}
+        [f"{kind}, {LABELS[contrast.measure]}", *_means(contrast)]
+        for kind, comparison in report.by_kind.items()
+        for contrast in comparison.contrasts
+        if contrast.measure in {"f1", "kappa"}
     ]
     columns = ["kind of sentence", "human-human", "human-model", "difference"]
     return Table(title="By kind of sentence", columns=columns, rows=rows)
 
 
 def _print_disagreements(report: MarkReport) -> None:
-    found = report.disagreements
-    click.echo(f"\n{counted(len(found), 'sentence')} on which raters differ")
-    for one in found[:_MOST_SHOWN]:
+    rows = report.disagreements
+    click.echo(f"\n{counted(len(rows), 'sentence')} on which raters differ")
+    for row in rows[:_MOST_SHOWN]:
         click.echo()
-        print_prose(f"{one.task}, sentence {one.number} ({one.kind}): {printable(one.sentence)}")
-        print_prose(f"  aspect: {printable(one.aspect)}")
+        print_prose(f"{row.task}, sentence {row.number} ({row.kind}): {printable(row.sentence)}")
+        print_prose(f"  aspect: {printable(row.aspect)}")
         print_prose(
-            f"  marked by {printable(', '.join(one.marked_by))}; not by {printable(', '.join(one.not_marked_by))}"
+            f"  marked by {printable(', '.join(row.marked_by))}; not by {printable(', '.join(row.not_marked_by))}"
         )
-    if len(found) > _MOST_SHOWN:
-        click.echo(f"\n... {len(found) - _MOST_SHOWN:,} more; --disagreements FILE writes all")
+    if len(rows) > _MOST_SHOWN:
+        click.echo(f"\n... {len(rows) - _MOST_SHOWN:,} more; --disagreements FILE writes all")
 
 
-def _cell(found: Agreement) -> str:
-    if found.value is None:
+def _cell(agreement: Agreement) -> str:
+    if agreement.value is None:
         return "undefined"
-    value = f"{100 * found.value:.1f}"
-    if found.low is None or found.high is None:
+    value = f"{100 * agreement.value:.1f}"
+    if agreement.low is None or agreement.high is None:
         return f"{value} (no interval)"
-    return f"{value} {_interval(found.low, found.high)}"
+    return f"{value} {_interval(agreement.low, agreement.high)}"
+
+
+def _means(contrast: Contrast) -> list[str]:
+    return [_cell(contrast.human_human), _cell(contrast.human_model), _cell(contrast.difference)]
 
 
 def _interval(low: float, high: float) -> str:
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
-
-
-def _p(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.4f}"

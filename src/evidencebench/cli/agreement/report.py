@@ -1,6 +1,5 @@
 """``evidencebench agreement report``."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.agreement.printing import print_mark_report, print_ratings
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
-from evidencebench.construction.people.agreement.disagreements import Disagreement, disagreement_table
+from evidencebench.construction.people.agreement.disagreements import disagreement_table
 from evidencebench.construction.people.agreement.mark_report import report_marks
 from evidencebench.construction.people.agreement.marks import collect_marks
 from evidencebench.construction.people.agreement.ratings import report_ratings
@@ -74,9 +73,7 @@ class _Team(click.ParamType[tuple[str, tuple[str, ...]]]):
 @options.as_json
 @options.output_format("text", "markdown", "latex")
 @options.progress_style
-@click.pass_context
 def command(
-    ctx: click.Context,
     *,
     sources: tuple[Path, ...],
     tasks_file: Path,
@@ -109,6 +106,8 @@ def command(
         --data D --margin 0.1 --disagreements differ.csv
     """
     tasks = read_tasks(tasks_file)
+    if len(dict(teams)) < len(teams):
+        raise click.UsageError("--team: expected each team once")
     if disagreements:
         require_file(disagreements, "has the report", "--disagreements")
         refuse_existing(disagreements, overwrite=overwrite)
@@ -126,26 +125,15 @@ def command(
         return
     with progress("comparing", progress_style):
         dataset = None if data is None else open_dataset(data)
-        marks = collect_marks(
-            tasks, collected.annotations, dataset=dataset, model_name=model_name, teams=_by_name(ctx, teams)
-        )
+        marks = collect_marks(tasks, collected.annotations, dataset=dataset, model_name=model_name, teams=dict(teams))
         report = report_marks(marks, resampling=resampling, margin=margin)
     if disagreements:
-        write_whole(disagreements, _disagreements(report.disagreements, marks.raters, disagreements, tasks_file))
+        if disagreements.suffix == ".html":
+            text = disagreements_page(report.disagreements, title=f"Disagreements in {tasks_file.name}")
+        else:
+            text = f"{as_csv(disagreement_table(report.disagreements, marks.raters))}\n"
+        write_whole(disagreements, text)
     if as_json:
         print_json({**asdict(report), "warnings": collected.problems})
     else:
         print_mark_report(report, resampling, table_format, is_default_margin=margin == DEFAULT_MARGIN)
-
-
-def _disagreements(found: Sequence[Disagreement], raters: Sequence[str], output: Path, tasks_file: Path) -> str:
-    if output.suffix == ".html":
-        return disagreements_page(found, title=f"Disagreements in {tasks_file.name}")
-    return f"{as_csv(disagreement_table(found, raters))}\n"
-
-
-def _by_name(ctx: click.Context, teams: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, tuple[str, ...]]:
-    found = dict(teams)
-    if len(found) < len(teams):
-        raise click.UsageError("--team: expected each team once", ctx)
-    return found

@@ -8,8 +8,8 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
-from evidencebench.construction.people.exchange.tool_files import TOOLS, tool_paths
-from evidencebench.construction.people.sampling import DrawnTasks, draw_tasks, summaries_in
+from evidencebench.construction.people.exchange.answers import TOOLS
+from evidencebench.construction.people.sampling import draw_tasks, summaries_in
 from evidencebench.construction.people.tasks import TaskSort, read_tasks, write_tasks
 from evidencebench.data.dataset import open_dataset
 from evidencebench.storage.whole_file import write_whole
@@ -64,38 +64,31 @@ def command(
         --for csv --for label-studio --overwrite
     """
     require_file(output, "cannot be read again by 'agreement report'")
-    others = {tool: tool_paths(output, tool) for tool in tools}
-    for path in (output, *(path for paths in others.values() for path in paths)):
+    others = {output.with_name(f"{output.stem}.{end}"): make for tool in tools for end, make in TOOLS[tool].items()}
+    for path in (output, *others):
         refuse_existing(path, overwrite=overwrite)
     with progress("drawing", progress_style):
         summaries = summaries_in(drafts) if drafts else None
         drawn = draw_tasks(open_dataset(data), sort=sort, n_papers=n_papers, seed=seed, summaries=summaries)
     write_tasks(output, drawn.header, drawn.tasks)
     tasks = read_tasks(output)
-    for tool, paths in others.items():
-        for path, make in zip(paths, TOOLS[tool].values(), strict=True):
-            write_whole(path, make(tasks))
-    written = [output, *(path for paths in others.values() for path in paths)]
+    for path, make in others.items():
+        write_whole(path, make(tasks))
+    written = [output, *others]
     if as_json:
-        print_json({"files": [str(path) for path in written], "seed": seed, "sort": sort, **_counts(drawn)})
+        counts = {
+            "n_tasks": len(drawn.tasks),
+            "n_papers_to_draw_from": drawn.n_papers,
+            "n_sentences": drawn.n_pairs,
+            "n_positives": drawn.n_positives,
+        }
+        print_json({"files": [str(path) for path in written], "seed": seed, "sort": sort, **counts})
         return
-    for line in (*map(str, written), *_lines(drawn)):
-        click.echo(line)
-
-
-def _counts(drawn: DrawnTasks) -> dict[str, int | None]:
-    return {
-        "n_tasks": len(drawn.tasks),
-        "n_papers_to_draw_from": drawn.n_papers,
-        "n_sentences": drawn.n_pairs,
-        "n_positives": drawn.n_positives,
-    }
-
-
-def _lines(drawn: DrawnTasks) -> list[str]:
-    lines = [f"{counted(len(drawn.tasks), 'task')}, a paper each, from {counted(drawn.n_papers, 'paper')}"]
+    for path in written:
+        click.echo(str(path))
+    click.echo(f"{counted(len(drawn.tasks), 'task')}, a paper each, from {counted(drawn.n_papers, 'paper')}")
     if drawn.n_positives is not None:
-        lines.append(f"{counted(drawn.n_pairs, 'sentence')} to judge; the labels mark {drawn.n_positives:,} of them")
-        lines.append("(not in the files: do not tell the annotators)")
-    lines += [f"{criterion.name}: {criterion.question}" for criterion in drawn.header.criteria]
-    return lines
+        click.echo(f"{counted(drawn.n_pairs, 'sentence')} to judge; the labels mark {drawn.n_positives:,} of them")
+        click.echo("(not in the files: do not tell the annotators)")
+    for criterion in drawn.header.criteria:
+        click.echo(f"{criterion.name}: {criterion.question}")

@@ -45,16 +45,16 @@ def command(
       evidencebench audit report misses.jsonl --folder audit --run bm25.jsonl \\
         --data dev
     """
-    found = audit_report(read_misses(misses), folder, run, open_dataset(data), resampling)
-    cautions = _cautions(found)
+    report = audit_report(read_misses(misses), folder, run, open_dataset(data), resampling)
+    cautions = _cautions(report)
     print_cautions(cautions)
     if as_json:
-        print_json({**asdict(found), "level": resampling.level, "warnings": cautions})
+        print_json({**asdict(report), "level": resampling.level, "warnings": cautions})
         return
-    print_table(_causes(found), table_format)
-    if found.pairs:
-        print_table(_pairs(found), table_format)
-    print_table(_scores(found), table_format)
+    print_table(_causes(report), table_format)
+    if report.pairs:
+        print_table(_pairs(report), table_format)
+    print_table(_scores(report), table_format)
     if table_format == "text":
         print_prose(
             "not its fault: the share of what was lost. covered: aspects whose miss is not the system's fault count as "
@@ -63,35 +63,35 @@ def command(
         )
 
 
-def _cautions(found: AuditReport) -> list[str]:
+def _cautions(report: AuditReport) -> list[str]:
     cautions = []
-    n_drawn = sum(stratum.n_drawn for stratum in found.header.strata)
-    if found.n_audited < n_drawn:
+    n_drawn = sum(stratum.n_drawn for stratum in report.header.strata)
+    if report.n_audited < n_drawn:
         cautions.append(
-            f"{found.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
+            f"{report.n_audited} of {n_drawn} drawn misses have a verdict; the others are taken to be like them"
         )
-    if found.tied:
+    if report.tied:
         cautions.append(
-            f"auditors are even about {counted(len(found.tied), 'miss', 'misses')} {first_few(found.tied)}, which "
+            f"auditors are even about {counted(len(report.tied), 'miss', 'misses')} {first_few(report.tied)}, which "
             "count as the system's fault; a third auditor would decide"
         )
     return cautions
 
 
-def _causes(found: AuditReport) -> Table:
+def _causes(report: AuditReport) -> Table:
     rows: list[list[Cell]] = [
-        [one.cause.name, "yes" if one.cause.is_fault else "no", *_share(one.share), 100 * one.points]
-        for one in found.causes
-        if one.share.k
+        [cause.cause.name, "yes" if cause.cause.is_fault else "no", *_share(cause.share), 100 * cause.points]
+        for cause in report.causes
+        if cause.share.k
     ]
-    points = sum(one.points for one in found.causes if not one.cause.is_fault)
-    rows.append(["not its fault", "no", *_share(found.excused), 100 * points])
-    rows += [[f"  {name}", "no", *_share(share), None] for name, share in found.strata.items()]
-    auditors = ", ".join(f"{name} ({n})" for name, n in found.auditors.items())
+    points = sum(cause.points for cause in report.causes if not cause.cause.is_fault)
+    rows.append(["not its fault", "no", *_share(report.excused), 100 * points])
+    rows += [[f"  {name}", "no", *_share(share), None] for name, share in report.strata.items()]
+    auditors = ", ".join(f"{name} ({n})" for name, n in report.auditors.items())
     return Table(
         columns=("cause", "its fault", "misses", "share, %", "interval", "points"),
         rows=rows,
-        title=f"{found.n_audited} audited misses of {found.header.n_misses:,}, by {auditors}",
+        title=f"{report.n_audited} audited misses of {report.header.n_misses:,}, by {auditors}",
         notes=("points: what these misses, and those that they stand for, take from the score",),
     )
 
@@ -100,7 +100,7 @@ def _share(share: Proportion) -> tuple[Cell, Cell, Cell]:
     return f"{share.k} of {share.n}", 100 * share.share, f"[{100 * share.low:.1f}, {100 * share.high:.1f}]"
 
 
-def _pairs(found: AuditReport) -> Table:
+def _pairs(report: AuditReport) -> Table:
     rows = [
         (
             f"{pair.first}, {pair.second}",
@@ -109,20 +109,20 @@ def _pairs(found: AuditReport) -> Table:
             pair.n_same_fault,
             "undefined" if pair.kappa_fault is None else f"{pair.kappa_fault:.2f}",
         )
-        for pair in found.pairs
+        for pair in report.pairs
     ]
     return Table(columns=("auditors", "both judged", "same cause", "same fault", "kappa of fault"), rows=rows)
 
 
-def _scores(found: AuditReport) -> Table:
-    corrected = found.corrected
+def _scores(report: AuditReport) -> Table:
+    corrected = report.corrected
     named = (
         ("aspect recall as it is", corrected.plain),
         ("not its fault", corrected.excused),
         *((f"aspect recall, {reading}", estimate) for reading, estimate in corrected.readings.items()),
     )
     rows = [(name, 100 * estimate.mean, _interval(estimate)) for name, estimate in named]
-    title = f"{found.header.system} on {found.header.task}, {counted(found.header.n_instances, 'instance')}"
+    title = f"{report.header.system} on {report.header.task}, {counted(report.header.n_instances, 'instance')}"
     return Table(columns=("", "%", "interval"), rows=rows, title=title)
 
 

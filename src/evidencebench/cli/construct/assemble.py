@@ -38,7 +38,7 @@ class _Shares(click.ParamType[dict[str, Fraction]]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Fraction]:
         """Return split -> share, exactly as written."""
         parts = [_SHARE.fullmatch(part.strip()) for part in value.split(",")]
-        shares = {found[1]: Fraction(found[2]) for found in parts if found}
+        shares = {match[1]: Fraction(match[2]) for match in parts if match}
         if len(shares) != len(parts):
             self.fail(f"expected shares such as train=0.8,dev=0.1,test=0.1 or a=1/3,b=2/3, got '{value}'", param, ctx)
         if wrong := wrong_with_shares(shares):
@@ -141,7 +141,7 @@ def command(
             papers,
             folder,
             settings,
-            against=[open_dataset(one) for one in against],
+            against=[open_dataset(name) for name in against],
             overwrite=overwrite,
             jobs=place.jobs,
             engine=place.engine,

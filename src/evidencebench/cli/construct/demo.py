@@ -53,10 +53,10 @@ def command(ctx: click.Context, *, output: Path | None, faults: float, progress_
         if made.dataset is None:
             raise EvidenceBenchError(f"{folder}: {made.n_failures} drafts failed; run again, or with --faults 0")
         print_table(loss_table(made.dataset.steps))
-        found = list(open_dataset(str(folder / "work" / "dataset" / "test.json")))
-        is_gold = found == expected_instances()
+        instances = list(open_dataset(str(folder / "work" / "dataset" / "test.json")))
+        is_gold = instances == expected_instances()
         click.echo(f"paid requests: {n_paid:,}; of all attempts, {100 * faults:g} % failed and were repeated")
-        click.echo(f"{counted(len(found), 'instance')}: {'as they must be' if is_gold else 'NOT as they must be'}")
+        click.echo(f"{counted(len(instances), 'instance')}: {'as they must be' if is_gold else 'NOT as they must be'}")
         if output is not None:
             click.echo(f"{folder}: reviews, papers, construction.toml, work/dataset/datasheet.md")
     ctx.exit(0 if is_gold else 1)

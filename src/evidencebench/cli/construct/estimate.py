@@ -1,7 +1,7 @@
 """``evidencebench construct estimate``."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,8 @@ from evidencebench.cli.construct.steps import print_failures
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.cli.progress import progress
 from evidencebench.construction.config import read_config
-from evidencebench.construction.estimating import (
-    Assumptions,
-    ConstructionEstimate,
-    StepEstimate,
-    estimate_construction,
-)
-from evidencebench.construction.model_use import LEAST_CACHED_TOKENS, ModelUse, Uses, joined
+from evidencebench.construction.estimating import Assumptions, StepEstimate, estimate_construction
+from evidencebench.construction.model_use import LEAST_CACHED_TOKENS, ModelUse, Uses, joined_all
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
 from evidencebench.construction.work_folder import input_of
 from evidencebench.models.llm.prices import PriceTable
@@ -29,8 +24,6 @@ from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 
 _HOUR_MINUTES = 60
-
-Cost = Callable[[Uses], float | None]
 
 
 @click.command(name="estimate")
@@ -78,127 +71,107 @@ def command(
     with progress("estimating", progress_style) as shown:
         if not input_of(steps_of(config)[0], config.work).is_file():
             harvest_inputs(config, overwrite=False, on_progress=shown)
-        found = estimate_construction(config, prices=table, cache=cache, assumptions=assumed, on_progress=shown)
+        estimate = estimate_construction(config, prices=table, cache=cache, assumptions=assumed, on_progress=shown)
+
+    def priced(uses: Uses) -> dict[str, Any]:
+        return _priced(uses, table, requests_per_minute)
+
+    left, used = (joined_all(getattr(step, name) for step in estimate.steps) for name in ("uses", "used"))
+    day = table.dated(left)
     if as_json:
-        print_json(_fields(found, table, requests_per_minute))
-    else:
-        has_second = config.file.judge.second_model is not None
-        _print(found, table, requests_per_minute, assumed, has_second=has_second)
+        print_json(
+            {
+                "prices_as_of": day,
+                "requests_per_minute": requests_per_minute,
+                "steps": [
+                    {
+                        "step": step.step,
+                        "n_drafts": step.n_drafts,
+                        "n_pilot": step.n_pilot,
+                        "margin": step.margin,
+                        "repeated_tokens": step.repeated_tokens,
+                        "left": priced(step.uses),
+                        "used": priced(step.used),
+                        "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
+                    }
+                    for step in estimate.steps
+                ],
+                "left": priced(left),
+                "used": priced(used),
+                "unreadable": estimate.unreadable,
+            }
+        )
+        return
+    print_failures(estimate.unreadable)
+    rows: list[list[Cell]] = [
+        [
+            step.step,
+            step.n_drafts,
+            *_cells(priced(step.uses)),
+            "" if step.margin is None else f"{100 * step.margin:.0f} %",
+        ]
+        for step in estimate.steps
+    ]
+    rows.append(["all", None, *_cells(priced(left)), ""])
+    columns = ["step", "drafts", "requests", "prompt", "reply", "hours", "cost", "batches", "+-"]
+    print_table(Table(columns=columns, rows=rows))
+    if used:
+        spent = priced(used)
+        cost = "of unknown price" if spent["cost_usd"] is None else shown_usd(spent["cost_usd"])
+        print_prose(f"So far: {counted(spent['requests'], 'reply', 'replies')} stored, {cost}.")
+    if left:
+        rate = f"{requests_per_minute:g}"
+        notes = [
+            *_notes(estimate.steps, assumed, has_second=config.file.judge.second_model is not None),
+            f"Hours at {rate} requests a minute (--requests-per-minute); batches take up to a day each.",
+            _note_on_caching(priced(left), max(step.repeated_tokens for step in estimate.steps)),
+            f"Prices as of {day}: check them (--prices). Nothing was sent.",
+        ]
+        print_prose(" ".join(notes))
 
 
-def _cost(prices: PriceTable, *, batch: bool = False, caching: bool = False) -> Cost:
-    """Return the function that prices uses; its result is None where a price is not known."""
+def _priced(uses: Uses, prices: PriceTable, per_minute: float) -> dict[str, Any]:
+    """Return the figures of what models are asked; a cost is None where a price is not known."""
+    total = sum(uses.values(), ModelUse())
 
-    def cost_of(uses: Uses) -> float | None:
+    def cost(*, batch: bool = False, caching: bool = False) -> float | None:
         costs = [use.cost_usd(model, prices, batch=batch, caching=caching) for model, use in uses.items()]
-        known = [cost for cost in costs if cost is not None]
+        known = [usd for usd in costs if usd is not None]
         return sum(known) if len(known) == len(costs) else None
 
-    return cost_of
-
-
-def _fields(found: ConstructionEstimate, prices: PriceTable, per_minute: float) -> dict[str, Any]:
-    def priced(uses: Uses) -> dict[str, Any]:
-        return {
-            "requests": round(sum(use.requests for use in uses.values())),
-            "prompt_tokens": round(sum(use.prompt_tokens for use in uses.values())),
-            "reply_tokens": round(sum(use.reply_tokens for use in uses.values())),
-            "hours": sum(use.requests for use in uses.values()) / per_minute / _HOUR_MINUTES,
-            "cost_usd": _cost(prices)(uses),
-            "cost_in_batches_usd": _cost(prices, batch=True)(uses),
-            "cost_with_prompt_caching_usd": _cost(prices, caching=True)(uses),
-        }
-
     return {
-        "prices_as_of": prices.dated(_all(one.uses for one in found.steps)),
-        "requests_per_minute": per_minute,
-        "steps": [
-            {
-                "step": one.step,
-                "n_drafts": one.n_drafts,
-                "n_pilot": one.n_pilot,
-                "margin": one.margin,
-                "repeated_tokens": one.repeated_tokens,
-                "left": priced(one.uses),
-                "used": priced(one.used),
-                "models": [{"model": model, **priced({model: use})} for model, use in one.uses.items()],
-            }
-            for one in found.steps
-        ],
-        "left": priced(_all(one.uses for one in found.steps)),
-        "used": priced(_all(one.used for one in found.steps)),
-        "unreadable": found.unreadable,
+        "requests": round(total.requests),
+        "prompt_tokens": round(total.prompt_tokens),
+        "reply_tokens": round(total.reply_tokens),
+        "hours": total.requests / per_minute / _HOUR_MINUTES,
+        "cost_usd": cost(),
+        "cost_in_batches_usd": cost(batch=True),
+        "cost_with_prompt_caching_usd": cost(caching=True),
     }
 
 
-def _all(uses: Iterator[Uses]) -> Uses:
-    total: Uses = {}
-    for one in uses:
-        total = joined(total, one)
-    return total
-
-
-def _print(
-    found: ConstructionEstimate, prices: PriceTable, per_minute: float, assumed: Assumptions, *, has_second: bool
-) -> None:
-    print_failures(found.unreadable)
-    left = _all(one.uses for one in found.steps)
-    rows: list[list[Cell]] = [
-        [
-            one.step,
-            one.n_drafts,
-            *_priced_cells(one.uses, prices, per_minute),
-            "" if one.margin is None else f"{100 * one.margin:.0f} %",
-        ]
-        for one in found.steps
-    ]
-    rows.append(["all", None, *_priced_cells(left, prices, per_minute), ""])
-    columns = ["step", "drafts", "requests", "prompt", "reply", "hours", "cost", "batches", "+-"]
-    print_table(Table(columns=columns, rows=rows))
-    used = _all(one.used for one in found.steps)
-    if used:
-        spent = _cost(prices)(used)
-        n_requests = round(sum(use.requests for use in used.values()))
-        print_prose(
-            f"So far: {counted(n_requests, 'reply', 'replies')} stored, "
-            f"{'of unknown price' if spent is None else shown_usd(spent)}."
-        )
-    if left:
-        print_prose(" ".join(_notes(found, left, prices, per_minute, assumed, has_second=has_second)))
-
-
-def _priced_cells(uses: Uses, prices: PriceTable, per_minute: float) -> list[Cell]:
-    total = sum(uses.values(), ModelUse())
-    costs = [_cost(prices)(uses), _cost(prices, batch=True)(uses)]
+def _cells(figures: dict[str, Any]) -> list[Cell]:
+    costs = (figures["cost_usd"], figures["cost_in_batches_usd"])
     return [
-        round(total.requests),
-        _short(total.prompt_tokens),
-        _short(total.reply_tokens),
-        f"{total.requests / per_minute / _HOUR_MINUTES:.1f}",
+        figures["requests"],
+        _short(figures["prompt_tokens"]),
+        _short(figures["reply_tokens"]),
+        f"{figures['hours']:.1f}",
         *("unknown" if cost is None else shown_usd(cost) for cost in costs),
     ]
 
 
-def _short(tokens: float) -> str:
+def _short(tokens: int) -> str:
     for size, mark in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if tokens >= size:
             return f"{tokens / size:.3g} {mark}"
-    return f"{tokens:.0f}"
+    return f"{tokens}"
 
 
-def _notes(
-    found: ConstructionEstimate,
-    left: Uses,
-    prices: PriceTable,
-    per_minute: float,
-    assumed: Assumptions,
-    *,
-    has_second: bool,
-) -> Iterator[str]:
+def _notes(steps: Sequence[StepEstimate], assumed: Assumptions, *, has_second: bool) -> Iterator[str]:
     """Yield what the numbers rest on, as sentences."""
-    guessed = [one.step for one in found.steps if one.n_drafts and not one.n_pilot]
-    n_pilot = max((one.n_pilot for one in found.steps), default=0)
-    if n_pilot:
+    guessed = [step.step for step in steps if step.n_drafts and not step.n_pilot]
+    if n_pilot := max(step.n_pilot for step in steps):
         yield f"Corrected by {counted(n_pilot, 'draft')} whose replies are stored; +- is half of a 95 % interval."
     if guessed:
         yield (
@@ -208,15 +181,10 @@ def _notes(
         )
     if "judge" in guessed and has_second:
         yield "How often the second model is asked is not known without a pilot; it is left out."
-    yield f"Hours at {per_minute:g} requests a minute (--requests-per-minute); batches take up to a day each."
-    yield _on_caching(found.steps, left, prices)
-    day = prices.dated(_all(one.uses for one in found.steps))
-    yield f"Prices as of {day}: check them (--prices). Nothing was sent."
 
 
-def _on_caching(steps: tuple[StepEstimate, ...], left: Uses, prices: PriceTable) -> str:
-    longest = max((one.repeated_tokens for one in steps), default=0.0)
-    whole, with_cache = _cost(prices)(left), _cost(prices, caching=True)(left)
+def _note_on_caching(figures: dict[str, Any], longest: float) -> str:
+    whole, with_cache = figures["cost_usd"], figures["cost_with_prompt_caching_usd"]
     if whole is None or with_cache is None or whole == with_cache:
         return (
             f"Prompt caching saves nothing: prompts share their first {longest:.0f} tokens or fewer, and providers "

@@ -117,7 +117,7 @@ def command(
     for message in unreadable:
         click.echo(f"error: {printable(message)}", err=True)
     if ids_file is not None:
-        write_whole(ids_file, "".join(f"{one}\n" for one in report.ids))
+        write_whole(ids_file, "".join(f"{paper_id}\n" for paper_id in report.ids))
     if as_json:
         print_json({"output": str(output), **msgspec.to_builtins(report)})
     else:

@@ -72,7 +72,7 @@ def command(
         if client is None:  # never: it asks
             raise click.UsageError("no client")
         if first is not None:
-            make_room(output_of(one, config.work) for one in list(STEP_FILES)[list(STEP_FILES).index(first) :])
+            make_room(output_of(step, config.work) for step in list(STEP_FILES)[list(STEP_FILES).index(first) :])
         made = run_all(
             config,
             client=client,
@@ -102,13 +102,13 @@ def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:
         click.echo(f"{counted(made.n_failures, 'draft')} failed; run again to ask for them again", err=True)
     dataset = made.dataset
     if asking.as_json:
-        fields = None if dataset is None else asdict(dataset) | {"steps": [one.fields() for one in dataset.steps]}
-        found = {"unreadable": made.unreadable, "steps": [step.fields() for step in made.steps], "dataset": fields}
-        print_json({**found, **more})
+        fields = None if dataset is None else asdict(dataset) | {"steps": [step.fields() for step in dataset.steps]}
+        figures = {"unreadable": made.unreadable, "steps": [step.fields() for step in made.steps], "dataset": fields}
+        print_json({**figures, **more})
     elif dataset is not None:
         print_cautions(dataset.warnings)
         print_table(loss_table(dataset.steps))
-        splits = ", ".join(f"{name} {one.n_instances:,}" for name, one in dataset.splits.items())
+        splits = ", ".join(f"{name} {split.n_instances:,}" for name, split in dataset.splits.items())
         click.echo(f"{dataset.folder}: {counted(dataset.n_instances, 'instance')} ({splits})")
     else:
         for step in made.steps:

@@ -8,7 +8,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import agreement_fields, agreement_in, print_agreement
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.construction.standing import standing_of
+from evidencebench.construction.standing import construction_status
 from evidencebench.tables import Cell, Table
 
 
@@ -24,22 +24,22 @@ def command(*, work: Path, as_json: bool) -> None:
     \b
     Example: evidencebench construct status work
     """
-    found, agreement = standing_of(work), agreement_in(work)
+    status, agreement = construction_status(work), agreement_in(work)
     if as_json:
-        print_json({**asdict(found), "next_step": found.next_step, **agreement_fields(agreement)})
+        print_json({**asdict(status), "next_step": status.next_step, **agreement_fields(agreement)})
         print_agreement(agreement, as_json=True)
         return
     rows: list[list[Cell]] = []
-    for step in found.steps:
+    for step in status.steps:
         given = "?" if step.n_drafts is None else f"{step.n_drafts:,}"
-        told = f"stale: {step.stale}" if step.stale else "done" if step.is_finished else "not finished"
-        told += f"; {step.n_edited:,} edited by hand" if step.n_edited else ""
-        rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, told])
+        state = f"stale: {step.stale}" if step.stale else "done" if step.is_finished else "not finished"
+        state += f"; {step.n_edited:,} edited by hand" if step.n_edited else ""
+        rows.append([step.step, f"{step.n_done:,} of {given}", step.n_done - step.n_kept, step.n_kept, state])
     print_table(Table(columns=["step", "drafts", "dropped", "kept", ""], rows=rows))
-    if found.next_step is None:
+    if status.next_step is None:
         click.echo(f"{work / 'dataset'}: made")
     else:
-        is_stale = any(one.stale for one in found.steps if one.step == found.next_step)
+        is_stale = any(step.stale for step in status.steps if step.step == status.next_step)
         how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
-        click.echo(f"next: {found.next_step}{how if is_stale else ''}")
+        click.echo(f"next: {status.next_step}{how if is_stale else ''}")
     print_agreement(agreement, as_json=False)

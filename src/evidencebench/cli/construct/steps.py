@@ -16,13 +16,10 @@ from evidencebench.construction.assembly.losses import loss_table, losses_of
 from evidencebench.construction.draft_file import open_drafts, set_aside
 from evidencebench.construction.filtering import LEAST_COVERED, filter_drafts
 from evidencebench.construction.paper_files import PaperFolder
+from evidencebench.construction.pipeline import PLAIN_STEPS
 from evidencebench.construction.running import StepReport, run_step
-from evidencebench.construction.steps.aspects import ASPECTS
-from evidencebench.construction.steps.hypotheses import HYPOTHESES
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
-from evidencebench.construction.steps.label_results import LABEL_RESULTS
 from evidencebench.construction.steps.model_step import ModelStep
-from evidencebench.construction.steps.summaries import SUMMARIES
 from evidencebench.construction.steps.votes import WindowAgreement, windows_agree
 from evidencebench.construction.work_folder import input_of, output_of
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
@@ -59,19 +56,23 @@ _step_options = options.bundled_as(
 
 
 def _command(
-    name: str, text: str, prepare: Callable[..., _MakeStep], *own: Callable[[Any], Any]
-) -> tuple[str, click.Command]:
-    """Return a step's name and command; ``prepare`` gets the values of its ``own`` options before anything is asked."""
+    name: str,
+    text: str,
+    *own: Callable[[Any], Any],
+    prepare: Callable[..., _MakeStep] | None = None,
+) -> click.Command:
+    """Return a step's command; ``prepare`` gets the values of its ``own`` options before anything is asked."""
 
     @_step_options
     @asking_options()
     @click.pass_context
     def run(ctx: click.Context, /, *, step_options: _StepOptions, asking: Asking, **values: Any) -> None:
-        ctx.exit(_run_step(name, prepare(**values), step_options, asking))
+        make_step = (lambda _: PLAIN_STEPS[name]) if prepare is None else prepare(**values)
+        ctx.exit(_run_step(name, make_step, step_options, asking))
 
     for option in reversed(own):
         run = option(run)
-    return name, click.command(name=name, help=text)(run)
+    return click.command(name=name, help=text)(run)
 
 
 def _run_step(name: str, make_step: _MakeStep, step_options: _StepOptions, asking: Asking) -> int:
@@ -219,89 +220,87 @@ def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: boo
         click.echo(f"{path}")
 
 
-COMMANDS: Mapping[str, click.Command] = {
-    **dict(
-        (
-            _command(
-                "summaries",
-                """Delimit passages, and keep those that report results.
-
-                Reads WORK/passages.jsonl, writes WORK/summaries.jsonl. A model says which
-                sentences are about the paper, then whether they report a result of it.
-
-                \b
-                Example: evidencebench construct summaries work \\
-                           --model openai/gpt-4o-mini --max-cost-usd 1
-                """,
-                lambda: lambda _: SUMMARIES,
-            ),
-            _command(
-                "hypotheses",
-                """Write the hypothesis that each summary is evidence on.
-
-                Reads WORK/summaries.jsonl, writes WORK/hypotheses.jsonl. A model says why
-                the evidence was extracted, then trims that to the central question. It must
-                be one sentence of 5 to 50 words that gives no number or finding away.
-
-                \b
-                Example: evidencebench construct hypotheses work \\
-                           --model openai/gpt-4o-mini --max-cost-usd 1
-                """,
-                lambda: lambda _: HYPOTHESES,
-            ),
-            _command(
-                "aspects",
-                """Split each summary into aspects, and verify them.
-
-                Reads WORK/hypotheses.jsonl, writes WORK/aspects.jsonl. One sentence of a
-                paper can match an aspect, and no aspect says more than the summary.
-
-                \b
-                Example: evidencebench construct aspects work \\
-                           --model openai/gpt-4o-mini --max-cost-usd 1
-                """,
-                lambda: lambda _: ASPECTS,
-            ),
-            _command(
-                "judge",
-                """Judge which sentences of each paper hold which aspects.
-
-                Reads WORK/aspects.jsonl, writes WORK/judgments.jsonl. Sentences are judged in
-                windows that overlap, so that nearly every one is judged twice; it holds the
-                aspect if either window says so. Both votes are kept.
-
-                \b
-                Example: evidencebench construct judge work --papers papers \\
-                           --model openai/gpt-4o-mini --batch --max-cost-usd 20
-                """,
-                _judge,
-                click.option(
-                    "--papers",
-                    required=True,
-                    type=click.Path(path_type=Path, exists=True, file_okay=False),
-                    metavar="FOLDER",
-                    help="The papers.",
-                ),
-                options.number("--window", default=10, help="Sentences judged together."),
-                options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window."),
-                click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request."),
-                options.number("--votes", default=1, help="Times that each window is asked; the majority decides."),
-                click.option("--second-model", metavar="MODEL", help="Decides where windows of the first disagree."),
-            ),
-            _command(
-                "label-results",
-                """Say which aspects are results.
-
-                Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
-
-                \b
-                Example: evidencebench construct label-results work \\
-                           --model openai/gpt-4o-mini --max-cost-usd 1
-                """,
-                lambda: lambda _: LABEL_RESULTS,
-            ),
-        )
+_JUDGE_OPTIONS = (
+    click.option(
+        "--papers",
+        required=True,
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="FOLDER",
+        help="The papers.",
     ),
-    "filter": _filter,
-}
+    options.number("--window", default=10, help="Sentences judged together."),
+    options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window."),
+    click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request."),
+    options.number("--votes", default=1, help="Times that each window is asked; the majority decides."),
+    click.option("--second-model", metavar="MODEL", help="Decides where windows of the first disagree."),
+)
+
+_COMMANDS = (
+    _command(
+        "summaries",
+        """Delimit passages, and keep those that report results.
+
+        Reads WORK/passages.jsonl, writes WORK/summaries.jsonl. A model says which
+        sentences are about the paper, then whether they report a result of it.
+
+        \b
+        Example: evidencebench construct summaries work \\
+                   --model openai/gpt-4o-mini --max-cost-usd 1
+        """,
+    ),
+    _command(
+        "hypotheses",
+        """Write the hypothesis that each summary is evidence on.
+
+        Reads WORK/summaries.jsonl, writes WORK/hypotheses.jsonl. A model says why
+        the evidence was extracted, then trims that to the central question. It must
+        be one sentence of 5 to 50 words that gives no number or finding away.
+
+        \b
+        Example: evidencebench construct hypotheses work \\
+                   --model openai/gpt-4o-mini --max-cost-usd 1
+        """,
+    ),
+    _command(
+        "aspects",
+        """Split each summary into aspects, and verify them.
+
+        Reads WORK/hypotheses.jsonl, writes WORK/aspects.jsonl. One sentence of a
+        paper can match an aspect, and no aspect says more than the summary.
+
+        \b
+        Example: evidencebench construct aspects work \\
+                   --model openai/gpt-4o-mini --max-cost-usd 1
+        """,
+    ),
+    _command(
+        "judge",
+        """Judge which sentences of each paper hold which aspects.
+
+        Reads WORK/aspects.jsonl, writes WORK/judgments.jsonl. Sentences are judged in
+        windows that overlap, so that nearly every one is judged twice; it holds the
+        aspect if either window says so. Both votes are kept.
+
+        \b
+        Example: evidencebench construct judge work --papers papers \\
+                   --model openai/gpt-4o-mini --batch --max-cost-usd 20
+        """,
+        *_JUDGE_OPTIONS,
+        prepare=_judge,
+    ),
+    _command(
+        "label-results",
+        """Say which aspects are results.
+
+        Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
+
+        \b
+        Example: evidencebench construct label-results work \\
+                   --model openai/gpt-4o-mini --max-cost-usd 1
+        """,
+    ),
+    _filter,
+)
+
+COMMANDS: Mapping[str | None, click.Command] = {command.name: command for command in _COMMANDS}
 """Step -> its command."""

@@ -48,7 +48,9 @@ from evidencebench.version import __version__
 STEP = "assemble"
 _MIN_DRAFTS_A_JOB = 50
 
-_Told = Callable[[int, int, str], None]
+OnProgress = Callable[[int, int, str], None]
+"""Called with how many drafts (or files) are done, how many there are, and what is done."""
+
 _Solved = tuple[Instance, tuple[str, ...]]  # the instance, and the tasks whose optimum is not proven
 
 
@@ -62,7 +64,7 @@ def assemble(
     overwrite: bool = False,
     jobs: int = 1,
     engine: Engine | None = None,
-    on_progress: _Told = lambda *_: None,
+    on_progress: OnProgress = lambda *_: None,
 ) -> AssemblyReport:
     """Write a folder with a file a split, a datasheet, a manifest, and a table of all drafts that were dropped.
 
@@ -74,13 +76,13 @@ def assemble(
     runs_on = engine_of(engine, jobs, at_most=1 + len(source.going_on) // _MIN_DRAFTS_A_JOB)
     before = steps_before(source)
     judged = next((file for file in before if file.header.step == "judge"), source)
-    agreement = windows_agree(judged[one] for one in judged.offsets)
+    agreement = windows_agree(judged[draft_id] for draft_id in judged.offsets)
     with whole_folder(output, marker=MANIFEST, overwrite=overwrite) as (made, scratch):
-        store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, _telling(on_progress, "reading"))
+        store = store_papers(scratch / "papers.jsonl", papers, source, runs_on, progress_of(on_progress, "reading"))
         candidates, digest = read_candidates(source, store)
         index = TextIndex([paper.hashes for paper in store.papers.values()])
         paper_of = same_papers(candidates, store, index)
-        dropped = met_elsewhere(candidates, index, against, _telling(on_progress, "comparing"))
+        dropped = met_elsewhere(candidates, index, against, progress_of(on_progress, "comparing"))
         left = [position for position in range(len(candidates)) if position not in dropped]
         dropped |= duplicates(candidates, paper_of, left)
         kept = [position for position in left if position not in dropped]
@@ -89,20 +91,22 @@ def assemble(
             for file in before:
                 reasons.update(file.dropped)
             all_reasons = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
-            doubts = [f"{name}: {one.warning}" for name, one in agreement.items() if one.warning]
+            doubts = [f"{name}: {windows.warning}" for name, windows in agreement.items() if windows.warning]
             why = "; ".join([all_reasons or "the first step found no passage", *doubts])
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         chosen = choose_splits(candidates, paper_of, kept, settings)
         named = {
-            split: [(candidates[one].draft.id, f"{settings.name}_{split}_id_{n}") for n, one in enumerate(members)]
+            split: [
+                (candidates[position].draft.id, f"{settings.name}_{split}_id_{n}") for n, position in enumerate(members)
+            ]
             for split, members in chosen.members.items()
         }
         unproven = _write_splits(
-            made, source, store, named, engine=runs_on, on_progress=_telling(on_progress, "solving")
+            made, source, store, named, engine=runs_on, on_progress=progress_of(on_progress, "solving")
         )
         gone = [
-            msgspec.structs.replace(candidates[one].draft, dropped=why.reason, detail=why.detail)
-            for one, why in sorted(dropped.items())
+            msgspec.structs.replace(candidates[position].draft, dropped=why.reason, detail=why.detail)
+            for position, why in sorted(dropped.items())
         ]
         rows = ((file.header.step, draft) for file in before for draft in dropped_drafts(file))
         write_whole(made / "dropped.csv", dropped_csv(chain(rows, ((STEP, draft) for draft in gone))))
@@ -119,24 +123,25 @@ def assemble(
             settings,
             report,
             step_files=before,
-            drafts=(source[candidates[one].draft.id] for one in kept),
+            drafts=(source[candidates[position].draft.id] for position in kept),
             descriptions={
-                split: describe(open_dataset(made / f"{split}.json"), _telling(on_progress, "describing"))
+                split: describe(open_dataset(made / f"{split}.json"), progress_of(on_progress, "describing"))
                 for split, names in named.items()
                 if names
             },
-            n_papers=len({paper_of[one] for one in kept}),
-            n_reviews=len({candidates[one].draft.review_id for one in kept} - {""}),
+            n_papers=len({paper_of[position] for position in kept}),
+            n_reviews=len({candidates[position].draft.review_id for position in kept} - {""}),
             agreement=agreement,
             against=against,
-            licences=licences_in(papers, {candidates[one].draft.paper_file for one in kept}),
+            licences=licences_in(papers, {candidates[position].draft.paper_file for position in kept}),
         )
         write_whole(made / "datasheet.md", sheet)
         write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
     return report
 
 
-def _telling(on_progress: _Told, doing: str) -> Callable[[int, int], None]:
+def progress_of(on_progress: OnProgress, doing: str) -> Callable[[int, int], None]:
+    """Return the function that a part of the work calls."""
     return lambda n_done, n_all: on_progress(n_done, n_all, doing)
 
 
@@ -191,7 +196,7 @@ def _instance(draft: Draft, instance_id: str, paper: PaperText) -> Instance:
     labels = Labels(
         aspects=aspects,
         results=tuple(aspects[number] for number in sorted(set(draft.results or ()))),
-        sources={one: tuple(sorted(set(places))) for one, places in zip(aspects, judging.sources, strict=True)},
+        sources={aspect: tuple(sorted(set(places))) for aspect, places in zip(aspects, judging.sources, strict=True)},
         texts=dict(zip(aspects, draft.aspects, strict=True)),
         review_id=draft.review_id,
     )
@@ -210,7 +215,7 @@ def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, agai
             "seed": settings.seed,
         },
         "drafts_sha256": drafts_sha256,  # of the drafts in the order of their ids, one a line
-        "against": [{"name": one.name, "sha256": one.sha256} for one in against],
+        "against": [{"name": dataset.name, "sha256": dataset.sha256} for dataset in against],
         "files": {
             path.name: {"sha256": file_sha256(path), "bytes": path.stat().st_size} for path in sorted(folder.iterdir())
         },

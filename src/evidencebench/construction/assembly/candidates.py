@@ -85,7 +85,7 @@ def same_papers(candidates: Sequence[Candidate], store: PaperStore, index: TextI
         [index.first[number], *(same.position for same in index.same_papers(paper.hashes))]
         for number, paper in enumerate(store.papers.values())
     ]
-    groups = linked_groups([[*one.names, *texts[one.text]] for one in candidates])
+    groups = linked_groups([[*candidate.names, *texts[candidate.text]] for candidate in candidates])
     number_of = {member: number for number, members in enumerate(groups) for member in members}
     return [number_of[position] for position in range(len(candidates))]
 
@@ -93,9 +93,9 @@ def same_papers(candidates: Sequence[Candidate], store: PaperStore, index: TextI
 def duplicates(candidates: Sequence[Candidate], papers: Sequence[int], among: Iterable[int]) -> dict[int, Met]:
     """Return, by position, those that have the paper and the summary of one before them."""
     first: dict[tuple[int, bytes], int] = {}
-    found = {}
+    repeated = {}
     for position in among:
         before = first.setdefault((papers[position], candidates[position].summary), position)
         if before != position:
-            found[position] = Met(reason=DUPLICATE, detail=candidates[before].draft.id)
-    return found
+            repeated[position] = Met(reason=DUPLICATE, detail=candidates[before].draft.id)
+    return repeated

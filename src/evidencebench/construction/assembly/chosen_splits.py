@@ -30,8 +30,8 @@ def choose_splits(
         return candidates[position].draft.review_id
 
     by_review = settings.split_by == "both"
-    keys = [[paper_of[one], *([review(one)] if by_review and review(one) else [])] for one in kept]
-    groups = [[kept[one] for one in group] for group in linked_groups(keys)]
+    keys = [[paper_of[position], *([review(position)] if by_review and review(position) else [])] for position in kept]
+    groups = [[kept[index] for index in group] for group in linked_groups(keys)]
     shares = {split: share for split, share in settings.shares.items() if share}
     places = assign_groups([len(group) for group in groups], shares, seed=settings.seed)
     members: dict[str, list[int]] = {split: [] for split in shares}
@@ -40,15 +40,15 @@ def choose_splits(
     counts = {
         split: SplitCounts(
             n_instances=len(chosen),
-            n_papers=len({paper_of[one] for one in chosen}),
-            n_reviews=len({review(one) for one in chosen} - {""}),
+            n_papers=len({paper_of[position] for position in chosen}),
+            n_reviews=len({review(position) for position in chosen} - {""}),
             wanted=float(shares[split]),
             reached=len(chosen) / len(kept),
         )
         for split, chosen in members.items()
     }
     largest = max(groups, key=len)
-    reviews = Counter(review(one) for one in largest)
+    reviews = Counter(review(position) for position in largest)
     warnings = _warnings(counts, len(largest), len(kept), reviews, by_review=by_review)
     return ChosenSplits({split: sorted(chosen) for split, chosen in members.items()}, counts, warnings)
 
@@ -59,15 +59,15 @@ def _warnings(
     told = [
         f"split '{split}' got no instance and has no file, since {counted(n_all, 'instance')} cannot be divided so; "
         "change --shares"
-        for split, one in counts.items()
-        if not one.n_instances
+        for split, count in counts.items()
+        if not count.n_instances
     ]
-    if all(abs(one.reached - one.wanted) <= _FAR for one in counts.values()):
+    if all(abs(count.reached - count.wanted) <= _FAR for count in counts.values()):
         return told
     reached = ", ".join(
-        f"{split} {100 * one.reached:.1f} % for {100 * one.wanted:g} %" for split, one in counts.items()
+        f"{split} {100 * count.reached:.1f} % for {100 * count.wanted:g} %" for split, count in counts.items()
     )
-    if n_largest <= max(one.wanted for one in counts.values()) * n_all:
+    if n_largest <= max(count.wanted for count in counts.values()) * n_all:
         return [*told, f"the shares are not reached: {reached}; the data set is small, or its reviews are large"]
     name, n_of_it = reviews.most_common(1)[0]
     linked = (

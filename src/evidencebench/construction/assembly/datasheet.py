@@ -133,26 +133,28 @@ def _listed(title: str, lines: Sequence[str]) -> str:
 def split_table(splits: Mapping[str, SplitCounts]) -> Table:
     """Return how large the splits are."""
     rows: list[list[Cell]] = [
-        [split, one.n_instances, one.n_papers, one.n_reviews, 100 * one.wanted, 100 * one.reached]
-        for split, one in splits.items()
+        [split, counts.n_instances, counts.n_papers, counts.n_reviews, 100 * counts.wanted, 100 * counts.reached]
+        for split, counts in splits.items()
     ]
     return Table(columns=["split", "instances", "papers", "reviews", "wanted %", "reached %"], rows=rows)
 
 
 def _statistics_table(descriptions: Mapping[str, Description]) -> Table:
     def row(name: str, spreads: Sequence[Spread | None]) -> list[Cell]:
-        texts = [f"{one.minimum:,} to {one.maximum:,}, mean {one.mean:.1f}" if one else "" for one in spreads]
+        texts = [
+            f"{spread.minimum:,} to {spread.maximum:,}, mean {spread.mean:.1f}" if spread else "" for spread in spreads
+        ]
         return [name, *texts, _ORIGINAL.get(name, "")]
 
-    found = list(descriptions.values())
+    splits = list(descriptions.values())
     rows: list[list[Cell]] = [
-        row("sentences of the paper", [one.sentences for one in found]),
-        row("aspects", [one.aspects for one in found]),
-        row("aspects labelled Results", [one.results for one in found]),
-        row("sentences that are evidence", [one.evidence for one in found]),
-        row("fewest sentences that cover all", [one.optimum for one in found]),
-        ["instances without Results aspects", *(one.n_without_results for one in found), "3 of 133"],
-        ["aspects without a sentence", *(one.n_uncoverable_aspects for one in found), ""],
+        row("sentences of the paper", [description.sentences for description in splits]),
+        row("aspects", [description.aspects for description in splits]),
+        row("aspects labelled Results", [description.results for description in splits]),
+        row("sentences that are evidence", [description.evidence for description in splits]),
+        row("fewest sentences that cover all", [description.optimum for description in splits]),
+        ["instances without Results aspects", *(description.n_without_results for description in splits), "3 of 133"],
+        ["aspects without a sentence", *(description.n_uncoverable_aspects for description in splits), ""],
     ]
     return Table(columns=["per instance", *descriptions, "EvidenceBench, train and dev"], rows=rows)
 
@@ -176,8 +178,8 @@ def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapp
         "stands in says so; several votes on a window count by majority. The optima, that is the fewest "
         f"sentences that cover all aspects and the most aspects for a number of sentences, are exact{unproven}. "
         + " ".join(
-            f"Of {model}, {one.text}{f'. **Doubtful**: {one.warning}' if one.warning else ''}."
-            for model, one in agreement.items()
+            f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
+            for model, windows in agreement.items()
         )
     )
 

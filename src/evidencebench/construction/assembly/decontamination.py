@@ -29,14 +29,14 @@ def met_elsewhere(
     on_progress: Callable[[int, int], None],
 ) -> dict[int, Met]:
     """Return, by position, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
-    by_name = _positions((name, n) for n, one in enumerate(candidates) for name in one.names)
-    by_text = _positions((index.first[one.text], n) for n, one in enumerate(candidates))
-    by_hypothesis = _positions((normalised(one.draft.hypothesis), n) for n, one in enumerate(candidates))
-    found: dict[str, dict[int, str]] = {BY_ID: {}, BY_TEXT: {}, BY_HYPOTHESIS: {}}
+    by_name = _positions((name, n) for n, candidate in enumerate(candidates) for name in candidate.names)
+    by_text = _positions((index.first[candidate.text], n) for n, candidate in enumerate(candidates))
+    by_hypothesis = _positions((normalised(candidate.draft.hypothesis), n) for n, candidate in enumerate(candidates))
+    met: dict[str, dict[int, str]] = {BY_ID: {}, BY_TEXT: {}, BY_HYPOTHESIS: {}}
 
     def note(reason: str, positions: Sequence[int], detail: str) -> None:
         for position in positions:
-            found[reason].setdefault(position, detail)
+            met[reason].setdefault(position, detail)
 
     for dataset in others:
         for n_done, instance in enumerate(dataset, 1):
@@ -48,7 +48,7 @@ def met_elsewhere(
                 note(BY_TEXT, by_text.get(same.position, ()), f"{where}: {share}")
             note(BY_HYPOTHESIS, by_hypothesis.get(normalised(query.hypothesis), ()), where)
             on_progress(n_done, len(dataset))
-    return {n: Met(reason=reason, detail=found[reason][n]) for reason in reversed(found) for n in found[reason]}
+    return {n: Met(reason=reason, detail=met[reason][n]) for reason in reversed(met) for n in met[reason]}
 
 
 def papers_elsewhere(
@@ -73,7 +73,7 @@ def papers_elsewhere(
 
 
 def _positions(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, list[int]]:
-    found: dict[_Key, list[int]] = {}
+    positions: dict[_Key, list[int]] = {}
     for key, position in pairs:
-        found.setdefault(key, []).append(position)
-    return found
+        positions.setdefault(key, []).append(position)
+    return positions

@@ -67,7 +67,7 @@ def losses_of(file: DraftFile) -> StepLosses:
 def dropped_drafts(file: DraftFile) -> Iterator[Draft]:
     """Yield the drafts that a step dropped, in the order of their ids."""
     going_on = set(file.going_on)
-    return (file[one] for one in sorted(file.offsets) if one not in going_on)
+    return (file[draft_id] for draft_id in sorted(file.offsets) if draft_id not in going_on)
 
 
 def dropped_csv(dropped: Iterable[tuple[str, Draft]]) -> Iterator[bytes]:

@@ -58,8 +58,8 @@ def store_papers(
 
     def lines() -> Iterator[bytes]:
         offset = 0
-        found = map_in_order(engine, _reader, (source, folder), [first[name] for name in sorted(first)])
-        for name, (text, hashes) in zip(sorted(first), found, strict=True):
+        read_papers = map_in_order(engine, _reader, (source, folder), [first[name] for name in sorted(first)])
+        for name, (text, hashes) in zip(sorted(first), read_papers, strict=True):
             papers[name] = ReadPaper(
                 offset=offset, sha256=text.sha256, n_sentences=len(text.sentences), ids=text.ids, hashes=hashes
             )
@@ -76,9 +76,9 @@ def _reader(source: DraftFile, folder: Path) -> Callable[[str], tuple[PaperText,
     papers = PaperFolder(folder)
 
     def read_paper(draft_id: str) -> tuple[PaperText, Hashes]:
-        found = papers.paper_of(source[draft_id])
-        paper = found.paper
-        text = PaperText(sha256=found.sha256, sentences=paper.sentences, kinds=paper.kinds, ids=paper.ids)
+        on_disk = papers.paper_of(source[draft_id])
+        paper = on_disk.paper
+        text = PaperText(sha256=on_disk.sha256, sentences=paper.sentences, kinds=paper.kinds, ids=paper.ids)
         return text, sentence_hashes(paper.sentences, paper.kinds)
 
     return read_paper

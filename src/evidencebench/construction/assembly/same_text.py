@@ -60,10 +60,10 @@ class TextIndex:
 
     def __init__(self, papers: Sequence[Hashes]) -> None:
         by_text: dict[bytes, int] = {}
-        self.first = [by_text.setdefault(one.tobytes() or str(n).encode(), n) for n, one in enumerate(papers)]
+        self.first = [by_text.setdefault(hashes.tobytes() or str(n).encode(), n) for n, hashes in enumerate(papers)]
         distinct = sorted(set(self.first))
-        owners = np.repeat(np.array(distinct, dtype=np.uint32), [len(papers[one]) for one in distinct])
-        hashes = np.concatenate([np.empty(0, dtype=np.uint64), *(papers[one] for one in distinct)])
+        owners = np.repeat(np.array(distinct, dtype=np.uint32), [len(papers[number]) for number in distinct])
+        hashes = np.concatenate([np.empty(0, dtype=np.uint64), *(papers[number] for number in distinct)])
         order = np.argsort(hashes, kind="stable")
         hashes, owners = hashes[order], owners[order]
         _, n_papers = np.unique(hashes, return_counts=True)

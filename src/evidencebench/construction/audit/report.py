@@ -78,7 +78,8 @@ def audit_report(
     audited_run, places = _audited_run(misses, run, dataset)
     verdicts = _verdicts(folder, misses)
     said = {
-        miss: [CAUSES[one[miss.id].cause] for one in verdicts.values() if miss.id in one] for miss in misses.records
+        miss: [CAUSES[of_auditor[miss.id].cause] for of_auditor in verdicts.values() if miss.id in of_auditor]
+        for miss in misses.records
     }
     causes = {miss: _decided(of_miss) for miss, of_miss in said.items() if of_miss}
 
@@ -89,7 +90,9 @@ def audit_report(
     def is_excused(miss: Miss) -> bool:
         return not causes[miss].is_fault
 
-    in_strata = {one.name: [miss for miss in causes if miss.stratum == one.name] for one in misses.header.strata}
+    in_strata = {
+        stratum.name: [miss for miss in causes if miss.stratum == stratum.name] for stratum in misses.header.strata
+    }
     audited = [
         AuditedMiss(place=places[miss.instance_id], stands_for=miss.stands_for, excused=float(is_excused(miss)))
         for miss in causes
@@ -108,7 +111,7 @@ def audit_report(
         ),
         excused=share_of(causes, is_excused),
         strata={name: share_of(some, is_excused) for name, some in in_strata.items() if some},
-        tied=tuple(miss.id for miss in causes if 2 * sum(one.is_fault for one in said[miss]) == len(said[miss])),
+        tied=tuple(miss.id for miss in causes if 2 * sum(cause.is_fault for cause in said[miss]) == len(said[miss])),
         pairs=tuple(_pair(one, other, verdicts[one], verdicts[other]) for one, other in combinations(verdicts, 2)),
         corrected=corrected_score(
             audited_run, audited, all_audited=len(audited) == misses.header.n_misses, resampling=resampling
@@ -118,26 +121,25 @@ def audit_report(
 
 def _decided(said: Sequence[Cause]) -> Cause:
     """Return the cause that counts: the most frequent one of the majority, the first of `CAUSES` where equal."""
-    is_fault = 2 * sum(one.is_fault for one in said) >= len(said)
-    return max((one for one in CAUSES.values() if one.is_fault is is_fault), key=said.count)
+    is_fault = 2 * sum(cause.is_fault for cause in said) >= len(said)
+    return max((cause for cause in CAUSES.values() if cause.is_fault is is_fault), key=said.count)
 
 
 def _verdicts(folder: Path, misses: MissesFile) -> dict[str, dict[str, Verdict]]:
     """Return auditor -> id of a miss -> verdict, those that were taken back left out."""
-    found = {
+    by_auditor = {
         name: {miss: verdict for miss, verdict in verdicts.items() if verdict.cause}
         for name, verdicts in verdict_folder(folder, misses).read_all().items()
     }
-    found = {name: verdicts for name, verdicts in found.items() if verdicts}
-    if not found:
+    by_auditor = {name: verdicts for name, verdicts in by_auditor.items() if verdicts}
+    if not by_auditor:
         raise UnreadableError(
             f"{folder}: expected a folder with verdicts, which 'evidencebench audit review' writes, got none"
         )
-    return found
+    return by_auditor
 
 
 def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[AuditedRun, dict[str, int]]:
-    """Return what the audit corrects, and the place of each instance in it."""
     header = misses.header
     rules: dict[str, Any] = header.rules
     _, sha256, scores = scores_to_audit(run, dataset, task_named(header.task), Rules(**rules))
@@ -151,8 +153,8 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
                 f"{drawn_from.sha256[:12]}, but {path} has {given[:12]}; give the file that it was drawn from"
             )
     losses: Floats = np.zeros(len(scores.ids))
-    for found in misses_of(scores, dataset):
-        losses[found.position] += found.loss
+    for miss in misses_of(scores, dataset):
+        losses[miss.position] += miss.loss
     counts = [len(dataset[instance_id].labels.that_count(scores.task.scope)) for instance_id in scores.ids]
     audited_run = AuditedRun(
         recalls=scores.recalls, losses=losses, n_aspects=np.array(counts, dtype=np.float64), clusters=scores.clusters
@@ -162,14 +164,14 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
 
 def _pair(first: str, second: str, of_first: Mapping[str, Verdict], of_second: Mapping[str, Verdict]) -> AuditorPair:
     said = [(CAUSES[of_first[miss].cause], CAUSES[of_second[miss].cause]) for miss in of_first if miss in of_second]
-    faults = [(one.is_fault, other.is_fault) for one, other in said]
+    faults = [(cause.is_fault, other.is_fault) for cause, other in said]
     table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
     kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
     return AuditorPair(
         first=first,
         second=second,
         n_both=len(said),
-        n_same_cause=sum(one is other for one, other in said),
+        n_same_cause=sum(cause is other for cause, other in said),
         n_same_fault=sum(one is other for one, other in faults),
         kappa_fault=None if np.isnan(kappa) else kappa,
     )

@@ -49,10 +49,14 @@ def scores_to_audit(
 ) -> tuple[str, str, TaskScores]:
     """Return a run's signature, the checksum of its file, and its scores with selections; raises as `score_runs`."""
     scored = score_runs([run], dataset, [task], rules=rules, with_controls=False, with_selections=True)
-    ((label, found),) = scored.runs.items()
-    if found.header is not None and found.header.control is not None and found.header.control.name == "two_papers":
+    ((label, run_scores),) = scored.runs.items()
+    if (
+        run_scores.header is not None
+        and run_scores.header.control is not None
+        and run_scores.header.control.name == "two_papers"
+    ):
         raise RunMismatchError(f"{run}: was asked two papers at once, and an audit shows one; audit the run without")
-    return found.signature, found.sha256, scored.scores[label][task.name]
+    return run_scores.signature, run_scores.sha256, scored.scores[label][task.name]
 
 
 def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
@@ -77,10 +81,10 @@ def _stratum_of(instance: Instance, selection: Selection, sources: frozenset[int
     selected = (*selection.certain, *selection.tied)
     if not selected:
         return "nothing selected"
-    if min(abs(one - source) for one in selected for source in sources) <= BESIDE:
+    if min(abs(index - source) for index in selected for source in sources) <= BESIDE:
         return "beside"
     holds = (
-        any(section.start <= one < section.stop for one in selected)
+        any(section.start <= index < section.stop for index in selected)
         for section in sections_of(instance.query.kinds)
         if any(section.start <= source < section.stop for source in sources)
     )
@@ -122,11 +126,11 @@ def sample_misses(
 ) -> tuple[MissesHeader, tuple[Miss, ...]]:
     """Return ``n`` misses of a run, all if it has fewer, in random order, with the header of their file."""
     signature, sha256, scores = scores_to_audit(run, dataset, task, rules)
-    found = list(misses_of(scores, dataset))
-    if not found:
+    all_misses = list(misses_of(scores, dataset))
+    if not all_misses:
         raise UndefinedScoreError(f"{run}: covers every aspect that can be covered on '{task.name}': nothing to audit")
     generator = np.random.default_rng(seed)
-    row = _in_a_row(found, generator)
+    row = _in_a_row(all_misses, generator)
     n_instances = len(scores.ids)
     places, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
     drawn = list(zip((row[place] for place in places), stands_for.tolist(), strict=True))
@@ -143,14 +147,14 @@ def sample_misses(
         rules=rules.unusual,
         seed=seed,
         n_instances=n_instances,
-        n_misses=len(found),
+        n_misses=len(all_misses),
         score=scores.mean_recall,
-        loss=sum(miss.loss for miss in found) / n_instances,
+        loss=sum(miss.loss for miss in all_misses) / n_instances,
         strata=tuple(
             Stratum(
                 name=name,
-                n_misses=sum(miss.stratum == name for miss in found),
-                loss=sum(miss.loss for miss in found if miss.stratum == name) / n_instances,
+                n_misses=sum(miss.stratum == name for miss in all_misses),
+                loss=sum(miss.loss for miss in all_misses if miss.stratum == name) / n_instances,
                 n_drawn=sum(miss.stratum == name for miss, _ in drawn),
             )
             for name in STRATA
@@ -159,10 +163,10 @@ def sample_misses(
     return header, misses
 
 
-def _in_a_row(found: Sequence[FoundMiss], generator: np.random.Generator) -> list[FoundMiss]:
+def _in_a_row(misses: Sequence[FoundMiss], generator: np.random.Generator) -> list[FoundMiss]:
     """Return misses by stratum, then by instance; instances, and the misses of one, in random order."""
-    shuffled = [found[place] for place in generator.permutation(len(found))]
-    turns = generator.permutation(1 + max(miss.position for miss in found))
+    shuffled = [misses[place] for place in generator.permutation(len(misses))]
+    turns = generator.permutation(1 + max(miss.position for miss in misses))
     return sorted(shuffled, key=lambda miss: (STRATA.index(miss.stratum), turns[miss.position]))
 
 

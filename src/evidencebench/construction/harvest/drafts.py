@@ -31,7 +31,9 @@ def harvest_review(content: bytes, *, file: str, rules: HarvestRules) -> ReviewH
 
 def _drafts(source: ReviewSource, rules: HarvestRules) -> Iterator[Draft]:
     passages = list(passages_of(source.paper, source.marks, source.listed))
-    cited = Counter((source.paper.places[one.first].section, ref) for one in passages for ref in one.references)
+    cited = Counter(
+        (source.paper.places[passage.first].section, ref) for passage in passages for ref in passage.references
+    )
     body = [index for index, kind in enumerate(source.paper.kinds) if kind is Kind.BODY]
     paragraphs = {
         number: " ".join(source.paper.sentences[index] for index in members)

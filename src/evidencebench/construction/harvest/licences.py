@@ -37,8 +37,8 @@ def licence_named(text: str) -> str:
     ('cc-by', 'unknown')
     """
     text = text[:_LONGEST]
-    if found := _LICENCE.search(text):
-        parts = (found["parts"] or found["words"] or "").replace("_", "-")
+    if match := _LICENCE.search(text):
+        parts = (match["parts"] or match["words"] or "").replace("_", "-")
         names = (("nc", _NON_COMMERCIAL), ("nd", _NO_DERIVATIVES), ("sa", _SHARE_ALIKE))
         return "-".join(["cc-by", *(name for name, pattern in names if pattern.search(parts))])
     return "cc0" if _ZERO.search(text) else "public-domain" if _PUBLIC.search(text) else UNKNOWN
@@ -50,10 +50,10 @@ def licence_of(article: Element) -> str:
     The address of the licence comes before all words: these often name CC0 too, for the data.
     """
     licences = list(article.all("license"))
-    references = [one.text for one in article.all("license_ref")]
-    addresses = [one.attributes.get("href", "") for one in licences]
-    types = [one.attributes.get("license-type", "") for one in licences]
-    links = [link.attributes.get("href", "") for one in licences for link in one.all("ext-link", "uri")]
+    references = [reference.text for reference in article.all("license_ref")]
+    addresses = [licence.attributes.get("href", "") for licence in licences]
+    types = [licence.attributes.get("license-type", "") for licence in licences]
+    links = [link.attributes.get("href", "") for licence in licences for link in licence.all("ext-link", "uri")]
     words = [one.text for one in (*licences, *article.all("copyright-statement"))]
     for text in (*addresses, *references, *types, " ".join(links), *words):
         if (found := licence_named(text)) != UNKNOWN:

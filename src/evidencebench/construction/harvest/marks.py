@@ -100,24 +100,24 @@ def numbers_in(text: str, most: int) -> tuple[int, ...]:
     >>> numbers_in("[3-5, 9]", 40), numbers_in("2004", 40), numbers_in("Tea 3", 40)
     ((3, 4, 5, 9), (), ())
     """
-    found: list[int] = []
+    numbers: list[int] = []
     if len(text) > _LONGEST_MARK or not _NUMBERS.fullmatch(text):
         return ()
     for low, high in _RANGE.findall(text):
         first, last = int(low), int(high or low)
         if not 0 < first <= last <= most:
             return ()
-        found.extend(range(first, last + 1))
-    return tuple(dict.fromkeys(found))
+        numbers.extend(range(first, last + 1))
+    return tuple(dict.fromkeys(numbers))
 
 
 def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:
     """Return the references that a link leads to, and the others that its numbers name."""
     linked = tuple(dict.fromkeys(xref.attributes.get("rid", "").split()))
-    if any(one not in listed.positions for one in linked):
+    if any(reference not in listed.positions for reference in linked):
         return ()
     numbered = tuple(map(listed.numbered, numbers_in(xref.text, len(listed.references))))
-    named = tuple(one for one in numbered if one is not None)
+    named = tuple(reference for reference in numbered if reference is not None)
     if not named or len(named) < len(numbered):
         return linked
     if not listed.is_labelled and not set(linked) & set(named):
@@ -132,7 +132,7 @@ def _filled(first: CitationMark, last: CitationMark, listed: ReferenceList) -> C
     ids: tuple[str, ...] = ()
     if first.references and last.references:
         low, high = listed.positions[first.references[-1]], listed.positions[last.references[0]]
-        between = tuple(one.id for one in listed.references[low : high + 1]) if low < high else ()
+        between = tuple(reference.id for reference in listed.references[low : high + 1]) if low < high else ()
         ids = between and (*first.references[:-1], *between, *last.references[1:])
     return CitationMark(start=first.start, stop=last.stop, text=f"{first.text}-{last.text}", references=ids)
 

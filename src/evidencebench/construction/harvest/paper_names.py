@@ -13,10 +13,10 @@ def id_of_type(kind: str, text: str) -> PublicId | None:
     """Return the id that a text of a ``pub-id-type`` spells; None where it is no id, or one of another type."""
     scheme = _SCHEMES.get(kind.lower())
     try:
-        found = public_id(f"PMC{text}" if scheme is IdScheme.PMCID and text.isdigit() else text)
+        spelled = public_id(f"PMC{text}" if scheme is IdScheme.PMCID and text.isdigit() else text)
     except DataError:
         return None
-    return found if found.scheme is scheme else None
+    return spelled if spelled.scheme is scheme else None
 
 
 def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -25,8 +25,8 @@ def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     >>> normal_ids([("doi", "10.1186/Tea"), ("pmcid", "PMC22"), ("pmid", "none")])
     {'doi': '10.1186/tea', 'pmcid': 'PMC22'}
     """
-    found = (id_of_type(kind, text) for kind, text in pairs)
-    return {one.scheme.name.lower(): one.value for one in found if one is not None}
+    known_ids = (id_of_type(kind, text) for kind, text in pairs)
+    return {public_id.scheme.name.lower(): public_id.value for public_id in known_ids if public_id is not None}
 
 
 def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]:
@@ -35,7 +35,7 @@ def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[s
     >>> sorted(names_of_paper("pmc_1280405", {"doi": "10.1186/TEA-5"}))
     ['10.1186/tea-5', 'PMC1280405']
     """
-    names = {str(found) for pair in (ids or {}).items() if (found := id_of_type(*pair)) is not None}
+    names = {str(spelled) for pair in (ids or {}).items() if (spelled := id_of_type(*pair)) is not None}
     if paper_id := paper_id.strip():
         try:
             names.add(str(public_id(paper_id.removeprefix("doi_"))))

@@ -59,11 +59,11 @@ class PapersAtHand:
 
     @cached_property
     def _by_id(self) -> Mapping[tuple[str, str], PaperAtHand]:
-        return {pair: one for one in reversed(self.papers) for pair in one.ids.items()}
+        return {pair: paper for paper in reversed(self.papers) for pair in paper.ids.items()}
 
     @cached_property
     def _by_file(self) -> Mapping[str, PaperAtHand]:
-        return {one.file: one for one in self.papers}
+        return {paper.file: paper for paper in self.papers}
 
 
 def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
@@ -82,15 +82,15 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
     if not files:
         raise DataError(f"{folder}: expected a folder of papers, got one without files")
     fetched = {paper.file: paper for paper in read_index(folder).values() if paper.file}
-    found, unreadable = [], []
+    papers, unreadable = [], []
     for number, path in enumerate(files, 1):
         file = path.relative_to(folder).as_posix()
         try:
-            found.append(_paper(path, file, fetched.get(file)))
+            papers.append(_paper(path, file, fetched.get(file)))
         except DataError as error:
             unreadable.append(str(error))
         on_paper(number, len(files))
-    return PapersAtHand(tuple(found), tuple(unreadable))
+    return PapersAtHand(tuple(papers), tuple(unreadable))
 
 
 def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
@@ -103,7 +103,6 @@ def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
 
 
 def _read_head(path: Path) -> tuple[dict[str, str], str]:
-    """Return the ids and the licence that a file in JATS states."""
     try:
         with open_file(path) as file:
             head = file.read(HEAD_BYTES)

@@ -32,7 +32,7 @@ class Passage:
     @property
     def references(self) -> tuple[str, ...]:
         """The ids of the references that it cites, each once."""
-        return tuple(dict.fromkeys(one for mark in self.marks for one in mark.references))
+        return tuple(dict.fromkeys(reference for mark in self.marks for reference in mark.references))
 
     @property
     def is_resolved(self) -> bool:
@@ -64,31 +64,33 @@ class _Paragraph:
 
     def passages(self) -> Iterator[Passage]:
         free = self._sentences.start  # the first sentence that is in no passage yet
-        while (at := next((one for one in range(free, self._sentences.stop) if one in self._cited), None)) is not None:
+        while (
+            at := next((sentence for sentence in range(free, self._sentences.stop) if sentence in self._cited), None)
+        ) is not None:
             reference = self._reference(at)
             first, last = at, at
             if reference is not None:
                 while (after := self._next(last, at, reference)) is not None:
                     last = after
                 first = self._beginning(at, reference, free)
-            marks = tuple(mark for one in range(first, last + 1) for mark in self._cited.get(one, ()))
+            marks = tuple(mark for sentence in range(first, last + 1) for mark in self._cited.get(sentence, ()))
             yield Passage(first=first, last=last, marks=marks)
             free = last + 1
 
     def _reference(self, sentence: int) -> str | None:
         """Return the only reference that a sentence cites; None: it cites none, several, or nobody knows which."""
         named = {mark.references for mark in self._cited.get(sentence, ())}
-        ids = {one for references in named for one in references}
+        ids = {reference for references in named for reference in references}
         return ids.pop() if len(ids) == 1 and () not in named else None
 
     def _next(self, last: int, at: int, reference: str) -> int | None:
         """Return up to which sentence the passage goes on behind its last one; None: it ends there."""
         behind = range(last + 1, min(last + 2 + MOST_UNCITED, self._sentences.stop))
-        again = next((one for one in behind if one in self._cited), None)
+        again = next((sentence for sentence in behind if sentence in self._cited), None)
         between = range(last + 1, behind.stop if again is None else again)
         passage = " ".join(self._texts[max(at, last - MOST_UNCITED) : last + 1])
         if again is not None and self._reference(again) == reference:
-            is_same = names_study(passage) and not any(is_own(self._texts[one]) for one in between)
+            is_same = names_study(passage) and not any(is_own(self._texts[sentence]) for sentence in between)
             if is_same or not between:
                 return again
         if between and continues(self._texts[last + 1], passage):
@@ -115,7 +117,7 @@ def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[
     body = [index for index, kind in enumerate(review.kinds) if kind is Kind.BODY]
     body_set = frozenset(body)
     starts = [review.spans[index].start for index in body]
-    found: defaultdict[int, list[CitationMark]] = defaultdict(list)
+    by_sentence: defaultdict[int, list[CitationMark]] = defaultdict(list)
     for mark in marks:
         at = mark.start if mark.start < mark.stop else mark.start - 1
         place = bisect_right(starts, at) - 1
@@ -123,8 +125,8 @@ def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[
             continue
         index = body[place]
         lead = _LEAD.match(review.sentences[index])
-        is_before = lead is not None and mark.text in lead[0] and index not in found
+        is_before = lead is not None and mark.text in lead[0] and index not in by_sentence
         if is_before and index - 1 in body_set and review.places[index - 1].paragraph == review.places[index].paragraph:
             index -= 1
-        found[index].append(mark)
-    return found
+        by_sentence[index].append(mark)
+    return by_sentence

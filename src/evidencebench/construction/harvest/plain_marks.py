@@ -36,7 +36,7 @@ def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
         within = at - (ends[number] - len(piece.text))
         return piece.start + within if piece.stop - piece.start == len(piece.text) else piece.start
 
-    found = [*_numbers(whole, listed, has_links=bool(text.linked)), *_written(whole, listed)]
+    matches = [*_numbers(whole, listed, has_links=bool(text.linked)), *_written(whole, listed)]
     return sorted(
         (
             CitationMark(
@@ -45,7 +45,7 @@ def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
                 text=whole[start:stop].replace(LINK, ""),
                 references=references,
             )
-            for start, stop, references in found
+            for start, stop, references in matches
         ),
         key=lambda mark: mark.start,
     )
@@ -65,14 +65,14 @@ def _numbers(whole: str, listed: ReferenceList, *, has_links: bool) -> Iterator[
         return
     for group, of_group in zip(groups, numbers, strict=True):
         ids = [listed.numbered(number) for number in of_group]
-        yield *group.span(), tuple(one for one in ids if one is not None) if None not in ids else ()
+        yield *group.span(), tuple(reference for reference in ids if reference is not None) if None not in ids else ()
 
 
 def _written(whole: str, listed: ReferenceList) -> Iterator[_Found]:
-    for found in _WRITTEN.finditer(whole):
-        is_in_brackets = bool(found["open"]) or found["close"] is not None
-        reference = listed.written(found["name"], found["year"]) if found["others"] or is_in_brackets else None
+    for match in _WRITTEN.finditer(whole):
+        is_in_brackets = bool(match["open"]) or match["close"] is not None
+        reference = listed.written(match["name"], match["year"]) if match["others"] or is_in_brackets else None
         if reference is not None:
-            yield *found.span(), (reference,)
-        elif found["others"].endswith(("al", "al.", "colleagues")):
-            yield *found.span(), ()
+            yield *match.span(), (reference,)
+        elif match["others"].endswith(("al", "al.", "colleagues")):
+            yield *match.span(), ()

@@ -38,27 +38,31 @@ class ReferenceList:
     @cached_property
     def positions(self) -> Mapping[str, int]:
         """Where each reference stands in the list, from 0, by its id in the file; the first of an id counts."""
-        return {one.id: position for position, one in reversed(list(enumerate(self.references)))}
+        return {reference.id: position for position, reference in reversed(list(enumerate(self.references)))}
 
     @cached_property
     def is_labelled(self) -> bool:
         """Whether the labels number the references."""
-        return any(one.number is not None for one in self.references)
+        return any(reference.number is not None for reference in self.references)
 
     @cached_property
     def _by_number(self) -> Mapping[int, str]:
         if not self.is_labelled:
-            return {number: one.id for number, one in enumerate(self.references, 1)}
-        uses = Counter(one.number for one in self.references)
-        return {one.number: one.id for one in self.references if one.number is not None and uses[one.number] == 1}
+            return {number: reference.id for number, reference in enumerate(self.references, 1)}
+        uses = Counter(reference.number for reference in self.references)
+        return {
+            reference.number: reference.id
+            for reference in self.references
+            if reference.number is not None and uses[reference.number] == 1
+        }
 
     @cached_property
     def _by_author(self) -> Mapping[tuple[str, str], list[Reference]]:
-        found: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
-        for one in self.references:
-            if one.surname and one.year:
-                found[one.surname.casefold(), one.year[:4]].append(one)
-        return found
+        by_author: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
+        for reference in self.references:
+            if reference.surname and reference.year:
+                by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
+        return by_author
 
     def __getitem__(self, reference_id: str) -> Reference:
         """Return the reference of an id."""
@@ -70,10 +74,10 @@ class ReferenceList:
 
     def written(self, surname: str, year: str) -> str | None:
         """Return the id of the only reference of a first author in a year, such as 2004 or 2004b; None: not one."""
-        found = self._by_author.get((surname.casefold(), year[:4]), [])
-        if len(found) > 1 or any(len(one.year) > len("2004") for one in found):
-            found = [one for one in found if one.year == year]
-        return found[0].id if len(found) == 1 else None
+        matches = self._by_author.get((surname.casefold(), year[:4]), [])
+        if len(matches) > 1 or any(len(reference.year) > len("2004") for reference in matches):
+            matches = [reference for reference in matches if reference.year == year]
+        return matches[0].id if len(matches) == 1 else None
 
 
 def read_reference(ref: Element) -> Reference:
@@ -81,9 +85,9 @@ def read_reference(ref: Element) -> Reference:
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)
-    for found in _public_ids_in(ref):
-        ids[found.scheme.name.lower()].append(found.value)
-    entry = next((one for one in ref.elements if one.tag.endswith("citation")), ref)
+    for paper_id in _public_ids_in(ref):
+        ids[paper_id.scheme.name.lower()].append(paper_id.value)
+    entry = next((element for element in ref.elements if element.tag.endswith("citation")), ref)
     surname, year = entry.first("surname"), entry.first("year")
     if not (surname and year):
         text = entry.text[:_LONGEST_ENTRY]
@@ -102,12 +106,12 @@ def read_reference(ref: Element) -> Reference:
 def _public_ids_in(ref: Element) -> Iterator[PublicId]:
     for element in ref.all("pub-id", "ext-link", "uri"):
         if element.tag == "pub-id":
-            found = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
+            paper_id = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
         else:
             address = element.attributes.get("href") or element.text
             try:
-                found = public_id(address) if "/" in address else None  # a number alone could be anything
+                paper_id = public_id(address) if "/" in address else None  # a number alone could be anything
             except DataError:
-                found = None
-        if found is not None:
-            yield found
+                paper_id = None
+        if paper_id is not None:
+            yield paper_id

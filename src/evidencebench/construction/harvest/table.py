@@ -141,11 +141,11 @@ def _paper(where: str, named: str, rules: HarvestRules) -> tuple[PaperAtHand | N
     if paper is not None:
         return paper, paper.ids
     try:
-        found = public_id(named)
+        paper_id = public_id(named)
     except DataError as error:
         if rules.papers is not None:  # a file that is not there
             return None, {}
         raise DataError(f"{where}: paper: {error}, or the name of its file, with --papers FOLDER") from error
-    ids = normal_ids([(found.scheme.name, found.value)])
+    ids = normal_ids([(paper_id.scheme.name, paper_id.value)])
     paper = rules.papers.find(ids) if rules.papers else None
     return paper, {**(paper.ids if paper else {}), **ids}

@@ -109,7 +109,7 @@ def _task(
     task_id: str, instance: Instance, aspect: str, sort: TaskSort, summaries: Mapping[SummaryKey, str]
 ) -> AnnotationTask:
     query, labels = instance.query, instance.labels
-    key = (query.paper_id, query.hypothesis, tuple(labels.texts.get(one, "") for one in labels.aspects))
+    key = (query.paper_id, query.hypothesis, tuple(labels.texts.get(aspect_id, "") for aspect_id in labels.aspects))
     summary = summaries.get(key, "")
     if summaries and not summary:
         raise DataError(

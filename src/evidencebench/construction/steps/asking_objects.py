@@ -106,11 +106,11 @@ def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
 def _converted(value: object, kind: type[Answered]) -> Answered | str:
     """Return an object of a kind, or why it is none."""
     try:
-        found = msgspec.convert(value, kind)
-        msgspec.json.encode(found)  # no half of a character, which no file can hold
+        converted = msgspec.convert(value, kind)
+        msgspec.json.encode(converted)  # no half of a character, which no file can hold
     except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
         return f"its JSON object is of another form: {error}"
-    return found
+    return converted
 
 
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

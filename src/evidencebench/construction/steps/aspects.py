@@ -66,7 +66,7 @@ def _make_aspects(asker: Asker, draft: Draft) -> Draft:
         ("an aspect needs several sentences", [one for one in verdicts if not one.single]),
     ):
         if failed:
-            return dropped(made, reason, "; ".join(aspects[one.aspect - 1] for one in failed))
+            return dropped(made, reason, "; ".join(aspects[verdict.aspect - 1] for verdict in failed))
     return made
 
 

@@ -68,8 +68,8 @@ def wrong_with_hypothesis(hypothesis: str, summary: str, context: str) -> str:
     known = set(numbers_in(summary))
     if leaked := [number for number in numbers_in(hypothesis) if number in known]:
         return f"it gives away the number {leaked[0]} of the summary"
-    found = _FINDING.search(hypothesis)
-    return f"'{found[0]}' gives away that a study found something" if found else ""
+    finding = _FINDING.search(hypothesis)
+    return f"'{finding[0]}' gives away that a study found something" if finding else ""
 
 
 def wrong_with_aspect(aspect: str, summary: str) -> str:
@@ -95,13 +95,13 @@ def numbers_in(text: str) -> list[str]:
     >>> numbers_in("COX-2, type 2 diabetes, IL6: 1,024 patients, 95% CI 0.8-1.2")
     ['1024', '95', '0.8', '1.2']
     """
-    found = []
+    numbers = []
     spaced = re.sub(r"(?<=\d)\s?[-\N{EN DASH}\N{MINUS SIGN}]\s?(?=\d)", " ", text)
     for number in _NUMBER.finditer(spaced):
         before = words_of(spaced[max(0, number.start() - 30) : number.start()])
         if not before or before[-1] not in _NAMING:
-            found.append(re.sub(r",(?=\d{3}(?:\D|$))", "", number[0]))
-    return found
+            numbers.append(re.sub(r",(?=\d{3}(?:\D|$))", "", number[0]))
+    return numbers
 
 
 def is_foreign(text: str, source: str) -> bool:
@@ -113,7 +113,8 @@ def is_foreign(text: str, source: str) -> bool:
     if not words or not known:
         return False
     shared = sum(
-        word in known or (len(word) > _STEM and any(one.startswith(word[:_STEM]) for one in known)) for word in words
+        word in known or (len(word) > _STEM and any(other.startswith(word[:_STEM]) for other in known))
+        for word in words
     )
     return shared < _LEAST_SHARED * len(words) or _script_of(text) != _script_of(source)
 

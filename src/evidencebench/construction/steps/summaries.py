@@ -27,7 +27,7 @@ def _make_summary(asker: Asker, draft: Draft) -> Draft:
     if draft.passage is not None:  # a summary from a table is delimited already
         text, cited = _text_around(draft)
         numbers = str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}"
-        shown = {number: prompt_line(one) for number, one in enumerate(text, 1)}
+        shown = {number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}
         found, sources["summaries delimit"] = ask_object(
             asker,
             "delimit",

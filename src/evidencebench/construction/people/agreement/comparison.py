@@ -159,13 +159,7 @@ def _contrasts(statistic: PairStatistic, drawn: StudentisedDraws, level: float, 
 
 
 def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
-    """Return the equivalence test of a value that is a difference [1]_.
-
-    References
-    ----------
-    .. [1] Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", Journal of
-       Pharmacokinetics and Biopharmaceutics 15 (1987).
-    """
+    """Return the equivalence test of a value that is a difference: two one-sided tests (Schuirmann 1987)."""
     above, below = drawn.p_above(which, -margin), drawn.p_below(which, margin)
     low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
     p_value = None if above is None or below is None else max(above, below)

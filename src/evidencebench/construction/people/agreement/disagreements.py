@@ -52,10 +52,10 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
     return disagreements
 
 
-def disagreement_table(found: Sequence[Disagreement], raters: Sequence[str]) -> Table:
+def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[str]) -> Table:
     """Return them as a table, a column a rater; safe to be opened by a spreadsheet."""
     rows: list[list[Cell]] = []
-    for one in found:
+    for one in disagreements:
         said = {name: "yes" if name in one.marked_by else "no" if name in one.not_marked_by else "" for name in raters}
         which = (one.task, one.paper_id, one.aspect, one.number, one.kind)
         rows.append([*which, one.sentence, *said.values(), one.before, one.after])

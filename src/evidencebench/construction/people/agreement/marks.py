@@ -44,18 +44,18 @@ class Marks:
     @property
     def pairs(self) -> list[tuple[PairSort, int, int]]:
         """The pairs that are compared: their sort, and the numbers of both raters."""
-        found: list[tuple[PairSort, int, int]] = [
+        pairs: list[tuple[PairSort, int, int]] = [
             ("human-human", first, second) for first, second in combinations(range(len(self.people)), 2)
         ]
         if self.model is not None:
             last = len(self.raters) - 1
-            found += [("human-model", number, last) for number in range(len(self.people))]
-            found += [("decided-model", n, last) for n, name in enumerate(self.raters) if name == ADJUDICATED_NAME]
-        return found
+            pairs += [("human-model", number, last) for number in range(len(self.people))]
+            pairs += [("decided-model", n, last) for n, name in enumerate(self.raters) if name == ADJUDICATED_NAME]
+        return pairs
 
     def of_kind(self, kind: Kind) -> "Marks":
         """Return the marks of the sentences of one kind; papers without any stay, and count nothing."""
-        kept = np.array([one is kind for one in self.kinds], dtype=bool)
+        kept = np.array([own is kind for own in self.kinds], dtype=bool)
         return replace(self, values=np.where(kept, self.values, np.int8(MISSING)))
 
     def tables(self, first: int, second: int) -> Floats:
@@ -91,10 +91,10 @@ def collect_marks(
     A team stands for its members: it marks what at least half of them mark.
     """
     done = {
-        name: {one.task: one for one in found.values() if one.is_done}
-        for name, found in annotations.by_annotator.items()
+        name: {one.task: one for one in answers.values() if one.is_done}
+        for name, answers in annotations.by_annotator.items()
     }
-    rows = {name: _row(tasks.records, found) for name, found in done.items() if found}
+    rows = {name: _row(tasks.records, answers) for name, answers in done.items() if answers}
     people = _with_teams(rows, teams or {})
     raters = dict(people)
     decided = {task: one for task, one in annotations.adjudicated.items() if one.is_done}
@@ -119,11 +119,11 @@ def collect_marks(
     )
 
 
-def _row(tasks: Sequence[AnnotationTask], found: Mapping[str, TaskAnnotation]) -> npt.NDArray[np.int8]:
+def _row(tasks: Sequence[AnnotationTask], answers: Mapping[str, TaskAnnotation]) -> npt.NDArray[np.int8]:
     parts = []
     for task in tasks:
         part = np.full(len(task.sentences), MISSING, dtype=np.int8)
-        annotation = found.get(task.id)
+        annotation = answers.get(task.id)
         if annotation is not None and annotation.sentences is not None:
             part[:] = 0
             part[list(annotation.sentences)] = 1

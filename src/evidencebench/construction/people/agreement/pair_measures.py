@@ -29,12 +29,7 @@ def f1(tables: Floats) -> Floats:
 
 
 def cohen_kappa(tables: Floats) -> Floats:
-    """Return Cohen's kappa [1]_; undefined where both raters say the same of everything.
-
-    References
-    ----------
-    .. [1] Cohen, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20 (1960).
-    """
+    """Return Cohen's kappa (Cohen 1960); undefined where both raters say the same of everything."""
     neither, second, first, both = np.moveaxis(tables, -1, 0)
     # (observed - expected) / (1 - expected), times n squared.
     return _ratio(
@@ -44,12 +39,7 @@ def cohen_kappa(tables: Floats) -> Floats:
 
 
 def krippendorff_alpha(tables: Floats) -> Floats:
-    """Return Krippendorff's alpha of two raters, nominal [1]_; undefined where only one value occurs.
-
-    References
-    ----------
-    .. [1] Krippendorff, "Computing Krippendorff's alpha-reliability" (2011).
-    """
+    """Return Krippendorff's alpha of two raters, nominal (Krippendorff 2011); undefined where only one value occurs."""
     neither, second, first, both = np.moveaxis(tables, -1, 0)
     differing = first + second
     return alpha_of_counts(np.stack([differing, 2 * neither + differing, 2 * both + differing], -1))
@@ -95,7 +85,6 @@ def bounds_of(measure: str) -> tuple[float, float]:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return a quotient, NaN where it would divide by 0."""
-    found: Floats = np.full(np.broadcast(above, below).shape, np.nan)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    ratios: Floats = np.full(np.broadcast(above, below).shape, np.nan)
+    np.divide(above, below, out=ratios, where=below > 0)
+    return ratios

@@ -37,13 +37,13 @@ class PairStatistic:
         tables = totals[..., :n_cells].reshape(*totals.shape[:-1], len(self.pairs), 4)
         people = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-human"]
         model = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-model"]
-        found = []
+        figures = []
         for measure in self.measures:
             values = PAIR_MEASURES[measure](tables)
             means = [_mean(values[..., people]), _mean(values[..., model])]
-            found += [values, *(mean[..., None] for mean in (*means, means[1] - means[0]))]
+            figures += [values, *(mean[..., None] for mean in (*means, means[1] - means[0]))]
         alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], self.n_alphas, 3))
-        return np.concatenate([*found, alphas], axis=-1)
+        return np.concatenate([*figures, alphas], axis=-1)
 
 
 def sums_of(marks: Marks) -> tuple[Floats, PairStatistic]:
@@ -60,5 +60,5 @@ def _mean(values: Floats) -> Floats:
     """Return the mean over the last axis; NaN where it has no values, or one of them is undefined."""
     if not values.shape[-1]:
         return np.full(values.shape[:-1], np.nan)
-    found: Floats = values.mean(-1)
-    return found
+    means: Floats = values.mean(-1)
+    return means

@@ -101,12 +101,7 @@ def chance_to_show(
 
 
 def student_quantile(share: float, degrees: int) -> float:
-    """Return the quantile of Student's t, to within 0.001 from 9 degrees of freedom on [1]_.
-
-    References
-    ----------
-    .. [1] Abramowitz and Stegun, "Handbook of Mathematical Functions" (1964), 26.7.5.
-    """
+    """Return the quantile of Student's t, to within 0.001 from 9 degrees on (Abramowitz and Stegun 1964, 26.7.5)."""
     z = NormalDist().inv_cdf(share)
     terms = (
         z,

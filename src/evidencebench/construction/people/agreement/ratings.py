@@ -36,8 +36,8 @@ class RatingsReport:
 def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.95) -> RatingsReport:
     """Return the report; raises `UndefinedScoreError` where nobody is done with a task."""
     votes: dict[str, dict[str, dict[str, bool]]] = {}  # criterion -> rater -> task -> yes
-    for rater, found in sorted(annotations.by_annotator.items()):
-        for annotation in found.values():
+    for rater, answers in sorted(annotations.by_annotator.items()):
+        for annotation in answers.values():
             for criterion, is_met in (annotation.ratings or {}).items() if annotation.is_done else ():
                 votes.setdefault(criterion, {}).setdefault(rater, {})[annotation.task] = is_met
     if not votes:
@@ -45,7 +45,7 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
     shares: list[RatedShare] = []
     n_unanimous: dict[str, int] = {}
     n_shared = 0
-    for criterion in (one.name for one in tasks.header.criteria):
+    for criterion in (criterion.name for criterion in tasks.header.criteria):
         by_rater = votes[criterion]
         shares += [_share(criterion, rater, list(given.values()), level) for rater, given in by_rater.items()]
         by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
@@ -58,5 +58,5 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
 
 
 def _share(criterion: str, rater: str, given: Sequence[bool], level: float) -> RatedShare:
-    found = proportion(sum(given), len(given), level)
-    return RatedShare(criterion=criterion, rater=rater, n_yes=found.k, n=found.n, low=found.low, high=found.high)
+    share = proportion(sum(given), len(given), level)
+    return RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)

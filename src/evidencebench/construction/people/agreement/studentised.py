@@ -57,12 +57,10 @@ class StudentisedDraws:
 def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> StudentisedDraws:
     """Return the values of a statistic of the papers' sums (papers x columns), and what their intervals are made of.
 
-    References
-    ----------
-    .. [1] Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 5.2.
+    As in Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 5.2.
     """
     n_papers = len(sums)
-    values, errors = (found[0] for found in jackknife(sums, np.ones((1, n_papers)), statistic))
+    values, errors = (figures[0] for figures in jackknife(sums, np.ones((1, n_papers)), statistic))
     generator = resampling.generator()
     drawn_papers = generator.multinomial(n_papers, np.full(n_papers, 1 / n_papers), size=resampling.n_draws)
     drawn, drawn_errors = jackknife(sums, drawn_papers, statistic)
@@ -81,11 +79,8 @@ def studentised(sums: Floats, statistic: Statistic, resampling: Resampling) -> S
 def jackknife(sums: Floats, weights: Floats | npt.NDArray[np.int64], statistic: Statistic) -> tuple[Floats, Floats]:
     """Return the values and the standard errors (draws x values) of draws that hold each paper so often.
 
-    One copy of one paper is left out at a time; ``weights`` is draws x papers.
-
-    References
-    ----------
-    .. [1] Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapter 11.
+    One copy of one paper is left out at a time (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
+    11); ``weights`` is draws x papers.
     """
     rows = max(1, _BLOCK_NUMBERS // max(1, sums.size))
     blocks = [
