@@ -370,3 +370,15 @@ def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, 
     found = read_annotations(tmp_path / "people", read_tasks(tmp_path / "tasks.jsonl")).by_annotator["Ada"]
     assert [one.ratings for one in found.values()] == 2 * [{"valuable": True, "relevant": False}]
     assert all(one.is_done for one in found.values())
+
+
+def test_a_long_list_shows_a_hundred_tasks_at_first(serving: Serving, tmp_path: Path, page: Page) -> None:
+    write(tmp_path / "tasks.jsonl", n=130)
+    words = ("agreement", "annotate", str(tmp_path / "tasks.jsonl"), "--folder", str(tmp_path / "people"))
+    with serving(*words) as (url, _):
+        sign_in(page, url, "Ada")
+        expect(page.get_by_text("0 of 130 done")).to_be_visible()
+        expect(page.locator(".queue-item")).to_have_count(100)
+        page.get_by_role("button", name="Show more").click()
+        expect(page.locator(".queue-item")).to_have_count(130)
+        expect(page.get_by_role("button", name="Show more")).to_be_hidden()
