@@ -12,6 +12,7 @@ from evidencebench import (
     Instance,
     comparisons_frame,
     evaluate,
+    execute,
     instances_frame,
     load_sample,
     make_system,
@@ -19,7 +20,6 @@ from evidencebench import (
     sentences_frame,
     standings_frame,
 )
-from evidencebench.execution.execute import execute
 from evidencebench.integrations.frames import BACKENDS, Scores
 from evidencebench.scoring.leaderboard import board_of
 from evidencebench.scoring.measures import MEASURES

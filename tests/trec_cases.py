@@ -6,12 +6,9 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.query import Kind, Query
+from evidencebench import Dataset, Instance, Kind, Query, Ranking, open_dataset, write_dataset
 from evidencebench.runs.answer_line import Answer
 from evidencebench.runs.run_file import RunFile
-from evidencebench.system import Ranking
 from strategies import labels, rankings
 
 N_SENTENCES = 8

@@ -11,9 +11,8 @@ import datasets
 import pytest
 from datasets import load_dataset
 
-from evidencebench import Instance, load_sample, open_dataset, to_hf, write_dataset
+from evidencebench import Dataset, Instance, load_sample, open_dataset, to_hf, write_dataset
 from evidencebench.data.catalog import CATALOG
-from evidencebench.data.dataset import Dataset
 from evidencebench.errors import DataError, FormatError
 from evidencebench.integrations.hugging_face.folder import HubSplit, write_hf
 from evidencebench.integrations.hugging_face.licences import licence_of

@@ -8,9 +8,8 @@ import pytest
 import yaml
 from huggingface_hub import parse_eval_result_entries
 
-from evidencebench import load_sample
+from evidencebench import execute, load_sample
 from evidencebench.errors import RunError
-from evidencebench.execution.execute import execute
 from evidencebench.integrations.score_records.every_eval_ever import Evaluator, record_of
 from evidencebench.integrations.score_records.hub_results import as_yaml, hub_entries
 from evidencebench.integrations.score_records.scored_task import scored_tasks

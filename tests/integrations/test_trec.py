@@ -14,14 +14,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import StRecall, alpha_nDCG
 
-from evidencebench import Instance, Ranking, evaluate, load_sample, open_dataset, open_run, run_dict, with_qrels
-from evidencebench.data.dataset import Dataset, write_dataset
-from evidencebench.data.tasks import TASKS, Task, task_named
+from evidencebench import (
+    TASKS,
+    Dataset,
+    Instance,
+    Ranking,
+    Task,
+    answers_of_frame,
+    candidates_frame,
+    evaluate,
+    execute,
+    load_sample,
+    open_dataset,
+    open_run,
+    qrels_dict,
+    qrels_frame,
+    run_dict,
+    run_frame,
+    task_named,
+    with_qrels,
+    write_dataset,
+)
 from evidencebench.errors import AnswerError, DataError, FormatError, RunError, RunMismatchError
-from evidencebench.execution.execute import execute
 from evidencebench.integrations.trec.folder import write_trec
-from evidencebench.integrations.trec.frames import answers_of_frame, candidates_frame, qrels_frame, run_frame
-from evidencebench.integrations.trec.qrels import qrels_dict
 from evidencebench.runs.run_file import RunFile
 from examples import examples
 from trec_cases import as_files, as_run, instances_of_some_papers, some_answers

@@ -118,9 +118,9 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     rows = (
         (system, task, instance_id, cluster, *(None if math.isnan(value) else value for value in values))
         for system, by_task in scores.items()
-        for task, found in by_task.items()
+        for task, scored in by_task.items()
         for instance_id, cluster, *values in zip(
-            found.ids, found.clusters, *(found.scores[key].tolist() for key in MEASURES), strict=True
+            scored.ids, scored.clusters, *(scored.scores[key].tolist() for key in MEASURES), strict=True
         )
     )
     return _frame(("system", "task", "id", "cluster"), (), tuple(MEASURES), rows, backend)
@@ -191,7 +191,7 @@ def comparisons_frame(
     [0]
     """
     pairs = list(combinations(scores, 2))
-    found = (
+    comparisons = (
         pair
         for task in _tasks(scores)
         for pair in compare_pairs(
@@ -206,7 +206,7 @@ def comparisons_frame(
             *(test.difference.mean, test.difference.low, test.difference.high),
             *(test.p_value, pair.p_value, test.minimum_detectable),
         )
-        for pair in found
+        for pair in comparisons
         for test in (pair.comparison.test,)
     )
     counts = ("n", "better", "equal", "worse")
@@ -242,7 +242,7 @@ def _chosen(backend: str | None) -> Any:
 def _instance_row(instance: Instance) -> _Row:
     query, labels = instance.query, instance.labels
     sources = [labels.sources.get(aspect, ()) for aspect in labels.aspects]
-    n_sources = len({index for places in sources for index in places})
+    n_sources = len({index for indices in sources for index in indices})
     names = (instance.id, query.paper_id, labels.review_id, query.hypothesis)
     counts = (len(query.sentences), len(labels.aspects), len(labels.results), sum(map(bool, sources)), n_sources)
     return (*names, *counts)
@@ -252,20 +252,20 @@ def _sentence_rows(instance: Instance) -> Iterator[_Row]:
     query, labels = instance.query, instance.labels
     n_stated, n_results = [0] * len(query.sentences), [0] * len(query.sentences)
     for aspect in labels.aspects:
-        for place in set(labels.sources.get(aspect, ())):
-            n_stated[place] += 1
-            n_results[place] += aspect in labels.results
-    for place, (kind, text) in enumerate(zip(query.kinds, query.sentences, strict=True)):
-        yield (instance.id, kind.name.lower(), text, place, n_stated[place], n_results[place])
+        for index in set(labels.sources.get(aspect, ())):
+            n_stated[index] += 1
+            n_results[index] += aspect in labels.results
+    for index, (kind, text) in enumerate(zip(query.kinds, query.sentences, strict=True)):
+        yield (instance.id, kind.name.lower(), text, index, n_stated[index], n_results[index])
 
 
 def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_Row]:
     columns = {name: by_task[task] for name, by_task in scores.items()}
     means = dict(zip(columns, mean_recalls(list(columns.values()), resampling), strict=True))
-    recalls = {name: one.recalls for name, one in columns.items()}
+    recalls = {name: column.recalls for name, column in columns.items()}
     pairs = compare_pairs(columns, list(combinations(columns, 2)), resampling=resampling, with_overlaps=False)
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
-    ranks = ranges_from({name: one.mean for name, one in means.items()}, p_values)
+    ranks = ranges_from({name: mean.mean for name, mean in means.items()}, p_values)
     return [
         (
             *(task, name, *ranks[name], mean.n, mean.n_clusters),
@@ -278,4 +278,4 @@ def _standing_rows(task: str, scores: Scores, resampling: Resampling) -> list[_R
 
 def _tasks(scores: Scores) -> list[str]:
     """Return the names of the tasks that apply to an instance."""
-    return [name for name, one in next(iter(scores.values()), {}).items() if one.ids]
+    return [name for name, scored in next(iter(scores.values()), {}).items() if scored.ids]

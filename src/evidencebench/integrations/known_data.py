@@ -29,6 +29,7 @@ def known_entry(dataset: Dataset) -> CatalogEntry | None:
         same_file = dataset.name == entry.file_name and len(dataset) == entry.n_instances
         if same_file and (entry.sha256 is None or sha256_matches(entry.sha256, dataset.sha256)):
             return entry
-    parts = {found[1] if (found := _ID.fullmatch(one)) else None for one in dataset.ids}
-    part = parts.pop() if len(parts) == 1 else None
-    return CATALOG[part] if part is not None else None
+    matches = map(_ID.fullmatch, dataset.ids)
+    splits = {match[1] if match else None for match in matches}
+    split = splits.pop() if len(splits) == 1 else None
+    return None if split is None else CATALOG[split]

@@ -103,6 +103,6 @@ def plugin_files(name: str) -> dict[str, str]:
     }
 
     def filled(text: str) -> str:
-        return re.sub("|".join(values), lambda found: values[found[0]], text)
+        return re.sub("|".join(values), lambda match: values[match[0]], text)
 
     return {filled(path): filled(text) for path, text in _FILES.items()}

@@ -12,16 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.instance import Instance
-from evidencebench.data.optimum.cover import ceiling, coverage_of, minimum_cover
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS, Task
+from evidencebench import (
+    TASKS,
+    Brief,
+    Dataset,
+    Instance,
+    Query,
+    Task,
+    aspect_recall,
+    coverage_of,
+    load_sample,
+    minimum_cover,
+    open_dataset,
+    write_dataset,
+)
+from evidencebench.data.optimum.cover import ceiling
 from evidencebench.integrations.fake_server.answers import PERSONALITIES, UNKNOWN, Call, Reply
-from evidencebench.query import Query
-from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import Selection
-from evidencebench.system import Brief
 from evidencebench.systems.controls import Lead
 from marked_prompts import ORDER, SCORE, openai_body, prompt
 from trial_server import EVERY_PERSONALITY, TrialModel, TrialSettings

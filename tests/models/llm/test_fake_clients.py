@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from evidencebench.data.sample import load_sample
-from evidencebench.data.tasks import TASKS
+from evidencebench import TASKS, load_sample
 from fake_models import RunningServer, running_fake_server
 from marked_prompts import messages, prompt
 

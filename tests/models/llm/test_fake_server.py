@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.sample import load_sample
+from evidencebench import load_sample
 from evidencebench.integrations.fake_server.answers import FAULTS, FakeModel, Settings
 from evidencebench.integrations.fake_server.server import FakeServer, PatientConnection
 from evidencebench.web.serving import listening_socket, served_in_thread

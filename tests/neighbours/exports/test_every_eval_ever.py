@@ -13,8 +13,7 @@ core = pytest.importorskip(
     "every_eval_ever.validator.validation_core", reason="needs every-eval-ever, a neighbour's package"
 )
 
-from evidencebench import evaluate, load_sample, task_named
-from evidencebench.execution.execute import execute
+from evidencebench import evaluate, execute, load_sample, task_named
 from evidencebench.integrations.score_records.every_eval_ever import SCHEMA_VERSION, Evaluator, write_records
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs

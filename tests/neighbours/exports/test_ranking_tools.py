@@ -19,6 +19,7 @@ from evidencebench import (
     answers_of_frame,
     candidates_frame,
     evaluate,
+    execute,
     load_sample,
     open_run,
     qrels_dict,
@@ -27,7 +28,6 @@ from evidencebench import (
     run_frame,
     with_qrels,
 )
-from evidencebench.execution.execute import execute
 from evidencebench.integrations.trec.folder import write_trec
 from evidencebench.runs.run_file import RunFile
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from evidencebench import (
     Instance,
+    Kind,
     Query,
     Ranking,
     Rules,
@@ -29,7 +30,6 @@ from evidencebench import (
 )
 from evidencebench.cli.main import cli
 from evidencebench.errors import RunError
-from evidencebench.query import Kind
 from evidencebench.runs.answer_line import Answer, Failure, encode_answer
 from examples import examples
 from strategies import labels, rankings

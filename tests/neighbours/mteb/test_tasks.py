@@ -14,11 +14,20 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from embedding_models import make_embedding_model
-from evidencebench import Instance, Query, evaluate, load_sample, make_system, mteb_tasks, open_dataset, write_dataset
-from evidencebench.data.instance import Labels
+from evidencebench import (
+    Instance,
+    Kind,
+    Labels,
+    Query,
+    evaluate,
+    load_sample,
+    make_system,
+    mteb_tasks,
+    open_dataset,
+    write_dataset,
+)
 from evidencebench.errors import TaskError
 from evidencebench.integrations.mteb.tasks import PUBLISHED_TASKS
-from evidencebench.query import Kind
 
 SAMPLE = load_sample()
 

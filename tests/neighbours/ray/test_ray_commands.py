@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from command_line import Command, Outcome
-from evidencebench import load_sample
+from evidencebench import load_sample, write_dataset
 from evidencebench.cli.main import main
-from evidencebench.data.dataset import write_dataset
 from evidencebench.runs.run_file import read_run
 
 pytest.importorskip("ray", reason="needs ray, a neighbour's package")

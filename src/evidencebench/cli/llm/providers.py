@@ -38,14 +38,21 @@ def command(*, as_json: bool, table_format: str) -> None:
         )
         return
     keys: list[list[Cell]] = [
-        [one.name, one.key_env or "none needed", _state(one.key_env), "yes" if one.has_batches else "no"]
-        for one in PROVIDERS.values()
+        [
+            provider.name,
+            provider.key_env or "none needed",
+            _state(provider.key_env),
+            "yes" if provider.has_batches else "no",
+        ]
+        for provider in PROVIDERS.values()
     ]
     if table_format == "csv":
-        flat = [[*row, one.base_url or ""] for row, one in zip(keys, PROVIDERS.values(), strict=True)]
+        flat = [[*row, provider.base_url or ""] for row, provider in zip(keys, PROVIDERS.values(), strict=True)]
         print_table(Table(columns=["provider", "key_env", "key", "batches", "base_url"], rows=flat), "csv")
         return
-    addresses: list[list[Cell]] = [[one.name, one.base_url or "give base_url"] for one in PROVIDERS.values()]
+    addresses: list[list[Cell]] = [
+        [provider.name, provider.base_url or "give base_url"] for provider in PROVIDERS.values()
+    ]
     print_table(Table(columns=["provider", "key in", "key", "batches"], rows=keys), table_format)
     print_table(Table(columns=["provider", "base_url"], rows=addresses), table_format)
 

@@ -66,15 +66,17 @@ def command(
     require_suffix(output)
     refuse_existing(output, overwrite=overwrite)
     with opened_client(asking, "asking", asks=True) as (client, waiting, shown):
-        found = rewrite_all(asker_from(model, seed=seed, client=client), own, how, waiting=waiting, on_progress=shown)
+        rewritten = rewrite_all(
+            asker_from(model, seed=seed, client=client), own, how, waiting=waiting, on_progress=shown
+        )
     tell_asked(client)
-    write_hypotheses(output, found.hypotheses, own)
-    for instance_id, why in list(found.failures.items()):
+    write_hypotheses(output, rewritten.hypotheses, own)
+    for instance_id, why in list(rewritten.failures.items()):
         click.echo(f"{instance_id}: {printable(why)}", err=True)
     if asking.as_json:
         asked = {} if client is None else {"asked": client.totals.fields()}
-        tell_written(output, json_text({"output": str(output), "how": how, "failures": found.failures, **asked}))
+        tell_written(output, json_text({"output": str(output), "how": how, "failures": rewritten.failures, **asked}))
     else:
-        lacking = f"; {len(found.failures)} of {len(own)} are missing" if found.failures else ""
-        tell_written(output, f"{output}: {counted(len(found.hypotheses), 'hypothesis', 'hypotheses')}{lacking}")
-    ctx.exit(1 if found.failures else 0)
+        lacking = f"; {len(rewritten.failures)} of {len(own)} are missing" if rewritten.failures else ""
+        tell_written(output, f"{output}: {counted(len(rewritten.hypotheses), 'hypothesis', 'hypotheses')}{lacking}")
+    ctx.exit(1 if rewritten.failures else 0)

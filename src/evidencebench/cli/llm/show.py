@@ -35,20 +35,20 @@ def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task,
       evidencebench llm show mini.jsonl evidencebench_train_id_7
       evidencebench llm show mini.jsonl evidencebench_train_id_7 -t er_at_10
     """
-    made = read_run(run)
-    dataset = data_of(made, data)
+    answers = read_run(run)
+    dataset = data_of(answers, data)
     folder = cache_folder(os.environ)
     with stored_replies(folder) as cache:
-        found = list(exchanges_of(made, dataset, [instance_id], cache=cache, tasks=tasks))
-    print_exchanges(found, as_json=as_json)
-    for task in dict.fromkeys(one.task for one in found if not as_json):
-        answer = made.answer(instance_id, task)
+        exchanges = list(exchanges_of(answers, dataset, [instance_id], cache=cache, tasks=tasks))
+    print_exchanges(exchanges, as_json=as_json)
+    for task in dict.fromkeys(exchange.task for exchange in exchanges if not as_json):
+        answer = answers.answer(instance_id, task)
         if answer is not None and answer.notes:
             click.echo(f"answer{f', {task}' if task else ''}: {notes_line(answer.notes)}")
-    if not found:
+    if not exchanges:
         click.echo(f"{run}: {instance_id}: nobody was asked, since none of the tasks wants a sentence of it", err=True)
-    if missing := [one for one in found if one.replayed.reply is None]:
-        raise CacheError(_missing_message(made, missing, folder))
+    if missing := [exchange for exchange in exchanges if exchange.replayed.reply is None]:
+        raise CacheError(_missing_message(answers, missing, folder))
 
 
 def _missing_message(run: RunFile, missing: list[Exchange], folder: Path | None) -> str:

@@ -97,5 +97,5 @@ def _body(splits: Sequence[WrittenSplit]) -> str:
 
 def _plain(text: str) -> str:
     """Return text from outside so that Markdown shows it as it stands, on one line."""
-    shown = " ".join("".join(one if one.isprintable() else " " for one in text).split())
-    return "".join(f"\\{one}" if one in r"\`*_{}[]<>()#!|~&" else one for one in shown)
+    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return "".join(f"\\{sign}" if sign in r"\`*_{}[]<>()#!|~&" else sign for sign in shown)

@@ -55,7 +55,7 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
         "description": f"{title_of(splits)}: hypotheses, papers cut into sentences, and which sentences are evidence.",
         "license": licences,
         "usageInfo": " ".join(f"{licence}: {terms_of(licence)}" for licence in licences),
-        "citeAs": CITATION if published else "; ".join(f"{one.data}, sha256 {one.data_sha256}" for one in splits),
+        "citeAs": CITATION if published else "; ".join(f"{split.data}, sha256 {split.data_sha256}" for split in splits),
         **({"url": PAPER_URL} if published else {}),
         "datePublished": published_on.isoformat(),
         "version": "1.0.0",

@@ -69,8 +69,8 @@ def log_of_run(
         }
         for task in scored.tasks
     }
-    ids = [one for one in dataset.ids if any(one in found for found in values.values())]
-    samples = [_sample(scored, run, dataset[one], values) for one in ids]
+    ids = [instance_id for instance_id in dataset.ids if any(instance_id in by_id for by_id in values.values())]
+    samples = [_sample(scored, run, dataset[instance_id], values) for instance_id in ids]
     header = run.header
     created = header.created if header is not None and header.created else datetime.now(UTC).isoformat("T", "seconds")
     name = label if header is None else header.system.name

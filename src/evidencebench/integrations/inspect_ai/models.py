@@ -36,17 +36,17 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
         config: GenerateConfig,  # noqa: ARG002 - as above
     ) -> ModelOutput:
         """Return the system's answer as a reply: the sentences that count."""
-        place = next((one.metadata[KEY] for one in input if one.metadata and KEY in one.metadata), None)
-        if place is None:
+        origin = next((turn.metadata[KEY] for turn in input if turn.metadata and KEY in turn.metadata), None)
+        if origin is None:
             raise SystemSpecError(
                 f"model 'evidencebench/{self.model_name}': expected a question of an evidencebench task, which it can "
                 "be asked; other questions need a language model"
             )
-        text = await anyio.to_thread.run_sync(self._reply, place)
+        text = await anyio.to_thread.run_sync(self._reply, origin)
         return ModelOutput.from_content(model=self.model_name, content=text)
 
-    def _reply(self, place: dict[str, str]) -> str:
-        instance, task = instance_at(place)
+    def _reply(self, origin: dict[str, str]) -> str:
+        instance, task = instance_at(origin)
         budget = task.brief(instance).budget
         if budget is None and not self.system.selects:
             raise TaskError(

@@ -18,15 +18,15 @@ from evidencebench.integrations.inspect_ai.tasks import ask, task_of
 __all__ = ["ask", "aspect_recall", "evidencebench", "failed", "tasks"]
 
 
-def _registered(one: Task) -> Callable[..., InspectTask]:
-    def made(data: str = "sample", limit: int | None = None, repairs: int = 1) -> InspectTask:
-        return task_of(one, data, limit, repairs)
+def _registered(benchmark_task: Task) -> Callable[..., InspectTask]:
+    def make(data: str = "sample", limit: int | None = None, repairs: int = 1) -> InspectTask:
+        return task_of(benchmark_task, data, limit, repairs)
 
-    found: Callable[..., InspectTask] = task(name=one.name)(made)
-    return found
+    registered: Callable[..., InspectTask] = task(name=benchmark_task.name)(make)
+    return registered
 
 
-tasks = {name: _registered(one) for name, one in TASKS.items()}
+tasks = {name: _registered(benchmark_task) for name, benchmark_task in TASKS.items()}
 
 
 @modelapi(name="evidencebench")  # type: ignore[untyped-decorator, unused-ignore]

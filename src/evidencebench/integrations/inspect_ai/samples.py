@@ -24,13 +24,13 @@ KEY = "evidencebench"
 
 def sample_of(data: str, dataset: Dataset, instance: Instance, task: Task) -> Sample:
     """Return an instance as a sample; ``data`` is how its data set is named, on any machine that has it."""
-    place = {"data": data, "data_sha256": dataset.sha256, "instance_id": instance.id, "task": task.name}
+    origin = {"data": data, "data_sha256": dataset.sha256, "instance_id": instance.id, "task": task.name}
     question = PaperReading(instance.query, task.brief(instance))
     return Sample(
         id=instance.id,
-        input=[ChatMessageUser(content=question.text, metadata={KEY: place})],
+        input=[ChatMessageUser(content=question.text, metadata={KEY: origin})],
         target=target_of(instance, task),
-        metadata={**place, **described(instance)},
+        metadata={**origin, **described(instance)},
     )
 
 
@@ -54,20 +54,20 @@ def target_of(instance: Instance, task: Task) -> list[str]:
     ]
 
 
-def instance_at(place: Mapping[str, Any]) -> tuple[Instance, Task]:
+def instance_at(origin: Mapping[str, Any]) -> tuple[Instance, Task]:
     """Return the instance and the task that metadata of a sample or of a message names; raises `DataError`."""
-    missing = {"data", "data_sha256", "instance_id", "task"} - place.keys()
+    missing = {"data", "data_sha256", "instance_id", "task"} - origin.keys()
     if missing:
         raise DataError(
             f"expected a sample of an evidencebench task, whose metadata has {', '.join(sorted(missing))}; see "
             "'inspect eval evidencebench/er_at_10'"
         )
-    dataset = _opened(str(place["data"]))
-    if dataset.sha256 != place["data_sha256"]:
+    dataset = _opened(str(origin["data"]))
+    if dataset.sha256 != origin["data_sha256"]:
         raise DataError(
-            f"{dataset.path}: expected the data of the sample, sha256 {place['data_sha256']}, got {dataset.sha256}"
+            f"{dataset.path}: expected the data of the sample, sha256 {origin['data_sha256']}, got {dataset.sha256}"
         )
-    return dataset[str(place["instance_id"])], task_named(str(place["task"]))
+    return dataset[str(origin["instance_id"])], task_named(str(origin["task"]))
 
 
 @lru_cache(maxsize=4)  # each sample asks for it

@@ -27,7 +27,7 @@ def failed() -> Metric:
     """Count the samples without an answer: no reply, a refusal, or a reply that cannot be read. They score 0."""
 
     def count(scores: list[SampleScore]) -> float:
-        return sum(bool((one.score.metadata or {}).get("failed")) for one in scores)
+        return sum(bool((sample.score.metadata or {}).get("failed")) for sample in scores)
 
     return count
 

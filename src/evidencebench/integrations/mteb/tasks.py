@@ -60,11 +60,11 @@ def mteb_tasks(
     >>> mteb.evaluate(mteb.get_model("my/model"), tasks)  # doctest: +SKIP
     """
     require_extra("mteb_tasks", "mteb", "mteb")
-    data, asked = dataset_from(dataset), tasks_from(tasks)
-    for task in asked:
+    data, chosen = dataset_from(dataset), tasks_from(tasks)
+    for task in chosen:
         if task.budget is None:
             raise TaskError(f"task '{task.name}' has no budget, and models of mteb rank all sentences; name another")
-    return [_task_object(data, task) for task in asked]
+    return [_task_object(data, task) for task in chosen]
 
 
 def _task_object(data: Dataset, task: Task) -> Any:
@@ -98,9 +98,9 @@ def _task_object(data: Dataset, task: Task) -> Any:
                 candidates[instance.id] = names
             if not queries:
                 raise TaskError(f"{data.path}: task '{task.name}' applies to none of the instances")
-            found = qrels_dict(applicable, task.scope)
+            qrels = qrels_dict(applicable, task.scope)
             # mteb leaves out queries without a relevant document; here they count, with recall 0.
-            relevant = {one: found.get(one, {f"{one}#{NO_SENTENCE}": 1}) for one in candidates}
+            relevant = {name: qrels.get(name, {f"{name}#{NO_SENTENCE}": 1}) for name in candidates}
             part = {
                 "queries": datasets.Dataset.from_list(queries),
                 "corpus": datasets.Dataset.from_list(corpus),

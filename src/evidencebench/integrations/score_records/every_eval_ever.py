@@ -103,7 +103,11 @@ def _about_system(run: RunFile) -> dict[str, str]:
     if run.header is None:
         return {"run": run.path.name}
     options = {f"option_{key}": option_text(value) for key, value in run.header.system.options.items()}
-    return {"system": run.signature, **options, **{f"version_{name}": one for name, one in run.header.versions.items()}}
+    return {
+        "system": run.signature,
+        **options,
+        **{f"version_{name}": text for name, text in run.header.versions.items()},
+    }
 
 
 def _result(score: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resampling) -> dict[str, Any]:

@@ -81,8 +81,8 @@ class _RunLines:
             budget = self.cut_to.budget_for(instance)
             self.written.n_cut_sets += budget is not None and len(sentences) > budget and not checked.ordered
             sentences = sentences[:budget]
-        for place, (index, score) in enumerate(scored(sentences), 1):
-            yield f"{instance.id} Q0 {docno(instance.id, index)} {place} {score:.0f} {self.tag}\n"
+        for rank, (index, score) in enumerate(scored(sentences), 1):
+            yield f"{instance.id} Q0 {docno(instance.id, index)} {rank} {score:.0f} {self.tag}\n"
 
 
 def write_trec(
@@ -121,15 +121,15 @@ def write_trec(
             append("topics.tsv", iter([f"{one_word(instance.id)}\t{' '.join(instance.query.hypothesis.split())}\n"]))
             for scope in _SCOPES:
                 append(f"qrels.{scope}.txt", qrels_lines(instance, scope))
-            for name, one in files.items():
-                append(name, one.lines(instance))
+            for name, file in files.items():
+                append(name, file.lines(instance))
             on_progress(n_done, len(dataset))
         report = TrecReport(
             data=dataset.name,
             data_sha256=dataset.sha256,
             n_topics=len(dataset),
             qrels={name: n_lines.get(name, 0) for name in (f"qrels.{scope}.txt" for scope in _SCOPES)},
-            runs={name: one.written for name, one in files.items()},
+            runs={name: file.written for name, file in files.items()},
         )
         write_whole(made / MARKER, msgspec.json.format(msgspec.json.encode(report), indent=2))
     return report

@@ -100,8 +100,8 @@ def qrels_frame(dataset: Dataset | PathText | Iterable[Instance], scope: AspectS
     ['qid', 'docno', 'label', 'iteration']
     """
     require_scope(scope)
-    found = (qrel for instance in instances_from(dataset) for qrel in qrels_of(instance, scope))
-    rows = ((qrel.qid, qrel.docno, qrel.relevance, qrel.aspect) for qrel in found)
+    qrels = (qrel for instance in instances_from(dataset) for qrel in qrels_of(instance, scope))
+    rows = ((qrel.qid, qrel.docno, qrel.relevance, qrel.aspect) for qrel in qrels)
     return _frame(rows, ["qid", "docno", "label", "iteration"])
 
 

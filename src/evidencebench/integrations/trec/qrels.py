@@ -78,15 +78,15 @@ def qrels_dict(
     [('evidencebench_sample_id_1#00000', 1), ('evidencebench_sample_id_1#00002', 3)]
     """
     require_scope(scope)
-    found: dict[str, dict[str, int]] = {}
+    qrels: dict[str, dict[str, int]] = {}
     for instance in instances_from(dataset):
         counts: dict[int, int] = {}
         for aspect in instance.labels.that_count(scope):
             for index in set(instance.labels.sources.get(aspect, ())):
                 counts[index] = counts.get(index, 0) + 1
         if counts:
-            found[instance.id] = {docno(instance.id, index): counts[index] for index in sorted(counts)}
-    return found
+            qrels[instance.id] = {docno(instance.id, index): counts[index] for index in sorted(counts)}
+    return qrels
 
 
 def with_qrels(

@@ -18,7 +18,7 @@ def scored(sentences: tuple[int, ...]) -> Iterator[tuple[int, float]]:
     """Yield each sentence with a score: as many as stand behind it, and 1."""
     # A system's scores may be equal, or nearer than single precision holds, and tools decide such ties as they like.
     sentences = tuple(dict.fromkeys(sentences))
-    return ((index, float(len(sentences) - place)) for place, index in enumerate(sentences))
+    return ((index, float(len(sentences) - rank)) for rank, index in enumerate(sentences))
 
 
 def run_dict(
@@ -64,10 +64,10 @@ def answers_for(
     opened = open_run(run) if isinstance(run, str | PathLike) else run
     name = None if task is None else task_from(task).name
     keys = opened.done
-    if name is None and any(of is not None for _, of in keys):
-        tasks = sorted({of for _, of in keys if of is not None})
+    if name is None and any(task_name is not None for _, task_name in keys):
+        tasks = sorted({task_name for _, task_name in keys if task_name is not None})
         raise RunError(f"{opened.path}: has other answers for each task: name one of {', '.join(tasks)}")
-    for instance_id in sorted({one for one, _ in keys}):
+    for instance_id in sorted({name for name, _ in keys}):
         answer = opened.answer(instance_id, name)
         if answer is not None:
             yield instance_id, answer
