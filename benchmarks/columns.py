@@ -58,7 +58,7 @@ def figures(folder: Path, n_instances: int) -> Iterator[Figure]:
 
 
 def _check_way_back(path: Path) -> None:
-    """Raise unless JSON -> Parquet -> JSON is JSON -> JSON, byte for byte."""
+    """Raise unless JSON -> Parquet -> JSON is JSON -> JSON, byte for byte: there is no escape in this data."""
     there, back = path.with_suffix(".there.json"), path.with_suffix(".back.json")
     write_dataset(there, open_dataset(path))
     write_dataset(back, open_dataset(path.with_suffix(".parquet")))

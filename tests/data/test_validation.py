@@ -365,6 +365,14 @@ def test_what_the_100k_dialect_allows_is_valid_and_counted(
     assert count_by_rule(report.warnings) == warnings
 
 
+@pytest.mark.parametrize(
+    "mark", [{"systematic_review_id": 7}, {"sentence_types_in_candidate_pool/0": "section name"}], ids=name_of
+)
+def test_a_review_or_one_type_with_a_space_is_enough_for_the_100k_dialect(mark: Change, tmp_path: Path) -> None:
+    report = report_on(tmp_path / "file.json", {"x": changed(mark | {"aspect2sentence_indices/a1/2": 1})})
+    assert (report.is_valid, count_by_rule(report.warnings)) == (True, {"unique": 1})
+
+
 def test_one_process_and_two_report_the_same(tmp_path: Path) -> None:
     changes = [change for change, *_ in ONE_FAULT]
     records = {f"x{number}": changed(changes[number % len(changes)]) for number in range(450)}
