@@ -41,9 +41,6 @@ from evidencebench.systems.strategies.conversation import Asker
 MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
 """The steps that ask a model, in their order."""
 
-PLAIN_STEPS = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
-"""Those that have no settings of their own: all but the judge."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constructed:
@@ -74,7 +71,8 @@ def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep
             second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
         )
         return step, judge.model or config.file.model
-    return PLAIN_STEPS[name], config.file.model
+    others = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
+    return others[name], config.file.model
 
 
 def run_all(

@@ -16,10 +16,13 @@ from evidencebench.construction.assembly.losses import loss_table, losses_of
 from evidencebench.construction.draft_file import open_drafts, set_aside
 from evidencebench.construction.filtering import LEAST_COVERED, filter_drafts
 from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.pipeline import PLAIN_STEPS
 from evidencebench.construction.running import StepReport, run_step
+from evidencebench.construction.steps.aspects import ASPECTS
+from evidencebench.construction.steps.hypotheses import HYPOTHESES
 from evidencebench.construction.steps.judge import JudgeSettings, judge_step
+from evidencebench.construction.steps.label_results import LABEL_RESULTS
 from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.steps.summaries import SUMMARIES
 from evidencebench.construction.steps.votes import WindowAgreement, windows_agree
 from evidencebench.construction.work_folder import input_of, output_of
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
@@ -29,6 +32,9 @@ from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 
 _MOST_FAILURES = 5
+
+# Not from `pipeline`: its import takes as long as all others.
+_PLAIN_STEPS = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
 
 _MakeStep = Callable[[ChatClient | None], ModelStep]
 
@@ -67,7 +73,7 @@ def _command(
     @asking_options()
     @click.pass_context
     def run(ctx: click.Context, /, *, step_options: _StepOptions, asking: Asking, **values: Any) -> None:
-        make_step = (lambda _: PLAIN_STEPS[name]) if prepare is None else prepare(**values)
+        make_step = (lambda _: _PLAIN_STEPS[name]) if prepare is None else prepare(**values)
         ctx.exit(_run_step(name, make_step, step_options, asking))
 
     for option in reversed(own):
