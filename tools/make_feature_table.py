@@ -14,10 +14,9 @@ REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 _HEAD = """\
 # Features
 
-Made from the code by `make docs`; a test keeps it true. This is what the learned selectors and `cues` know about a
-sentence. None of it is made from a label, and where the hypothesis changes, only the features that are said to read it
-change at all. Those of the group `embedding` need `minilm` and are left out unless asked for. Those of the group
-`relevance` are the finder's, and two are of `cues`. TF-IDF is counted within the paper.
+Made from the code by `make docs`; a test keeps it true. This is what `finder` and `cues` know about a sentence. None
+of it is made from a label, and where the hypothesis changes, only the features that are said to read it change at
+all. Those of the group `relevance` are the finder's, and two are of `cues`. TF-IDF is counted within the paper.
 
 The parts of a hypothesis: "Tea, compared with water, changes blood pressure." has the intervention tea, the comparator
 water and the outcome blood pressure. Of any other sentence, the intervention is what stands before the first verb that

@@ -73,19 +73,19 @@ _TUNING = """\
 * Within the folds: nothing. Every constant of every system here stands in its code.
 * On this split as a whole, before these figures were made: the sizes of the weights of `cues` (two settings tried, the
   second after looking at a ridge regression on all of train), the default strengths of `diverse`, and the shape of the
-  learned models. For those, about 120 configurations were compared by cross-validation here: targets, losses, sizes of
-  trees, groups of features, words as features, six strengths of the discount for three similarities, more
-  bagging, weights of the members, and 25 settings of the set model (`set_selector`, taken away since it was no better
-  than `selector`; commit 201c5db of 0.1.0 is the last that has it). Choosing among so many flatters the result a
-  little: believe a difference of a point or two when another split shows it too.
-* What helped, in points of ER@Optimal: extremely randomised trees beside ridge regression (each alone 42 to 45), three
-  targets beside one, ranking losses beside regression (+0.5), the discount for repetition by TF-IDF similarity (+1, and
-  +4 at ER@10; between strengths of 0.5 and 1 it hardly matters), and three similarities of MiniLM vectors (+0.5).
+  learned models. For those, about 120 configurations were compared by cross-validation here, most of them with
+  `selector`, `best` and `set_selector`, which the finder has followed (commit f3daef3 of 0.1.0 is the last that has
+  the first two): targets, losses, sizes of trees, groups of features, words as features, six strengths of the discount
+  for three similarities, more bagging, weights of the members, and 25 settings of a set model. Choosing among so many
+  flatters the result a little: believe a difference of a point or two when another split shows it too.
+* What helped `selector`, in points of ER@Optimal: extremely randomised trees beside ridge regression (each alone 42
+  to 45), three targets beside one, ranking losses beside regression (+0.5), the discount for repetition by TF-IDF
+  similarity (+1, and +4 at ER@10; between strengths of 0.5 and 1 it hardly matters), and three similarities of MiniLM
+  vectors (+0.5).
 * What did not: words and word pairs as features, whole MiniLM vectors as features (-2 to -3), features standardised
   within the paper, MiniLM similarity in place of TF-IDF for the discount (ER@10 falls by 5 and more), choosing its
   strength within the folds (-0.5), three times as many trees, more than a few epochs of the set model (it then falls
-  behind the regression that it starts from), and averaging it with the selector (-0.3, within the noise). So `best` is
-  the selector with vectors.
+  behind the regression that it starts from), and averaging it with `selector` (-0.3, within the noise).
 * Fine-tuned MiniLM is cross-validated in [training.md](training.md#fine-tuning): 27.0 / 57.4 / 26.5 / 51.4, with the
   training loop of 0.1.0 up to commit 201c5db.
 """
@@ -109,7 +109,7 @@ def main() -> None:
 
 def measured(dataset: Dataset, work: Path, jobs: int) -> Iterator[SystemFigures]:
     """Yield the figures of every system."""
-    for name, systems, n_seeds in (("untrained", UNTRAINED, 1), ("finder", ("finder:figures=false",), N_SEEDS)):
+    for name, systems, n_seeds in (("untrained", UNTRAINED, 1), ("finder", ("finder",), N_SEEDS)):
         journal = work / f"{''.join(c if c.isalnum() else '-' for c in name)}.jsonl"
         print(f"{name} ...", flush=True)
         yield from cross_validate(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evidencebench.data.instance import Labels
+from evidencebench.data.instance import Instance, Labels
 from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
 from evidencebench.execution.making import make_system
 from evidencebench.models.embedding.folder import model_digest
@@ -65,7 +65,9 @@ def reranker(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Reranker
 # What is learned
 
 
-def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(tmp_path: Path) -> None:
+def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     base = make_embedding_model(tmp_path, max_tokens=400)  # letters, so that an instruction is long
     options = {**OPTIONS, "epochs": 30, "batch_size": 3, "learning_rate": 1e-2, "temperature": 0.1}
     training = EmbedderTraining(base=str(base), **options)
@@ -74,7 +76,9 @@ def test_an_embedder_learns_what_each_scope_asks_for_and_dense_loads_it(tmp_path
     papers = [replace(one, labels=labels) for one in PAPERS]
     calls: list[tuple[int, int]] = []
     tuned = tmp_path / "tuned"
+    capfd.readouterr()  # what making the base has printed
     card = training.fit(papers, tuned, data={"name": "mine"}, on_progress=lambda *call: calls.append(call))
+    assert capfd.readouterr() == ("", "")
     assert card.loss[-1] < 0.4 * card.loss[0]
     assert calls == [(step, 100) for step in range(1, 101)]
     assert training.answers_with == {"format": "e5_mistral"}
@@ -244,17 +248,16 @@ def test_a_checkpoint_of_another_training_is_kept_for_that_one(
     embedder: Callable[..., EmbedderTraining], tmp_path: Path
 ) -> None:
     interrupted(embedder(), tmp_path / "model", at=2)
-    for other, papers, seed in (
-        (embedder(learning_rate=2e-3), PAPERS, 0),
-        (embedder(), PAPERS[:4], 0),
-        (embedder(), PAPERS, 7),
-    ):
+
+    def first_step(training: EmbedderTraining, papers: list[Instance], seed: int = 0) -> int:
         steps: list[int] = []
-        other.fit(papers, tmp_path / "model", seed=seed, on_progress=lambda step, _, steps=steps: steps.append(step))
-        assert steps[0] == 1
-    steps = []
-    embedder(checkpoint_steps=5).fit(PAPERS, tmp_path / "model", on_progress=lambda step, _: steps.append(step))
-    assert steps[0] == 2
+        training.fit(papers, tmp_path / "model", seed=seed, on_progress=lambda step, _: steps.append(step))
+        return steps[0]
+
+    assert first_step(embedder(learning_rate=2e-3), PAPERS) == 1
+    assert first_step(embedder(), PAPERS[:4]) == 1
+    assert first_step(embedder(), PAPERS, seed=7) == 1
+    assert first_step(embedder(checkpoint_steps=5), PAPERS) == 2
     assert not (tmp_path / "model.part").exists()
 
 

@@ -77,7 +77,7 @@ def command(
     """Cross-validate SYSTEM, trained anew for every fold of papers.
 
     SYSTEM is something that 'evidencebench train' trains, with options as in
-    selector:embedding=true, or any other system, which is measured as it is.
+    finder:figures=false, or any other system, which is measured as it is.
 
     Every paper is answered by models that saw nothing of it; whatever a training
     tunes, it tunes within its own papers. Each instance counts with its mean over
@@ -93,9 +93,9 @@ def command(
 
     \b
     Examples:
-      evidencebench crossval selector --data train
+      evidencebench crossval finder --data train
       evidencebench crossval bm25 --data sample --folds 3 --seeds 2
-      evidencebench crossval best --data train --against minilm -j 2 -o best.jsonl
+      evidencebench crossval finder --data train --against minilm -j 2 -o f.jsonl
     """
     if output is not None:
         require_file(output, "cannot be gone on in; without --output the table is printed there")

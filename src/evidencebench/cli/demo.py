@@ -33,7 +33,7 @@ What to do next
   evidencebench systems                            what can be run
   evidencebench run cues --data sample -o cues.jsonl
   evidencebench score cues.jsonl --data sample     grade it, task by task
-  evidencebench crossval selector --data sample    train and grade, by paper
+  evidencebench crossval finder --data sample      train and grade, by paper
   evidencebench data download train                get official data
 """
 

@@ -51,17 +51,16 @@ def command(
 ) -> None:
     """Fit a model to labelled data and write it into a folder.
 
-    WHAT is finder, selector, best, embedder, reranker, or own code as
-    file.py:Training or package.module:Training, with options as in
-    selector:embedding=true. The folder holds plain files and a card that says
-    what it was made from.
+    WHAT is finder, embedder, reranker, or own code as file.py:Training or
+    package.module:Training, with options as in finder:figures=false. The
+    folder holds plain files and a card that says what it was made from.
 
     \b
     Examples:
-      evidencebench train selector --data train -o my-selector
-      evidencebench run selector:model=my-selector --data dev -o mine.jsonl
-      evidencebench train selector:hypothesis=false --data train -o blind
-      evidencebench train finder --data ei.json --data train -o my-finder
+      evidencebench train finder --data train -o my-finder
+      evidencebench run finder:model=my-finder --data dev -o mine.jsonl
+      evidencebench train finder:hypothesis=false --data train -o blind
+      evidencebench train finder --data ei.json --data train -o of-both
 
     Score a model on other data than it was trained on, or with 'crossval'.
     """
@@ -85,8 +84,6 @@ def command(
         print_json({"model": str(output), "card": card})
         return
     click.echo(f"{output}: trained on {name}, {counted(len(instances), 'instance')}")
-    for task, recall in getattr(card, "cross_validated", {}).get("aspect_recall", {}).items():
-        click.echo(f"  {task}: {100 * recall:.1f} in cross-validation within the training data")
     spec = found.specification(output)
     other = _TRIAL_DATA.get(data[0], "OTHER_DATA")
     click.echo("  a score on the data that it was trained on says nothing of other papers")

@@ -111,7 +111,7 @@ class FinderTraining:
         folder = Path(folder)
         require_extra("train finder", "train", "lightgbm", "scipy")
         require_replaceable(folder, FinderCard)
-        features = tuple(one.name for one in FINDER_FEATURES if self.hypothesis or not one.reads_hypothesis)
+        features = tuple(feature.name for feature in FINDER_FEATURES if self.hypothesis or not feature.reads_hypothesis)
         read = [(wish_of(instance), instance.query.paper_id) for instance in instances]
         papers = [paper for _, paper in read]
         places: dict[Wish, list[int]] = {}

@@ -90,7 +90,7 @@ def finder_examples(
             "sentence beside the model's folder"
         ) from error
     tables = iter(np.split(rows, np.cumsum([n for together in lengths for n in together])[:-1]))
-    return [[FinderExample(table=next(tables), shares=one) for one in together] for together in shares]
+    return [[FinderExample(table=next(tables), shares=of_query) for of_query in together] for together in shares]
 
 
 def _queries(instances: Sequence[Instance], *, mixed: bool, seed: int) -> Iterator[list[tuple[Query, int]]]:

@@ -217,7 +217,7 @@ class EmbedderTraining(_FineTuning):
         from sentence_transformers.util import pairwise_cos_sim  # noqa: PLC0415
 
         model = load_transformer(LocalModel(model=str(base), pooling=FORMATS[self.format].pooling), device)
-        model.model_card_data.generate_widget_examples = False
+        model.model_card_data.widget = [{}]  # else examples are computed, under a bar of progress
         columns = []
         for row in rows:
             texts = {f"text{place}": text for place, text in enumerate(row["texts"])}
@@ -259,7 +259,7 @@ class RerankerTraining(_FineTuning):
             ).to(device)
         except Exception as error:  # broken files can fail in any library
             raise ModelError(f"{base}: cannot be loaded as a base for a reranker: {error}") from error
-        model.model_card_data.generate_widget_examples = False
+        model.model_card_data.widget = [{}]  # else examples are computed, under a bar of progress
         return library.CrossEncoderTrainer(
             model=model,
             args=library.CrossEncoderTrainingArguments(**arguments),

@@ -92,17 +92,17 @@ def trainable(spec: str) -> Trainable | None:
     Options of the training and of the system stand side by side, as in ``finder:figures=false,wish=study``.
     Raises `SystemSpecError` if an option does not fit.
     """
-    found = parse_specification(spec)
-    factory = None if "model" in found.options else _find_training(found.name)
+    parsed = parse_specification(spec)
+    factory = None if "model" in parsed.options else _find_training(parsed.name)
     if factory is None:
         return None
     of_training = [field.name for field in fields(factory)]
-    mine = {key: value for key, value in found.options.items() if key in of_training}
-    rest = {key: value for key, value in found.options.items() if key not in of_training}
-    system = factory.system if found.name in TRAININGS else _own_system_name(found.name, factory.system)
-    _require_options(found.name, of_training, system, rest)
-    training = factory(**make_options(found.name, factory, mine))
-    return Trainable(name=found.name, training=training, system=system, options=rest)
+    mine = {key: value for key, value in parsed.options.items() if key in of_training}
+    rest = {key: value for key, value in parsed.options.items() if key not in of_training}
+    system = factory.system if parsed.name in TRAININGS else _own_system_name(parsed.name, factory.system)
+    _require_options(parsed.name, of_training, system, rest)
+    training = factory(**make_options(parsed.name, factory, mine))
+    return Trainable(name=parsed.name, training=training, system=system, options=rest)
 
 
 def _find_training(name: str) -> Any:

@@ -55,8 +55,8 @@ class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
     def direction(self, words: Sequence[str]) -> ReportedDirection:
         """Return which of `LEARNED` the marked words of a sentence report."""
         turned, is_turned = turned_to_intervention(words)
-        found = self.of_features(direction_features(turned))
-        return OPPOSITE[found] if is_turned else found
+        direction = self.of_features(direction_features(turned))
+        return OPPOSITE[direction] if is_turned else direction
 
     def of_features(self, features: Collection[str]) -> ReportedDirection:
         """Return which of `LEARNED` fits features best; those that are not known count for nothing."""
@@ -93,8 +93,8 @@ def reported_directions(
     """
     parts = MarkedParts.of(hypothesis, abbreviations(sentences))
     weights = shipped_weights()
-    found: dict[int, ReportedDirection] = {}
+    directions: dict[int, ReportedDirection] = {}
     for index in indices:
         words = marked_words(sentences[index], parts)
-        found[index] = weights.direction(words) if reports_comparison(words) else ReportedDirection.NOT_SAID
-    return found
+        directions[index] = weights.direction(words) if reports_comparison(words) else ReportedDirection.NOT_SAID
+    return directions

@@ -82,7 +82,7 @@ class MarkedParts:
         """Return those of a hypothesis; ``abbreviations`` are the paper's, each with the words of its full name."""
         parts = _parts_with_comparator(hypothesis)
         intervention, comparator, outcome = (
-            {one for one in roots(text) if one not in STOPWORDS}
+            {stem for stem in roots(text) if stem not in STOPWORDS}
             for text in (parts.intervention, parts.comparator, parts.outcome)
         )
         in_both = intervention & comparator
@@ -163,8 +163,8 @@ def reports_comparison(words: Sequence[str]) -> bool:
     """
     if _NO_FINDING.search(" ".join(words)):
         return False
-    found = {_COMPARISONS.get(word, word) for word in words}
-    return not found.isdisjoint(_P_VALUES) or (not found.isdisjoint(_TELLING) and found.isdisjoint(_ASKING))
+    signals = {_COMPARISONS.get(word, word) for word in words}
+    return not signals.isdisjoint(_P_VALUES) or (not signals.isdisjoint(_TELLING) and signals.isdisjoint(_ASKING))
 
 
 def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
@@ -196,23 +196,23 @@ def direction_features(words: Sequence[str]) -> frozenset[str]:
     >>> sorted(direction_features(["O", "fell", "with", "I"]))[:6]
     ['I', 'O', 'core:DOWN', 'core:DOWN I', 'core:I', 'fell']
     """
-    found = set(words)
+    names = set(words)
     signals = _signals(words)
     core = [signal for signal in signals if signal in _CORE]
     for size in range(1, 5):
         if size > 1:
-            found |= {f"run:{' '.join(signals[at : at + size])}" for at in range(len(signals) - size + 1)}
-        found |= {f"core:{' '.join(core[at : at + size])}" for at in range(len(core) - size + 1)}
-    found |= {f"pair:{first} {later}" for at, first in enumerate(core) for later in core[at + 1 :]}
-    return frozenset(found)
+            names |= {f"run:{' '.join(signals[at : at + size])}" for at in range(len(signals) - size + 1)}
+        names |= {f"core:{' '.join(core[at : at + size])}" for at in range(len(core) - size + 1)}
+    names |= {f"pair:{first} {later}" for at, first in enumerate(core) for later in core[at + 1 :]}
+    return frozenset(names)
 
 
 def _signals(words: Sequence[str]) -> list[str]:
     """Return marks, comparisons by kind, and the words that link them; of repeated ones the first."""
-    found: list[str] = []
+    signals: list[str] = []
     for word in words:
         signal = _COMPARISONS.get(word, word)
         is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
-        if is_signal and found[-1:] != [signal]:
-            found.append(signal)
-    return found[:_MOST_SIGNALS]
+        if is_signal and signals[-1:] != [signal]:
+            signals.append(signal)
+    return signals[:_MOST_SIGNALS]

@@ -1,4 +1,4 @@
-"""The features of a sentence: a table of numbers, computed without labels, from which selectors choose.
+"""The features of a sentence: a table of numbers, computed without labels, from which systems choose.
 
 `FEATURES` lists the table's columns, with the meaning of each; `feature_table` computes the table for a paper.
 """

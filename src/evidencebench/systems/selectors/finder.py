@@ -75,9 +75,9 @@ class Finder:
         if table is None:
             return None
         article, _, scores = _score(model, wish, query, "all")
-        found = np.zeros(len(query.sentences))
-        found[article] = table.chances(scores)
-        return [float(chance) for chance in found]
+        chances = np.zeros(len(query.sentences))
+        chances[article] = table.chances(scores)
+        return [float(chance) for chance in chances]
 
     def _wish_of(self, query: Query) -> Wish:
         return self.wish or query.wish or "study"

@@ -48,8 +48,8 @@ class Regression(NamedTuple):
 
     def predict(self, table: Table) -> Floats:
         """Return one number a row."""
-        found = self.forest.predict(table)
-        return found + table @ np.array(self.weights) if self.weights else found
+        scores = self.forest.predict(table)
+        return scores + table @ np.array(self.weights) if self.weights else scores
 
 
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):

@@ -88,16 +88,16 @@ def roots_of(sentences: Sequence[str]) -> list[list[str]]:
     root_of = [root(word) for word in paper.words]
     numbers, places = paper.kept(stopwords=True)
     ends = np.cumsum(np.bincount(places, minlength=len(sentences))).tolist()
-    found = [root_of[number] for number in numbers.tolist()]
+    all_roots = [root_of[number] for number in numbers.tolist()]
     return [
-        [*found[start:end], *map(root, _hyphenated(sentence))]
+        [*all_roots[start:end], *map(root, _hyphenated(sentence))]
         for start, end, sentence in zip([0, *ends], ends, sentences, strict=False)
     ]
 
 
 def _hyphenated(text: str) -> list[str]:
     """Return the hyphenated words of a text as one word each."""
-    return [re.sub(r"\W", "", found.lower()) for found in _HYPHENATED.findall(text)]
+    return [re.sub(r"\W", "", word.lower()) for word in _HYPHENATED.findall(text)]
 
 
 def topic_roots(text: str) -> tuple[str, ...]:
@@ -114,16 +114,16 @@ def abbreviations(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
     >>> abbreviations(["Deep venous thrombosis (DVT) was rare."])
     {'dvt': ('deep', 'venous', 'thrombosis')}
     """
-    found: dict[str, tuple[str, ...]] = {}
+    full_names: dict[str, tuple[str, ...]] = {}
     for sentence in sentences:
         for match in _ABBREVIATION.finditer(sentence) if "(" in sentence else ():
             short = match[1].lower().replace("-", "")
-            if short in found or not any(letter.isupper() for letter in match[1]):
+            if short in full_names or not any(letter.isupper() for letter in match[1]):
                 continue
             before = tokens(sentence[max(0, match.start() - 120) : match.start()], stopwords=False)
             if full := _full_name(short, before[-_LONGEST_ABBREVIATED:]):
-                found[short] = full
-    return found
+                full_names[short] = full
+    return full_names
 
 
 def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:

@@ -64,10 +64,10 @@ _AIMING = re.compile(  # at the beginning, such as "Objective: to compare"
 @lru_cache(maxsize=1 << 16)
 def _cues_of(word: str) -> tuple[int, ...]:
     """Return the numbers, in `CUES`, of the cues that list a word or a prefix of it."""
-    found = set(_EXACT.get(word, ()))
+    numbers = set(_EXACT.get(word, ()))
     for length in range(_SHORTEST_PREFIX, len(word) + 1):
-        found.update(_PREFIXES.get(word[:length], ()))
-    return tuple(sorted(found))
+        numbers.update(_PREFIXES.get(word[:length], ()))
+    return tuple(sorted(numbers))
 
 
 def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ def _count_words(paper: SentenceWords) -> NDArray[np.float64]:
     """Return how often the words of each cue stand in each sentence."""
     # No entry is longer, so the rest of a long word matches nothing.
     cues = [_cues_of(word[: _LONGEST_ENTRY + 1]) for word in paper.words]
-    n_cues = np.array([len(one) for one in cues], np.intp)
+    n_cues = np.array([len(of_word) for of_word in cues], np.intp)
     listed = n_cues[paper.numbers] > 0
     numbers = paper.numbers[listed]
     rows = np.repeat(paper.sentences[listed], n_cues[numbers])

@@ -22,18 +22,8 @@ Flags = NDArray[np.bool_]
 _Column = TypeVar("_Column")
 
 EVIDENCE_CUES = (
-    "p_value",
-    "interval",
-    "ratio",
-    "percent",
-    "increase",
-    "decrease",
-    "association",
-    "significance",
-    "negation",
-    "finding",
-    "conclusion",
-    "comparison",
+    *("p_value", "interval", "ratio", "percent", "increase", "decrease", "association", "significance", "negation"),
+    *("finding", "conclusion", "comparison"),
 )
 """The cues of wording that reports findings."""
 
@@ -90,8 +80,8 @@ class PaperColumns:
         """Return what was computed under a name for the paper, whatever the hypothesis; compute it the first time."""
         if name not in self._kept:
             self._kept[name] = compute()
-        found: _Column = self._kept[name]
-        return found
+        column: _Column = self._kept[name]
+        return column
 
     @_OfPaper
     def is_heading(self) -> Flags:
@@ -176,18 +166,18 @@ class PaperColumns:
         abstract = np.flatnonzero(self.is_abstract)
         results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
         discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)
-        found = Cosines(*np.zeros((len(Cosines._fields), self.n)))
+        columns = Cosines(*np.zeros((len(Cosines._fields), self.n)))
         for rows, cosines in self.similarity.blocks():
-            found.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
-            found.highest[rows] = cosines.max(axis=1, initial=0.0)
+            columns.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
+            columns.highest[rows] = cosines.max(axis=1, initial=0.0)
             before_block = cosines[:, : rows.start].max(axis=1, initial=0.0)
-            found.highest_before[rows] = np.maximum(before_block, np.tril(cosines[:, rows]).max(axis=1, initial=0.0))
-            found.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
-            found.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
-            found.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
-            found.results_highest[rows] = cosines[:, results].max(axis=1, initial=0.0)
-            found.discussion_highest[rows] = cosines[:, discussion].max(axis=1, initial=0.0)
-        return found
+            columns.highest_before[rows] = np.maximum(before_block, np.tril(cosines[:, rows]).max(axis=1, initial=0.0))
+            columns.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
+            columns.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
+            columns.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
+            columns.results_highest[rows] = cosines[:, results].max(axis=1, initial=0.0)
+            columns.discussion_highest[rows] = cosines[:, discussion].max(axis=1, initial=0.0)
+        return columns
 
     @cached_property
     def hypothesis_cosine(self) -> Floats:

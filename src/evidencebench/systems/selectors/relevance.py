@@ -30,8 +30,8 @@ def windowed(values: Floats, reach: int) -> Floats:
     sums = np.concatenate([[0.0], np.cumsum(values)])
     index = np.arange(n)
     low, high = np.maximum(0, index - reach), np.minimum(n, index + reach + 1)
-    found: Floats = (sums[high] - sums[low]) / (high - low)
-    return found
+    means: Floats = (sums[high] - sums[low]) / (high - low)
+    return means
 
 
 class PaperWords:
@@ -74,7 +74,7 @@ class Relevance:
         helpful = [(short, full) for short, full in names if short in asked or asked.intersection(full)]
         if not helpful:
             return self._of_paper.counts
-        found = []
+        counts = []
         for count in self._of_paper.counts:
             more: Counter[str] = Counter()
             for short, full in helpful:
@@ -82,8 +82,8 @@ class Relevance:
                     more.update(word for word in full if word in asked and word not in count)
                 elif short in asked and all(word in count for word in full):
                     more[short] += 1
-            found.append(count + more if more else count)
-        return found
+            counts.append(count + more if more else count)
+        return counts
 
     @cached_property
     def idf(self) -> dict[str, float]:
@@ -109,49 +109,49 @@ class Relevance:
     @cached_property
     def rarest(self) -> dict[Part, Floats]:
         """Part -> 1 where the sentence holds the part's rarest word of those that the paper has."""
-        found = {}
+        flags = {}
         for part, words in self.wanted.items():
             there = [word for word in words if word in self.idf]
             rarest = max(there, key=lambda word: self.idf[word], default=None)
-            found[part] = np.array([float(rarest in count) if rarest else 0.0 for count in self.counts])
-        return found
+            flags[part] = np.array([float(rarest in count) if rarest else 0.0 for count in self.counts])
+        return flags
 
     @cached_property
     def phrase(self) -> dict[Part, Floats]:
         """Part -> the share of its neighbouring words that stand side by side in the sentence."""
-        found = {}
+        shares = {}
         for part, words in self.wanted.items():
             pairs = set(pairwise(words))
             if not pairs:
-                found[part] = self.held[part]
+                shares[part] = self.held[part]
                 continue
-            found[part] = np.array([len(pairs.intersection(pairwise(held))) / len(pairs) for held in self.words])
-        return found
+            shares[part] = np.array([len(pairs.intersection(pairwise(held))) / len(pairs) for held in self.words])
+        return shares
 
     @cached_property
     def focus(self) -> dict[Part, Floats]:
         """Part -> the share of the sentence's own words, weighed by rarity, that are the part's."""
         totals = np.array([sum(self.idf[w] for w in count) for count in self.counts])
-        found = {}
+        shares = {}
         for part, words in self.wanted.items():
             sums = np.array([sum(self.idf[w] for w in words if w in count) for count in self.counts])
-            found[part] = sums / np.maximum(totals, 1e-9)
-        return found
+            shares[part] = sums / np.maximum(totals, 1e-9)
+        return shares
 
     @cached_property
     def bm25(self) -> dict[Part, Floats]:
         """Part -> BM25 on roots."""
         lengths = np.array([len(words) for words in self.words], dtype=float)
         damping = 0.9 * (0.6 + 0.4 * lengths / max(1e-9, lengths.mean() if self.n else 1.0))
-        found = {}
+        scores_of = {}
         for part, words in self.wanted.items():
             scores = np.zeros(self.n)
             for word in words:
                 if word in self.idf:
                     n = np.array([count.get(word, 0) for count in self.counts], dtype=float)
                     scores += self.idf[word] * n / (n + damping)
-            found[part] = scores
-        return found
+            scores_of[part] = scores
+        return scores_of
 
     @cached_property
     def heading(self) -> NDArray[np.intp]:
@@ -161,8 +161,8 @@ class Relevance:
 
     def under_heading(self, values: Floats) -> Floats:
         """Return the value of the heading above each sentence; 0 without."""
-        found: Floats = np.where(self.heading >= 0, values[self.heading], 0.0)
-        return found
+        of_heading: Floats = np.where(self.heading >= 0, values[self.heading], 0.0)
+        return of_heading
 
     @cached_property
     def topic(self) -> Floats:
@@ -181,10 +181,10 @@ class Relevance:
                 weights[word] += (relevance[index] + near[index]) * n / max(1, len(self.words[index]))
         terms = {word: weight * self.idf[word] for word, weight in weights.items()}
         terms = dict(sorted(terms.items(), key=lambda item: (-item[1], item[0]))[:_TOPIC_WORDS])
-        found = np.zeros(self.n)
+        cosines = np.zeros(self.n)
         for index, count in enumerate(self.counts):
             dot = sum(terms[w] * (1 + math.log(n)) * self.idf[w] for w, n in count.items() if w in terms)
             norm = math.sqrt(sum(((1 + math.log(n)) * self.idf[w]) ** 2 for w, n in count.items()))
-            found[index] = dot / norm if norm else 0.0
-        shares: Floats = found / max(1e-9, found.max(initial=0.0))
+            cosines[index] = dot / norm if norm else 0.0
+        shares: Floats = cosines / max(1e-9, cosines.max(initial=0.0))
         return shares

@@ -18,25 +18,25 @@ _BEST = 3
 
 def _relative(values: Floats) -> Floats:
     """Return the values as shares of the highest."""
-    found: Floats = values / max(1e-9, values.max(initial=0.0))
-    return found
+    shares: Floats = values / max(1e-9, values.max(initial=0.0))
+    return shares
 
 
 def _highest_around(values: Floats, before: int, after: int) -> Floats:
     """Return, for each sentence, the highest value of so many sentences before and after it, itself left out."""
-    found = np.zeros_like(values)
+    highest = np.zeros_like(values)
     for by in range(1, before + 1):
-        np.maximum(found[by:], values[:-by], out=found[by:])
+        np.maximum(highest[by:], values[:-by], out=highest[by:])
     for by in range(1, after + 1):
-        np.maximum(found[:-by], values[by:], out=found[:-by])
-    return found
+        np.maximum(highest[:-by], values[by:], out=highest[:-by])
+    return highest
 
 
 def _rank_within(values: Floats, flags: Flags) -> Floats:
     """Return the rank among the sentences with the flag, in 0..1; 0 for the others."""
-    found = np.zeros(len(values))
-    found[flags] = rank_fraction(values[flags])
-    return found
+    ranks = np.zeros(len(values))
+    ranks[flags] = rank_fraction(values[flags])
+    return ranks
 
 
 def _cue(paper: PaperColumns, name: str) -> Floats:
@@ -52,14 +52,14 @@ def _finding(paper: PaperColumns) -> Floats:
 def _match(paper: PaperColumns) -> Floats:
     bm25 = paper.relevance.bm25
     arms = _relative(bm25["intervention"] + bm25["comparator"])
-    found: Floats = _relative(bm25["outcome"]) * (0.3 + arms) * (0.3 + _relative(_finding(paper)))
-    return found
+    matches: Floats = _relative(bm25["outcome"]) * (0.3 + arms) * (0.3 + _relative(_finding(paper)))
+    return matches
 
 
 def _to_best(paper: PaperColumns, n: int) -> Floats:
     best = np.argsort(-_match(paper), kind="stable")[:n]
-    found: Floats = np.max([paper.similarity.row(int(index)) for index in best], axis=0)
-    return found
+    highest: Floats = np.max([paper.similarity.row(int(index)) for index in best], axis=0)
+    return highest
 
 
 def _of_part(part: Part) -> Mapping[str, tuple[str, Column]]:

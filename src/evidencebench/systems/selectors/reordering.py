@@ -88,15 +88,15 @@ def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
     n = len(by_score)
 
     def checked(place: int) -> Floats:
-        found = rows(int(by_score[place]))
-        if found.shape != (n,):  # the vectors may come from a user's own system
-            raise ValueError(f"similarity: expected rows of {n} numbers, got shape {found.shape}")
-        return found
+        row = rows(int(by_score[place]))
+        if row.shape != (n,):  # the vectors may come from a user's own system
+            raise ValueError(f"similarity: expected rows of {n} numbers, got shape {row.shape}")
+        return row
 
-    def ready(found: Floats) -> Floats:
-        if np.isnan(found).any():
+    def ready(similarities: Floats) -> Floats:
+        if np.isnan(similarities).any():
             raise ValueError("similarity: expected numbers, got NaN")
-        return found[..., by_score].clip(0.0, 1.0).round(_DECIMALS)
+        return similarities[..., by_score].clip(0.0, 1.0).round(_DECIMALS)
 
     if 0 < n <= _MOST_TOGETHER:
         together: Rows = ready(np.stack([checked(place) for place in range(n)])).__getitem__

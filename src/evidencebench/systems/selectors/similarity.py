@@ -51,8 +51,8 @@ class WordSimilarity:
 
     def row(self, index: int) -> Floats:
         """Return the cosines of all sentences with the sentence of this index, shape (n,)."""
-        found: Floats = self._whole[index] if self._is_small else self.rows(index, index + 1)[0]
-        return found
+        cosines: Floats = self._whole[index] if self._is_small else self.rows(index, index + 1)[0]
+        return cosines
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield all rows in blocks: the slice of row numbers, and an array of shape (rows, n)."""
@@ -71,11 +71,12 @@ class WordSimilarity:
         rows = np.repeat(np.repeat(np.arange(stop - start) * self.n, n_terms), n_holders)
         products = np.repeat(weights, n_holders) * their_weights
         sums = np.bincount(rows + holders, products, minlength=(stop - start) * self.n)
-        found = sums.astype(np.float64, copy=False).reshape(stop - start, self.n)  # bincount of nothing gives integers
+        # bincount of nothing gives integers
+        cosines = sums.astype(np.float64, copy=False).reshape(stop - start, self.n)
         if self._common.shape[1]:
-            found += self._common[start:stop] @ self._common.T
-        found[np.arange(stop - start), np.arange(start, stop)] = 0.0
-        return found
+            cosines += self._common[start:stop] @ self._common.T
+        cosines[np.arange(stop - start), np.arange(start, stop)] = 0.0
+        return cosines
 
     @property
     def _is_small(self) -> bool:

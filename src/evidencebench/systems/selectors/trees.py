@@ -77,8 +77,8 @@ class Forest:
                 break
             nodes = after
         # cumsum adds one tree after another, as LightGBM does; sum would add in another order.
-        found: Floats = np.cumsum(self._value[nodes], axis=1)[:, -1]
-        return found
+        sums: Floats = np.cumsum(self._value[nodes], axis=1)[:, -1]
+        return sums
 
     def text(self) -> str:
         """Return the trees as text: the number of features, then one line of JSON a tree."""
