@@ -72,10 +72,7 @@ class ReplyCache:
         self._open()
 
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known.
-
-        Raises `CacheError` if the row or the file is damaged.
-        """
+        """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known."""
         with self.reading() as connection:
             row = connection.execute(
                 "SELECT reply, cost_usd, digest FROM reply WHERE key = ?", (bytes.fromhex(key),)
@@ -143,10 +140,7 @@ class ReplyCache:
             yield self._reader.connection()
 
     def close(self, seconds: float = _CLOSING_SECONDS) -> None:
-        """Close the file; the next use opens it again.
-
-        Raises `CacheError` if another process holds the file for longer, so that a change still waits.
-        """
+        """Close the file; the next use opens it again."""
         self._notice_fork()
         is_free = self._writing.acquire(timeout=seconds)
         try:
