@@ -162,7 +162,7 @@ class ReplyCache:
         self._process_id = os.getpid()
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: deque[_Waiting] = deque()
-        self._reader, self._writer = _Connection(self.path), _Connection(self.path)
+        self._reader, self._writer = _ReopenedFile(self.path), _ReopenedFile(self.path)
         self._claims = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
@@ -243,7 +243,7 @@ class _Waiting:
         connection.execute("RELEASE change")
 
 
-class _Connection:
+class _ReopenedFile:
     """A connection that is opened at its first use, and again if its file was moved away or replaced."""
 
     def __init__(self, path: Path) -> None:
