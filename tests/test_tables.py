@@ -12,11 +12,24 @@ import termios
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidencebench.cli.output import terminal_width
-from evidencebench.tables import Cell, Table, as_csv, as_latex, as_markdown, as_text, cell_as_written, safe_cell
+from evidencebench.tables import (
+    Cell,
+    Column,
+    Table,
+    as_csv,
+    as_latex,
+    as_markdown,
+    as_text,
+    cell_as_written,
+    safe_cell,
+    share_column,
+    table_for_csv,
+    table_for_readers,
+)
 
 SIGNS = st.text("=+-@\t\r 1.e'\uff1d\uff20", max_size=8)
 WORDS = st.text("ab(=,) _", min_size=1, max_size=150)
@@ -32,6 +45,7 @@ def tables(draw: st.DrawFn) -> Table:
     return Table(title=draw(WORDS), columns=names, rows=rows, notes=draw(st.lists(WORDS, max_size=2)))
 
 
+@example(texts=["-."], number=0.0)
 @given(st.lists(SIGNS, min_size=1, max_size=3), st.floats(-9, 9))
 def test_no_text_of_a_csv_is_a_formula_and_every_number_is_as_it_was(texts: list[str], number: float) -> None:
     table = Table(columns=texts, rows=[[*texts[1:], number]])
@@ -99,3 +113,15 @@ def test_a_pipe_is_80_columns_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with (tmp_path / "out").open("w") as file:
         monkeypatch.setattr(sys, "stdout", file)
         assert terminal_width() == 80
+
+
+def test_a_column_has_its_value_in_csv_and_its_text_for_readers() -> None:
+    columns: list[Column[float]] = [
+        share_column("recall", "recall, %", lambda share: share),
+        Column("is_high", "", lambda share: share > 0.5),
+        Column("", "mark", lambda share: share, lambda share: "*" if share > 0.5 else ""),
+    ]
+    assert as_csv(table_for_csv(columns, [0.25, 0.75])) == "recall,is_high\n0.25,false\n0.75,true"
+    shown = table_for_readers(columns, [0.25, 0.75], title="title", notes=["note"])
+    assert (shown.columns, shown.rows) == (["recall, %", "mark"], [[25.0, ""], [75.0, "*"]])
+    assert (shown.title, shown.notes) == ("title", ["note"])

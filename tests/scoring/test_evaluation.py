@@ -22,7 +22,7 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
 from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, overlap_of
-from evidencebench.scoring.evaluate import AnswerSource, answers_of, evaluate
+from evidencebench.scoring.evaluate import AnswerSource, answers_of, case_of, evaluate, grade
 from evidencebench.scoring.kind_breakdown import kind_breakdown
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.query_controls import measure_query_controls
@@ -423,3 +423,15 @@ def test_hypotheses_of_one_paper_cannot_be_swapped(made: Callable[..., Dataset])
     dataset = made(instance, replace(instance, query=replace(instance.query, instance_id="y")))
     with pytest.raises(UndefinedScoreError, match="cannot be swapped between papers: 2 of 2 instances share one paper"):
         measure_query_controls(make_system("bm25"), dataset, [AT_10])
+
+
+@pytest.mark.parametrize("system", ["bm25", "random", "oracle"])
+def test_a_grade_is_the_score_of_its_instance(system: str) -> None:
+    scores, answer = scores_of(system), answers_from(make_system(system))
+    for place, instance in enumerate(SAMPLE):
+        case = case_of(instance, AT_10)
+        assert case is not None
+        graded = grade(case, answer(instance, AT_10))
+        assert graded.selection == scores.selections[place]
+        assert graded.recall == scores.recalls[place]
+        assert graded.scores() == {key: values[place] for key, values in scores.scores.items()}

@@ -45,8 +45,8 @@ def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
 
 def is_complete(scored: ScoredRuns) -> bool:
     """Say whether no answer of any run failed or is missing."""
-    counts = (found.counts for scores in scored.scores.values() for found in scores.values())
-    return not any(one.failed or one.missing for one in counts)
+    counts = (task_scores.counts for by_task in scored.scores.values() for task_scores in by_task.values())
+    return not any(count.failed or count.missing for count in counts)
 
 
 def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:

@@ -140,14 +140,11 @@ def _stranger_share(own: TaskScores, changed: TaskScores, resampling: Resampling
     if own.n_sentences == changed.n_sentences:
         return None
     added = 1 - np.array(own.n_sentences) / np.array(changed.n_sentences)
-    lost = own.scores[_RELATIVE] - changed.scores[_RELATIVE]
+    lost = own.scores["relative_recall"] - changed.scores["relative_recall"]
     selection, recall = bootstrap_defined(
         np.column_stack([stranger_shares(own, changed), lost]), own.clusters, resampling
     )
     return StrangerShare(sentences=bootstrap(added, own.clusters, resampling), selection=selection, recall=recall)
-
-
-_RELATIVE = "relative_recall"
 
 
 def stranger_shares(own: TaskScores, changed: TaskScores) -> Floats:

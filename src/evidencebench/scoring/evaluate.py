@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import nan
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -226,8 +226,7 @@ def case_of(instance: Instance, task: Task) -> Case | None:
     return Case(instance=instance, coverage=coverage, budget=budget, ceiling=highest)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graded:
+class Graded(NamedTuple):
     """An answer to a case: the sentences of it that count, and the numbers that every measure is made of."""
 
     case: Case
@@ -237,8 +236,8 @@ class Graded:
 
     @property
     def recall(self) -> float:
-        """Its aspect recall; raises `UndefinedScoreError` where no aspect counts."""
-        return MEASURES["aspect_recall"].value(self.outcome)
+        """Its aspect recall, where an aspect counts."""
+        return float(self.outcome.n_covered / self.outcome.n_aspects)
 
     def scores(self) -> dict[str, float]:
         """Return measure key -> value; NaN where the measure is undefined."""

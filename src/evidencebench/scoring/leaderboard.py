@@ -88,9 +88,6 @@ COLUMNS: tuple[BoardColumn, ...] = (
 )
 """The columns that follow the name of the system."""
 
-SystemKey = tuple[str, bool]
-"""A run's label or a control's name, and whether it is a control: a run may have a control's name."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Board:
@@ -157,14 +154,16 @@ class Board:
 
 def board_of(scored: ScoredRuns, task: Task, resampling: Resampling = DEFAULT_RESAMPLING) -> Board:
     """Return the leaderboard of a task."""
+    # By label, and whether it is a control: a run may have a control's name.
     columns = {(label, False): scores[task.name] for label, scores in scored.scores.items()} | {
         (name, True): scores[task.name]
         for name, scores in scored.controls.items()
         if task.name in scores and run_of_control(scored, name, task) is None
     }
     order = sorted(columns, key=lambda key: -columns[key].recalls.mean())
-    ranked = [key for key in order if not _knows_labels(scored, key)]
-    controls = [key for key in order if key[1]]
+    ceilings = [(label, False) for label, run in scored.runs.items() if knows_labels(run)]
+    ceilings += [(name, True) for name, control in CONTROLS.items() if control.knows_labels]
+    ranked, controls = [key for key in order if key not in ceilings], [key for key in order if key[1]]
     pairs = compare_pairs(columns, list(combinations(ranked, 2)), controls, resampling=resampling, with_overlaps=False)
     means = dict(zip(order, mean_recalls([columns[key] for key in order], resampling), strict=True))
     p_values = {(pair.first, pair.second): pair.p_value for pair in pairs}
@@ -210,8 +209,3 @@ def run_of_control(scored: ScoredRuns, control: str, task: Task) -> str | None:
         if is_named and np.array_equal(scored.scores[label][task.name].recalls, computed):
             return label
     return None
-
-
-def _knows_labels(scored: ScoredRuns, key: SystemKey) -> bool:
-    label, is_control = key
-    return CONTROLS[label].knows_labels if is_control else knows_labels(scored.runs[label])

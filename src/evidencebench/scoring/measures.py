@@ -65,17 +65,10 @@ class Measure:
         return f"{self.name}({parameters})" if parameters else self.name
 
     def values(self, outcomes: MeasureInput) -> Any:
-        """Return the value of each selection; NaN where it is undefined."""
+        """Return the value of a selection, or of each of many; NaN where it is undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
             values = self.of(MeasureInput(*map(np.asarray, outcomes)), **self.parameters)
         return values if self.of_no_sentence is None else np.where(outcomes.is_empty, self.of_no_sentence, values)
-
-    def value(self, outcome: MeasureInput) -> float:
-        """Return the value for one selection; raise `UndefinedScoreError` where there is none."""
-        value = float(self.values(outcome))
-        if value != value:  # noqa: PLR0124 - NaN
-            raise UndefinedScoreError(f"{self.label} is undefined here")
-        return value
 
 
 def expected_covered(selection: Selection, coverage: Coverage) -> float:

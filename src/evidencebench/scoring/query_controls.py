@@ -13,14 +13,13 @@ from evidencebench.execution.answering import (
     require_answerable,
 )
 from evidencebench.execution.asking import Inquiry, Waiting, gather
-from evidencebench.execution.changes import Changes, changed_instance
+from evidencebench.execution.changes import changed_instance
 from evidencebench.execution.query_controls import QueryControl, changes_of, query_control
 from evidencebench.scoring.control_results import ControlResult, control_results
 from evidencebench.scoring.evaluate import AnswerSource, evaluate_sources, warn_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling
 from evidencebench.storage.reading import PathText
 from evidencebench.system import NamedSystem, System
-from evidencebench.systems.changed_queries import Stranger
 
 OWN = "own"
 
@@ -112,7 +111,7 @@ def measure_query_controls(
         {_name(key): sources[key] for key in inquiries},
         dataset,
         asked,
-        {_name(key): _strangers(one.changes) for key, one in inquiries.items()},
+        {_name(key): (one.changes and one.changes.strangers) or {} for key, one in inquiries.items()},
         limit=limit,
         on_progress=None if waits else on_progress,
     )
@@ -131,11 +130,10 @@ def measure_query_controls(
 
 def controls_from(given: str | QueryControl | Iterable[str | QueryControl]) -> tuple[QueryControl, ...]:
     """Return controls, each once, given as one or several, by name or as they are; see `query_control`."""
-    several = (given,) if isinstance(given, str | QueryControl) else given
-    found = tuple(dict.fromkeys(map(query_control, several)))
-    if not found:
+    controls = (given,) if isinstance(given, str | QueryControl) else given
+    if not (unique := tuple(dict.fromkeys(map(query_control, controls)))):
         raise ValueError("controls: expected at least one, such as 'wrong_hypothesis', got none")
-    return found
+    return unique
 
 
 def inquiries_of(
@@ -175,7 +173,3 @@ def common_tasks_of(systems: Mapping[str, NamedSystem]) -> tuple[Task, ...]:
 
 def _name(key: tuple[str, str]) -> str:
     return ", ".join(key)
-
-
-def _strangers(changes: Changes | None) -> Mapping[str, Stranger]:
-    return changes.strangers or {} if changes is not None else {}

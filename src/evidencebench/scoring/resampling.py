@@ -141,9 +141,12 @@ def bootstrap_pairs(
 
     def estimates(columns: Floats, draws: Floats | None) -> list[Estimate]:
         means = [float(column.mean()) for column in np.ascontiguousarray(columns.T)]
+        ends: list[list[float | None]] = [[None] * len(means)] * 2
+        if draws is not None:
+            ends = np.quantile(draws, [(1 - resampling.level) / 2, (1 + resampling.level) / 2], axis=0).tolist()
         return [
             Estimate(mean=mean, low=low, high=high, n=len(values), n_clusters=len(sums))
-            for mean, (low, high) in zip(means, _ends(draws, len(means), resampling.level), strict=True)
+            for mean, low, high in zip(means, *ends, strict=True)
         ]
 
     differences: list[Estimate] = []
@@ -152,14 +155,6 @@ def bootstrap_pairs(
         between = None if drawn is None else drawn[:, first] - drawn[:, second]
         differences += estimates(values[:, first] - values[:, second], between)
     return estimates(values, drawn), differences
-
-
-def _ends(draws: Floats | None, n_columns: int, level: float) -> list[tuple[float | None, float | None]]:
-    """Return both ends of the interval of each column of draws; None where nothing was drawn."""
-    if draws is None:
-        return [(None, None)] * n_columns
-    lows, highs = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return [(float(low), float(high)) for low, high in zip(lows, highs, strict=True)]
 
 
 def bootstrap_defined(values: Floats, clusters: Sequence[str], resampling: Resampling) -> list[Estimate | None]:

@@ -1,7 +1,7 @@
 """Score runs on an engine: each worker scores blocks of instances, and the blocks are joined in their order."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import chain
@@ -43,7 +43,8 @@ def score_blocks(
 ) -> Scores:
     """Return the scores of `sources_of` on the first ``n_instances``, the same as `evaluate` returns."""
     _ = dataset.sha256  # other machines know the file by it
-    blocks = list(_blocks(dataset.ids[:n_instances]))
+    ids = dataset.ids[:n_instances]
+    blocks = [tuple(ids[start : start + _BLOCK_SIZE]) for start in range(0, n_instances, _BLOCK_SIZE)]
     setup = partial(_block_scorer, rules=rules, with_controls=with_controls, with_selections=with_selections)
     arguments = (dataset.file, tuple(paths), tuple(asked))
     found: list[Scores] = []
@@ -74,10 +75,6 @@ def rules_of(runs: Mapping[str, RunFile], rules: Rules) -> dict[str, Rules]:
     return {f"run {label}": rules for label in runs}
 
 
-def _blocks(ids: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return (tuple(ids[start : start + _BLOCK_SIZE]) for start in range(0, len(ids), _BLOCK_SIZE))
-
-
 def _block_scorer(
     data: DataFile,
     paths: Sequence[Path],
@@ -94,7 +91,7 @@ def _block_scorer(
     def score(ids: Sequence[str]) -> Scores:
         return evaluate_sources(
             answers,
-            [dataset[one] for one in ids],
+            [dataset[instance_id] for instance_id in ids],
             asked,
             strangers,
             rules=rules_of(runs, rules),
@@ -116,7 +113,7 @@ def _joined(parts: Sequence[TaskScores]) -> TaskScores:
         clusters=tuple(chain.from_iterable(part.clusters for part in parts)),
         scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
         selections=tuple(chain.from_iterable(part.selections for part in parts)),
-        counts=Counts(**{name: sum(one[name] for one in counts) for name in counts[0]}),
+        counts=Counts(**{name: sum(of_part[name] for of_part in counts) for name in counts[0]}),
         notes=dict(sorted(notes.items())),
         over_length=tuple(chain.from_iterable(part.over_length for part in parts)),
         n_sentences=tuple(chain.from_iterable(part.n_sentences for part in parts)),

@@ -1,7 +1,5 @@
 """The signature of a score: everything that decides it, on one line, so that it can be repeated."""
 
-from collections.abc import Sequence
-
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task
 from evidencebench.scoring.measures import ASPECT_RECALL
@@ -55,10 +53,8 @@ def signature_of(scored: ScoredRuns, label: str, task: Task, resampling: Resampl
 
 def signature_of_all(scored: ScoredRuns, label: str, resampling: Resampling) -> str:
     """Return one signature for a run's scores on all tasks; a part that differs by task lists all its values."""
-    each = [signature_of(scored, label, task, resampling).split("|") for task in scored.tasks]
-    return "|".join(map(_join_values, zip(*each, strict=True)))
-
-
-def _join_values(parts: Sequence[str]) -> str:
-    first, *others = parts
-    return first if len(set(parts)) == 1 else ",".join([first, *(part.partition(":")[2] for part in others)])
+    signatures = [signature_of(scored, label, task, resampling).split("|") for task in scored.tasks]
+    return "|".join(
+        first if {first} == set(others) | {first} else ",".join([first, *(other.partition(":")[2] for other in others)])
+        for first, *others in zip(*signatures, strict=True)
+    )

@@ -14,13 +14,12 @@ class OutOfNodesError(Exception):
 def undominated(universe: int, masks: Iterable[int]) -> list[int]:
     """Return the masks within the universe that no other one contains, largest first."""
     kept: list[int] = []
-    for mask in sorted({mask & universe for mask in masks}, key=lambda mask: (-mask.bit_count(), mask)):
-        for other in kept:
+    for mask in sorted(sorted({mask & universe for mask in masks} - {0}), key=int.bit_count, reverse=True):
+        for other in kept:  # a plain loop, since this is where a search spends its time
             if mask | other == other:
                 break
         else:
-            if mask:
-                kept.append(mask)
+            kept.append(mask)
     return kept
 
 
