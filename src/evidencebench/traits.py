@@ -90,11 +90,11 @@ class Traits:
     release: Callable[[], None] = _hold_nothing
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value, is_flag = getattr(self, field.name), isinstance(field.default, bool)
+        for trait in fields(self):
+            value, is_flag = getattr(self, trait.name), isinstance(trait.default, bool)
             if not (isinstance(value, bool) if is_flag else callable(value)):
                 expected = "True or False" if is_flag else "a function, such as a method"
-                raise TypeError(f"Traits: {field.name}: expected {expected}, got {value!r}")
+                raise TypeError(f"Traits: {trait.name}: expected {expected}, got {value!r}")
 
 
 def traits_of(system: object) -> Traits:

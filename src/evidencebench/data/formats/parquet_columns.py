@@ -48,12 +48,12 @@ def wrong_columns(file_schema: Any) -> list[str]:
     """Return what is wrong with the columns of a file's schema, each as ``column: expected ..., got ...``."""
     names = Counter(file_schema.names)
     wrong = [f"{name}: expected a column of this name, got none" for name in REQUIRED if name not in names]
-    for field in schema():
-        if names[field.name] > 1:
-            wrong.append(f"{field.name}: expected one column of this name, got {names[field.name]}")
-        elif field.name in names and not _can_hold(file_schema.field(field.name).type, field.type):
-            got = file_schema.field(field.name).type
-            wrong.append(f"{field.name}: expected {_shown(field.type)}, got {_shown(got)}")
+    for wanted in schema():
+        if names[wanted.name] > 1:
+            wrong.append(f"{wanted.name}: expected one column of this name, got {names[wanted.name]}")
+        elif wanted.name in names and not _can_hold(file_schema.field(wanted.name).type, wanted.type):
+            got = file_schema.field(wanted.name).type
+            wrong.append(f"{wanted.name}: expected {_shown(wanted.type)}, got {_shown(got)}")
     return wrong
 
 
@@ -154,18 +154,18 @@ def _cast(table: Any) -> dict[str, Any]:
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     columns = {}
-    for field in schema():
-        if field.name not in table.column_names:
-            columns[field.name] = pa.nulls(table.num_rows, field.type)
+    for wanted in schema():
+        if wanted.name not in table.column_names:
+            columns[wanted.name] = pa.nulls(table.num_rows, wanted.type)
             continue
-        column = table.column(field.name)
-        is_kinds = field.name == "sentence_types" and pa.types.is_list(column.type)
-        if not (is_kinds and pa.types.is_dictionary(column.type.value_type)) and column.type != field.type:
-            column = column.cast(field.type)
+        column = table.column(wanted.name)
+        is_kinds = wanted.name == "sentence_types" and pa.types.is_list(column.type)
+        if not (is_kinds and pa.types.is_dictionary(column.type.value_type)) and column.type != wanted.type:
+            column = column.cast(wanted.type)
         whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()  # which copies even one
         if isinstance(whole, pa.ChunkedArray):  # more than 2 GB of text
-            raise FormatError(f"{field.name}: expected at most 2 GB in a row group; write smaller row groups")
-        columns[field.name] = whole
+            raise FormatError(f"{wanted.name}: expected at most 2 GB in a row group; write smaller row groups")
+        columns[wanted.name] = whole
     return columns
 
 

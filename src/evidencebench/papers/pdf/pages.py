@@ -118,9 +118,9 @@ def _pages(found: Sequence[PageFound], data: bytes) -> list[PdfPage]:
     place, start = 0, 0
     for number, one in enumerate(found, start=1):
         arrays = PageArrays()
-        for array in arrays.all:
-            size = one.n_characters * array.itemsize
-            array.frombytes(data[place : place + size])
+        for values in arrays.all:
+            size = one.n_characters * values.itemsize
+            values.frombytes(data[place : place + size])
             place += size
         text = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
         seen = [not flags & (characters.GENERATED | characters.OFF_PAGE) for flags in arrays.flags]
