@@ -17,7 +17,7 @@ _WORD = rf"[^\s{INVISIBLE}]+"
 _PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
 
 
-class _Run(NamedTuple):
+class _SourceRun(NamedTuple):
     """Characters of the text from ``at`` on: one by one from ``start`` of the source on, or all for start..stop-1."""
 
     at: int
@@ -25,12 +25,12 @@ class _Run(NamedTuple):
     start: int
     stop: int
 
-    def within(self, at: int, end: int) -> "_Run":
+    def within(self, at: int, end: int) -> "_SourceRun":
         """Return the run of the characters at..end-1 of the text, as far as they are in this one."""
         at, end = max(at, self.at), min(end, self.end)
         if self.stop - self.start != self.end - self.at:
-            return _Run(at, end, self.start, self.stop)
-        return _Run(at, end, self.start + at - self.at, self.start + end - self.at)
+            return _SourceRun(at, end, self.start, self.stop)
+        return _SourceRun(at, end, self.start + at - self.at, self.start + end - self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SourcedText:
     """A text and its runs, in order and without gaps; a mark, which the source lacks, has the same start and stop."""
 
     text: str
-    runs: tuple[_Run, ...]
+    runs: tuple[_SourceRun, ...]
 
     def span(self, start: int, stop: int) -> SourceSpan:
         """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
@@ -72,7 +72,7 @@ class TextWriter:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._runs: list[_Run] = []
+        self._runs: list[_SourceRun] = []
 
     def add(self, text: str, *, start: int) -> None:
         """Add characters that stand one by one in the source, from ``start`` on."""
@@ -83,7 +83,7 @@ class TextWriter:
         if text:
             at = self._runs[-1].end if self._runs else 0
             self._pieces.append(text)
-            self._runs.append(_Run(at, at + len(text), start, stop))
+            self._runs.append(_SourceRun(at, at + len(text), start, stop))
 
     def add_mark(self, text: str) -> None:
         """Add characters that the source lacks, such as ``^`` before a superscript."""
@@ -94,7 +94,7 @@ class TextWriter:
         """Return the text without invisible characters, its white space collapsed, none at its ends."""
         text = "".join(self._pieces)
         parts: list[str] = []
-        runs: list[_Run] = []
+        runs: list[_SourceRun] = []
         length = 0
         for match in _PIECE.finditer(text):
             at, end = match.span()
@@ -105,12 +105,12 @@ class TextWriter:
             elif parts and end < len(text) and any(map(str.isspace, match[0])):
                 parts.append(" ")
                 first, *_, last = (*_between(self._runs, at, at + 1), *_between(self._runs, end - 1, end))
-                runs.append(_Run(length, length + 1, first.start, last.stop))
+                runs.append(_SourceRun(length, length + 1, first.start, last.stop))
             length = runs[-1].end if runs else 0
         return SourcedText("".join(parts), tuple(runs))
 
 
-def _between(runs: Sequence[_Run], at: int, end: int) -> list[_Run]:
+def _between(runs: Sequence[_SourceRun], at: int, end: int) -> list[_SourceRun]:
     """Return the parts of runs that hold the characters at..end-1 of their text."""
     first = bisect_right(runs, at, key=lambda run: run.at) - 1
     return [run.within(at, end) for run in takewhile(lambda run: run.at < end, islice(runs, max(0, first), None))]

@@ -8,7 +8,7 @@ import click
 from evidencebench.cli.groups import LazyGroup
 
 _COMMANDS = {
-    "list": "List what is kept: replies, embeddings, searches, open batches.",
+    "list": "List what is kept: replies, embeddings, open batches.",
     "prune": "Remove what is kept, and give its space back.",
 }
 

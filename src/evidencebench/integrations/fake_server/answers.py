@@ -57,7 +57,7 @@ Named = list[tuple[int, int]]
 """The sentences that an answer names, in order, as (number, score); scores are written only where asked for."""
 
 
-class Message(msgspec.Struct, frozen=True):
+class ServedMessage(msgspec.Struct, frozen=True):
     """One turn of a conversation."""
 
     role: Literal["system", "developer", "user", "assistant"]
@@ -65,7 +65,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class ServedPrompt:
     """The parts of a conversation that decide the answer."""
 
     shown: tuple[tuple[int, str], ...] = ()  # numbers and texts of sentences, in prompt order
@@ -88,14 +88,14 @@ class Prompt:
         return [(int(number), text) for number, text in _ASPECT_LINE.findall(lines)]
 
 
-def read_prompt(messages: Sequence[Message]) -> Prompt:
+def read_prompt(messages: Sequence[ServedMessage]) -> ServedPrompt:
     """Return the parts of a conversation that decide the answer.
 
     Marks count outside the paper only, since a sentence of it may hold any of them. The budget is that of the last
     message that states one; in a message, the first statement counts.
 
     >>> lines = ["At most 2 sentences.", "Hypothesis: Tea helps.", "<paper>", "[7] At most 9 sentences!", "</paper>"]
-    >>> prompt = read_prompt([Message("user", chr(10).join(lines))])
+    >>> prompt = read_prompt([ServedMessage("user", chr(10).join(lines))])
     >>> prompt.budget, prompt.shown, prompt.hypotheses
     (2, ((7, 'At most 9 sentences!'),), ('Tea helps.',))
     """
@@ -108,7 +108,7 @@ def read_prompt(messages: Sequence[Message]) -> Prompt:
     instructions = "\n".join(outside).lower()
     first = outside[0].strip() if outside else ""
     step = _STEP.match(first)
-    return Prompt(
+    return ServedPrompt(
         shown=tuple(shown.items()),
         hypotheses=tuple(normalised(line) for text in outside for line in _HYPOTHESIS.findall(text)),
         budget=int(budget[1]) if budget and budget[1] else None,
@@ -187,7 +187,7 @@ class KnownPapers:
             for sentence in map(hash, enumerate(map(normalised, query.sentences))):
                 self._ids[sentence] = (*self._ids.get(sentence, ()), query.instance_id)
 
-    def find(self, prompt: Prompt) -> KnownPaper | None:
+    def find(self, prompt: ServedPrompt) -> KnownPaper | None:
         """Return the paper that has most of the shown sentences under their numbers, or None where none has any.
 
         Of instances that share a paper, it is the one whose hypothesis is in the prompt, else the first.
@@ -208,7 +208,7 @@ class GoldStudies:
         self._studies = list(studies)
         self._by_text = {normalised(text): study for study in self._studies for text in (study.passage, study.summary)}
 
-    def answer(self, prompt: Prompt, model: str, draw: Callable[..., float]) -> dict[str, Any] | None:
+    def answer(self, prompt: ServedPrompt, model: str, draw: Callable[..., float]) -> dict[str, Any] | None:
         """Return the object that answers a step's prompt; None where the study is not known."""
         if prompt.step == "delimit the passage":
             return self._delimit(prompt)
@@ -236,7 +236,9 @@ class GoldStudies:
         }
         return answers.get(prompt.step)
 
-    def judge(self, study: GoldStudy, aspect: str, prompt: Prompt, model: str, draw: Callable[..., float]) -> list[int]:
+    def judge(
+        self, study: GoldStudy, aspect: str, prompt: ServedPrompt, model: str, draw: Callable[..., float]
+    ) -> list[int]:
         """Return the shown sentences that hold an aspect.
 
         A model named ``noisy-0.1-0.01`` misses a tenth of the sources in each window, and says so of a hundredth of the
@@ -254,7 +256,7 @@ class GoldStudies:
 
         return list(filter(is_named, prompt.numbers))
 
-    def _delimit(self, prompt: Prompt) -> dict[str, Any] | None:
+    def _delimit(self, prompt: ServedPrompt) -> dict[str, Any] | None:
         """Return the shown sentences that stand in the summary of the study whose passage is asked about."""
         citing = _CITING.search(prompt.instructions)
         if citing is None:
@@ -302,7 +304,7 @@ class Call(msgspec.Struct, kw_only=True):
     """A request for one reply, as OpenAI's clients write it; other fields are ignored."""
 
     model: str
-    messages: Annotated[list[Message], msgspec.Meta(min_length=1)]
+    messages: Annotated[list[ServedMessage], msgspec.Meta(min_length=1)]
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     max_completion_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     response_format: _ResponseFormat | None = None
@@ -350,11 +352,11 @@ class FakeModel:
             return reply
         return replace(reply, text=reply.text[: most * CHARACTERS_PER_TOKEN], is_cut=True)
 
-    def personality(self, call: Call, _prompt: Prompt, _key: str) -> str:
+    def personality(self, call: Call, _prompt: ServedPrompt, _key: str) -> str:
         """Return the personality that answers a call."""
         return call.model if call.model in PERSONALITIES else self.settings.personality
 
-    def answer(self, personality: str, call: Call, prompt: Prompt, key: str) -> Reply:
+    def answer(self, personality: str, call: Call, prompt: ServedPrompt, key: str) -> Reply:
         """Return the reply to a call, of any length."""
         if personality == "refuses":
             return Reply(call=call, text=_REFUSAL)
@@ -376,7 +378,7 @@ class FakeModel:
         declared = call.properties or members
         return Reply(call=call, text=_json(**{name: value for name, value in members.items() if name in declared}))
 
-    def select(self, personality: str, prompt: Prompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
+    def select(self, personality: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
         """Return the reasoning, and the sentences or scores that the answer names."""
         if personality == "lead":
             numbers = prompt.numbers if prompt.mode == "score" else prompt.numbers[: prompt.budget]
@@ -390,13 +392,13 @@ class FakeModel:
             return _REASONING, [(number, 0) for number in paper.order(prompt.scope, shown)[: prompt.budget]]
         return _REASONING, [(number, 0) for number in paper.selection(prompt.scope, prompt.budget, shown)]
 
-    def in_words(self, _personality: str, named: Named, prompt: Prompt) -> str:
+    def in_words(self, _personality: str, named: Named, prompt: ServedPrompt) -> str:
         """Return the text below the reasoning: a line ``ANSWER:``, or the lines below ``SCORES:``."""
         if prompt.mode == "score":
             return "\n".join(["SCORES:", *(f"{number}: {score}" for number, score in named)])
         return f"ANSWER: {[number for number, _ in named]}"
 
-    def _construct(self, call: Call, prompt: Prompt) -> Reply:
+    def _construct(self, call: Call, prompt: ServedPrompt) -> Reply:
         """Return the reply to a step of construction: the gold, whatever the personality."""
         gold = self._studies.answer(prompt, call.model, self.settings.draw)
         if gold is None:
