@@ -274,7 +274,7 @@ def _calibrate(
 
 
 def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STEP) -> Calibration:
-    """Return a table from score to the share of evidence: isotonic regression, in steps of ``least`` sentences or more."""
+    """Return a table from score to the share of evidence: isotonic regression, each step of enough sentences."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - comes with LightGBM, and is slow to import
 
     order = np.argsort(scores, kind="stable")

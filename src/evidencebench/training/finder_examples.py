@@ -39,9 +39,12 @@ def wish_of(instance: Instance) -> Wish:
 
 
 def in_other_words(hypothesis: str) -> str:
-    """Return a hypothesis that a comparison was converted to as a person would write it, such as "Tea affects pain".
+    """Return a hypothesis that a comparison was converted to as a person would write it.
 
     Any other is returned as it is. The verb is that of the words' number, so that all are met.
+
+    >>> in_other_words("Tea, compared with water, changes blood pressure.")
+    'Tea affects blood pressure.'
     """
     parts = parts_of(hypothesis)
     if not parts.comparator:
