@@ -22,7 +22,6 @@ from evidencebench.wording import counted
 _TREC_COLUMNS = 6
 # Plain digits only, as float() also takes 1_0 and digits of other scripts; lengths are bounded generously.
 _SCORE = re.compile(r"[+-]?(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
-_GZIP = b"\x1f\x8b"
 # How other files of this package begin, and what to do with them instead.
 _NO_RUNS = {
     b'{"evidencebench_crossval":': (
@@ -59,7 +58,7 @@ def open_run(path: PathText) -> RunFile:
     first_line = next((bytes(line.content).lstrip() for line in lines_of(content)), b"")
     if not first_line:
         raise RunFormatError(f"{path}: the file is empty; expected a run or answers")
-    if first_line.startswith(_GZIP):
+    if first_line.startswith(b"\x1f\x8b"):
         raise RunFormatError(f"{path}: is gzipped; unpack it first")
     beginning = b"".join(content[:100].removeprefix(codecs.BOM_UTF8).split())
     for begins, what in _NO_RUNS.items():

@@ -12,9 +12,6 @@ from evidencebench.wording import counted, one_line
 SHOWN_DIGITS = 12
 """How many digits of a checksum a signature shows."""
 
-# A nested system takes three levels: a list, the system, and the value of an option.
-_MAX_SHOWN_DEPTH = 3 * MAX_DEPTH
-
 
 class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
     """The system: its table name or import path, and every option, defaults included."""
@@ -30,20 +27,18 @@ class SystemHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 def option_text(value: Any, depth: int = 0, *, with_inner_options: bool = True) -> str:
     """Return an option's JSON value as a signature holds it: ``[bm25(k1=1.2)+tfidf]``, or without inner options."""
-    if isinstance(value, list | dict) and depth > _MAX_SHOWN_DEPTH:  # a header made by hand may nest without end
+    # A nested system takes three levels: a list, the system, an option's value. A header by hand may nest without end.
+    if isinstance(value, list | dict) and depth > 3 * MAX_DEPTH:
         return "..."
     match value:
         case {"name": str(name), "options": dict() as options}:
             return _signature(name, options if with_inner_options else {}, depth + 1)
         case list():
-            inner = (
-                option_text(inner_value, depth + 1, with_inner_options=with_inner_options) for inner_value in value
-            )
-            return f"[{'+'.join(inner)}]"
+            items = (option_text(item, depth + 1, with_inner_options=with_inner_options) for item in value)
+            return f"[{'+'.join(items)}]"
         case dict():
-            return (
-                f"{{{','.join(f'{key}={option_text(inner_value, depth + 1)}' for key, inner_value in value.items())}}}"
-            )
+            members = (f"{key}={option_text(member, depth + 1)}" for key, member in value.items())
+            return f"{{{','.join(members)}}}"
         case _:
             return str(value)
 

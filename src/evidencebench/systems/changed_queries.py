@@ -22,15 +22,7 @@ class MixedQuery:
     n_own: int
 
     def own_answer(self, answer: Ranking) -> Ranking:
-        """Return an answer with its own sentences as 0..n_own-1, and the stranger's, in their order, behind these.
-
-        >>> from evidencebench.query import Kind
-        >>> kinds = (Kind.BODY, Kind.BODY)
-        >>> tea = Query(instance_id="1", paper_id="1", hypothesis="Tea", sentences=("a", "b"), kinds=kinds)
-        >>> rye = Query(instance_id="2", paper_id="2", hypothesis="Rye", sentences=("c", "d"), kinds=kinds)
-        >>> with_stranger(tea, rye, is_before=True).own_answer(Ranking(sentences=(1, 2, 3))).sentences
-        (3, 0, 1)
-        """
+        """Return an answer with its own sentences as 0..n_own-1, and the stranger's, in their order, behind these."""
         return replace(answer, sentences=tuple(map(self._own_index, answer.sentences)))
 
     def _own_index(self, index: int) -> int:
@@ -64,19 +56,17 @@ def draw_strangers(queries: Iterable[Query], generator: np.random.Generator) -> 
     others = derange(queries, generator, "papers cannot be mixed")
     before = set(generator.permutation(len(others))[: len(others) // 2].tolist())
     return {
-        instance_id: Stranger(instance_id=other.instance_id, n_sentences=other.n_sentences, is_before=place in before)
-        for place, (instance_id, other) in enumerate(others.items())
+        instance_id: Stranger(instance_id=other.instance_id, n_sentences=other.n_sentences, is_before=index in before)
+        for index, (instance_id, other) in enumerate(others.items())
     }
 
 
 def shuffle_words(queries: Iterable[Query], generator: np.random.Generator) -> dict[str, str]:
     """Return instance id -> its hypothesis with the words in another order; of equal words there is no other."""
-    return {query.instance_id: _shuffled(query.hypothesis.split(), generator) for query in queries}
-
-
-def _shuffled(words: list[str], generator: np.random.Generator) -> str:
-    if len(set(words)) < 2:  # noqa: PLR2004 - no other order
-        return " ".join(words)
-    while (shuffled := [words[place] for place in generator.permutation(len(words))]) == words:
-        pass
-    return " ".join(shuffled)
+    shuffled: dict[str, str] = {}
+    for query in queries:
+        order = words = query.hypothesis.split()
+        while order == words and len(set(words)) > 1:
+            order = [words[index] for index in generator.permutation(len(words))]
+        shuffled[query.instance_id] = " ".join(order)
+    return shuffled

@@ -8,11 +8,14 @@ from evidencebench.system import Brief, Ranking, rank_by_score
 from evidencebench.traits import Traits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RandomControl:
-    """All sentences, without order: the score is the exact mean over random selections of the budget's size."""
-
+class _Blind:
+    __slots__ = ()
     traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomControl(_Blind):
+    """All sentences, without order: the score is the exact mean over random selections of the budget's size."""
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the whole paper as a set."""
@@ -20,10 +23,8 @@ class RandomControl:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lead:
+class Lead(_Blind):
     """The paper from its beginning."""
-
-    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the sentences in paper order."""
@@ -31,10 +32,8 @@ class Lead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeadNoHeadings:
+class LeadNoHeadings(_Blind):
     """The paper from its beginning, the headings last."""
-
-    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return abstract and body in paper order, then the headings."""
@@ -42,10 +41,8 @@ class LeadNoHeadings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbstractFirst:
+class AbstractFirst(_Blind):
     """The abstract forwards, then the rest in paper order."""
-
-    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the abstract, then all else."""
@@ -53,10 +50,8 @@ class AbstractFirst:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbstractBackwards:
+class AbstractBackwards(_Blind):
     """The abstract backwards, conclusions and results first, then the rest in paper order."""
-
-    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the abstract from its end, then all else."""
@@ -64,10 +59,8 @@ class AbstractBackwards:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Longest:
+class Longest(_Blind):
     """The sentences with the most characters."""
-
-    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the sentences by length."""
@@ -75,10 +68,8 @@ class Longest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MostDigits:
+class MostDigits(_Blind):
     """The sentences with the most digits, where results tend to stand."""
-
-    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the sentences by their number of digits."""
@@ -86,7 +77,7 @@ class MostDigits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Structure:
+class Structure(_Blind):
     """The abstract, then the body, then the headings: a prior to fuse with systems that read the text.
 
     Attributes
@@ -94,8 +85,6 @@ class Structure:
     abstract, body, heading
         Score of each sentence of that kind.
     """
-
-    traits: ClassVar[Traits] = Traits(reads_hypothesis=False)
 
     abstract: float = 1.0
     body: float = 0.0

@@ -43,7 +43,7 @@ def derange(queries: Iterable[Query], generator: np.random.Generator, refusal: s
     shift = max(map(len, together), default=0)
     if 2 * shift > len(order) or not order:
         raise UndefinedScoreError(f"{refusal}: {shift} of {len(order)} instances share one paper or one hypothesis")
-    return {member.instance_id: order[(place + shift) % len(order)] for place, member in enumerate(order)}
+    return {member.instance_id: order[(index + shift) % len(order)] for index, member in enumerate(order)}
 
 
 def _group_names(members: Sequence[Member]) -> list[str]:

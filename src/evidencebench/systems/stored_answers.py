@@ -17,12 +17,6 @@ def _join_tasks(tasks: Iterable[str | None]) -> str:
     return ", ".join(sorted(task for task in tasks if task is not None))
 
 
-def _task_of(brief: Brief) -> str:
-    """Return the name of the official task with a brief's scope and budget, such as ``"er_at_20"``."""
-    scope = "result_er" if brief.scope == "results" else "er"
-    return f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """The answers in a file, as a system to fuse or reorder.
@@ -68,21 +62,19 @@ class Stored:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return the answer in the file; raise `RunError` if the file has none, or a failure."""
-        answer = self._opened.answer(query.instance_id, self._task(query.instance_id, brief))
+        scope = "result_er" if brief.scope == "results" else "er"
+        official = f"{scope}_unconstrained" if brief.budget is None else f"{scope}_at_{brief.budget}"
+        task = brief.task or official
+        tasks = self._tasks_of.get(query.instance_id, {None})
+        if task not in tasks and None not in tasks:
+            got = _join_tasks(tasks)
+            raise RunError(f"{self.run}: {query.instance_id}: expected an answer for {task}, got answers for {got}")
+        answer = self._opened.answer(query.instance_id, task)
         if answer is None:
             raise RunError(f"{self.run}: {query.instance_id}: the file has no answer")
         if isinstance(answer, Failure):
             raise RunError(f"{self.run}: {query.instance_id}: the stored answer failed: {answer.error}")
         return answer
-
-    def _task(self, instance_id: str, brief: Brief) -> str | None:
-        tasks = self._tasks_of.get(instance_id, {None})
-        wanted = brief.task or _task_of(brief)
-        for task in (wanted, None):
-            if task in tasks:
-                return task
-        got = _join_tasks(tasks)
-        raise RunError(f"{self.run}: {instance_id}: expected an answer for {wanted}, got answers for {got}")
 
     def _check(self, asked: Asked) -> None:
         """Raise unless the answers fit the asked tasks, data and hypotheses; without a header, any data fits."""

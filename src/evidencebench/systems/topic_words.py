@@ -29,29 +29,21 @@ _COMMON = STOPWORDS | set(_OF_GRAMMAR.split()) | {root(word) for word in (*NOT_O
 
 
 def topic_words(text: str) -> tuple[str, ...]:
-    """Return the words of a text that say what it is about, each once, in order; no numbers, nor "5mg".
-
-    >>> topic_words("High levels of wine consumption increase the risk of stomach cancer.")
-    ('wine', 'consumption', 'stomach', 'cancer')
-    """
+    """Return the words of a text that say what it is about, each once, in order; no numbers, nor "5mg"."""
     words = (word for word in tokens(text) if len(word) > 1 and not word[0].isdigit())
     return tuple(dict.fromkeys(word for word in words if word not in _COMMON and root(word) not in _COMMON))
 
 
 def unmentioned_words(hypothesis: str, sentences: Iterable[str]) -> tuple[str, ...]:
-    """Return the topic words of a hypothesis that no sentence holds in any form.
-
-    >>> unmentioned_words("Xyzzy harms cats.", ["A cat was seen.", "Nobody was harmed."])
-    ('xyzzy',)
-    """
+    """Return the topic words of a hypothesis that no sentence holds in any form."""
     wanted = {word: root(word) for word in topic_words(hypothesis)}
     seen: set[str] = set()
     for sentence in sentences:
         if not wanted:
             break
-        found = set(roots(sentence)) - seen
-        seen |= found
-        wanted = {word: own for word, own in wanted.items() if not any(_are_forms(own, other) for other in found)}
+        new = set(roots(sentence)) - seen
+        seen |= new
+        wanted = {word: own for word, own in wanted.items() if not any(_are_forms(own, other) for other in new)}
     return tuple(wanted)
 
 

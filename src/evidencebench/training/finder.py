@@ -71,9 +71,6 @@ _BLOCK = 100_000  # how many sentences a ridge regression reads at a time
 # The table of chances: steps of at least 2 percent, of at least so many sentences.
 _STEPS, _LEAST_OF_STEP = 50, 40
 
-# Files that a killed training leaves in the folder of a model.
-_LEFT = (".*.json.*.part", ".trees-*.part")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinderTraining:
@@ -114,19 +111,19 @@ class FinderTraining:
         features = tuple(feature.name for feature in FINDER_FEATURES if self.hypothesis or not feature.reads_hypothesis)
         read = [(wish_of(instance), instance.query.paper_id) for instance in instances]
         papers = [paper for _, paper in read]
-        places: dict[Wish, list[int]] = {}
+        indices_of: dict[Wish, list[int]] = {}
         for wish in get_args(Wish):
-            if of_wish := [place for place, (other, _) in enumerate(read) if other == wish]:
-                places[wish] = of_wish
+            if indices := [index for index, (other, _) in enumerate(read) if other == wish]:
+                indices_of[wish] = indices
         examples: dict[Wish, list[list[FinderExample]]] = {}
         folds: dict[Wish, list[tuple[int, ...]]] = {}
         report: TrainingProgress = on_progress or (lambda *_: None)
         numbers = count(1)
-        for wish, of_wish in (places or {"study": []}).items():
-            of_papers = inner_folds([papers[place] for place in of_wish], seed=seed, what=f"training: wish '{wish}'")
-            folds[wish] = of_papers if self.figures else []
+        for wish, indices in (indices_of or {"study": []}).items():
+            paper_folds = inner_folds([papers[index] for index in indices], seed=seed, what=f"training: wish '{wish}'")
+            folds[wish] = paper_folds if self.figures else []
             examples[wish] = finder_examples(
-                instances if len(places) == 1 else [instances[place] for place in of_wish],
+                instances if len(indices_of) == 1 else [instances[index] for index in indices],
                 folder.parent,
                 features=features,
                 mixed=MIXED[wish] and self.hypothesis,
@@ -190,7 +187,8 @@ def write_finder(model: FinderModel, folder: Path) -> None:
     """Write a finder into a folder; the card, which names the other files, comes last, so that one with it is whole."""
     content = msgspec.json.format(msgspec.json.encode(model.card), indent=1)
     files = {name: forest.text().encode() for name, forest in model.forests.items()}
-    write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *_LEFT))
+    left_by_killed = (".*.json.*.part", ".trees-*.part")
+    write_folder(folder, {**files, CARD: content}, names_all=CARD, owned=("trees-*.txt", *left_by_killed))
 
 
 def _fit_regressions(
@@ -201,11 +199,9 @@ def _fit_regressions(
     scopes: Sequence[AspectScope] = SCOPES,
     most_rows: int,
 ) -> dict[AspectScope, Regression]:
-    """Return what is fitted for each scope that the examples, some an instance, have labels of.
-
-    What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
-    """
+    """Return what is fitted for each scope that the examples, some an instance, have labels of."""
     regressions: dict[AspectScope, Regression] = {}
+    # What answers a hypothesis is a result, so of such judgments all evidence is the only scope.
     for scope in scopes if wish == "study" else ("all",):
         labelled = [example for together in examples for example in together if scope in example.shares]
         if labelled:
@@ -262,13 +258,11 @@ def _calibrate(
     most_rows: int,
     tell_fitted: Callable[[], None],
 ) -> Calibration:
-    """Return the share of evidence by score, from models that were not trained on the paper.
-
-    They see as large a share of the sentences that are no evidence as the model itself: with more of them, scores fall.
-    """
+    """Return the share of evidence by score, from models that were not trained on the paper."""
     scores, is_evidence = [], []
     for fold in folds:
         seen, held_back = split_at_fold(examples, fold)
+        # As large a share of the sentences that are no evidence as the model sees: with more of them, scores fall.
         most = most_rows * len(seen) // len(examples)
         fitted = _fit_regressions(seen, wish, seed=seed, scopes=("all",), most_rows=most)["all"]
         tell_fitted()
@@ -280,11 +274,7 @@ def _calibrate(
 
 
 def calibrated(scores: Floats, is_evidence: Flags, *, least: int = _LEAST_OF_STEP) -> Calibration:
-    """Return a table from score to the share of evidence: isotonic regression in steps of at least so many sentences.
-
-    >>> calibrated(np.array([1.0, 2.0, 3.0, 4.0]), np.array([False, True, False, True]), least=1).shares
-    (0.0, 0.5, 1.0)
-    """
+    """Return a table from score to the share of evidence: isotonic regression, each step of enough sentences."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - comes with LightGBM, and is slow to import
 
     order = np.argsort(scores, kind="stable")

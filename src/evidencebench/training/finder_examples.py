@@ -22,13 +22,10 @@ _VERBS = ("increases", "affects", "reduces")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinderExample:
-    """The sentences of one query as training reads them.
-
-    ``shares`` maps each scope that has aspects to the share of them that each sentence states.
-    """
+    """The sentences of one query as training reads them."""
 
     table: Table
-    shares: dict[AspectScope, Floats]
+    shares: dict[AspectScope, Floats]  # for each scope that has aspects, the share of them that each sentence states
 
     def targets(self, wish: Wish, scope: AspectScope) -> Floats:
         """Return what is predicted: whether it answers, or its share of aspects relative to the highest."""
@@ -42,7 +39,7 @@ def wish_of(instance: Instance) -> Wish:
 
 
 def in_other_words(hypothesis: str) -> str:
-    """Return a hypothesis of the form that comparisons are converted to as a person would write it, without comparator.
+    """Return a hypothesis that a comparison was converted to as a person would write it.
 
     Any other is returned as it is. The verb is that of the words' number, so that all are met.
 
@@ -70,26 +67,26 @@ def finder_examples(
     again when they are no longer used. Raises `DataError` where it cannot be written.
     """
     columns = [FEATURE_NAMES.index(name) for name in features]
-    lengths: list[list[int]] = []
+    lengths: list[int] = []
     shares: list[list[dict[AspectScope, Floats]]] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
-            for instance, asked in zip(instances, _queries(instances, mixed=mixed, seed=seed), strict=True):
-                for query, _ in asked:
+            for instance, queries in zip(instances, _queries(instances, mixed=mixed, seed=seed), strict=True):
+                for query, _ in queries:
                     file.write(np.ascontiguousarray(finder_table(columns_of(query))[:, columns]).data)
-                lengths.append([len(query.sentences) for query, _ in asked])
-                shares.append([_shares(instance, len(query.sentences), offset) for query, offset in asked])
+                lengths += [len(query.sentences) for query, _ in queries]
+                shares.append([_shares(instance, len(query.sentences), offset) for query, offset in queries])
                 on_read()
             file.flush()
-            shape = (sum(map(sum, lengths)), len(columns))
+            shape = (sum(lengths), len(columns))
             rows = np.memmap(file, np.float32, "r", shape=shape) if shape[0] else np.zeros(shape, np.float32)
     except OSError as error:
         raise DataError(
             f"{folder}: the table of features cannot be written: {error.strerror}; it needs {4 * len(columns)} bytes a "
             "sentence beside the model's folder"
         ) from error
-    tables = iter(np.split(rows, np.cumsum([n for together in lengths for n in together])[:-1]))
+    tables = iter(np.split(rows, np.cumsum(lengths)[:-1]))
     return [[FinderExample(table=next(tables), shares=of_query) for of_query in together] for together in shares]
 
 
@@ -118,6 +115,6 @@ def _shares(instance: Instance, n_sentences: int, offset: int) -> dict[AspectSco
         if aspects := instance.labels.that_count(scope):
             shares[scope] = np.zeros(n_sentences)
             for aspect in aspects:
-                places = np.array(sorted(set(instance.labels.sources.get(aspect, ()))), dtype=np.intp)
-                shares[scope][places + offset] += 1 / len(aspects)
+                sources = np.array(sorted(set(instance.labels.sources.get(aspect, ()))), dtype=np.intp)
+                shares[scope][sources + offset] += 1 / len(aspects)
     return shares

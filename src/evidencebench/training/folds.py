@@ -9,7 +9,7 @@ from evidencebench.errors import DataError, UndefinedScoreError
 
 Item = TypeVar("Item")
 
-_N_INNER_FOLDS, _LEAST_PAPERS = 3, 6
+_LEAST_PAPERS = 6
 
 
 def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Generator) -> list[tuple[int, ...]]:
@@ -19,7 +19,7 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
         raise UndefinedScoreError(f"folds: expected 2..{len(names)}, the number of papers, got {n_folds}")
     order = np.arange(len(names))
     generator.shuffle(order)
-    fold_of = {names[position]: place % n_folds for place, position in enumerate(order.tolist())}
+    fold_of = {names[position]: number % n_folds for number, position in enumerate(order.tolist())}
     folds: list[list[int]] = [[] for _ in range(n_folds)]
     for position, paper in enumerate(papers):
         folds[fold_of[paper]].append(position)
@@ -27,14 +27,11 @@ def paper_folds(papers: Sequence[str], n_folds: int, generator: np.random.Genera
 
 
 def inner_folds(papers: Sequence[str], *, seed: int, what: str = "training") -> list[tuple[int, ...]]:
-    """Return folds within training data, whose papers are held back in turn; ``what`` begins an error.
-
-    Raises `DataError` if there are too few papers to train on.
-    """
+    """Return three folds within training data; raise `DataError`, which ``what`` begins, if the papers are too few."""
     n_papers = len(set(papers))
     if n_papers < _LEAST_PAPERS:
         raise DataError(f"{what}: expected at least {_LEAST_PAPERS} papers, got {n_papers}")
-    return paper_folds(papers, _N_INNER_FOLDS, np.random.default_rng(seed))
+    return paper_folds(papers, 3, np.random.default_rng(seed))
 
 
 def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item], list[Item]]:

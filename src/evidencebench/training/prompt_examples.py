@@ -27,7 +27,8 @@ def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:
         raise DataError(f"expected at least 1 example to draw, got {n}")
     drawn: list[PromptExample] = []
     for example in _in_random_order(dataset, seed):
-        if not any(_is_same_paper(example, other) for other in drawn):
+        texts, papers = {other.fingerprint for other in drawn}, {other.paper_id for other in drawn if other.paper_id}
+        if example.fingerprint not in texts and example.paper_id not in papers:
             drawn.append(example)
         if len(drawn) == n:
             source = ExampleSource(name=dataset.name, sha256=dataset.sha256)
@@ -61,7 +62,3 @@ def _best_sentences(instance: Instance, scope: AspectScope) -> tuple[str, ...]:
     """Return the texts of a minimum cover of the scope's aspects, in paper order."""
     cover = minimum_cover(coverage_of(instance.labels, scope))
     return tuple(instance.query.sentences[index] for index in sorted(cover.sentences))
-
-
-def _is_same_paper(one: PromptExample, other: PromptExample) -> bool:
-    return one.fingerprint == other.fingerprint or (bool(one.paper_id) and one.paper_id == other.paper_id)

@@ -1,6 +1,5 @@
 """The people of a folder, each with files of their own."""
 
-import os
 import platform
 import threading
 from collections import OrderedDict
@@ -13,7 +12,6 @@ from evidencebench.runs.people.person import Clock, Person
 from evidencebench.runs.people.person_names import checked_name, file_stem
 from evidencebench.version import __version__
 
-_MOST_OPEN = 200  # people with open files
 SYSTEM_NAME = "person"
 """The name of the system that every person is."""
 
@@ -34,7 +32,7 @@ class PeopleFolder:
         task: str,
         limit: int | None,
         clock: Clock = utc_now,
-        most_open: int = _MOST_OPEN,
+        most_open: int = 200,  # people with open files
     ) -> None:
         self.folder, self.task, self.limit = folder, task, limit
         self._data, self._clock, self._most_open = data, clock, most_open
@@ -69,10 +67,6 @@ class PeopleFolder:
             while len(self._people) > self._most_open:
                 self._people.popitem(last=False)[1].close()
             return self._people[name]
-
-    def without_folder(self, message: str) -> str:
-        """Return an error's message for people: without the folder's path before the names of files."""
-        return message.replace(f"{self.folder}{os.sep}", "")
 
     def close(self) -> None:
         """Close all files."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from evidencebench.errors import FinalError, RunError, StaleError, UnopenedError
-from evidencebench.runs.answer_line import Answer, encode_answer
+from evidencebench.runs.answer_line import encode_answer
 from evidencebench.runs.header import RunHeader, differing_runs
 from evidencebench.runs.people.drafts import PickDraft, Picks, read_drafts, require_no_link, write_drafts
 from evidencebench.runs.run_file import RUNS, read_run
@@ -202,22 +202,18 @@ class Person:
         # A person's picks do not depend on the versions of libraries.
         now = msgspec.structs.replace(self._header, versions=begun.versions)
         require_same(self.run_path, differing_runs(begun, now), "view it as it was begun, or choose another folder")
-        self._submitted = {
-            instance_id: _submission_of(run.answer(instance_id, task))
-            for instance_id, task in run.done
-            if (instance_id, task) not in run.failed
-        }
+        self._submitted = {}
+        for instance_id, task in run.done:
+            answer = run.answer(instance_id, task)
+            if isinstance(answer, Ranking):
+                seconds = answer.notes.get("seconds", 0)
+                seconds_open = answer.notes.get("seconds_open", seconds)
+                self._submitted[instance_id] = Submission(
+                    sentences=answer.sentences, seconds=seconds, seconds_open=seconds_open
+                )
         drafts = read_drafts(self._drafts_path)
         self._drafts = {name: draft for name, draft in drafts.items() if name not in self._submitted}
 
     def _release(self) -> None:
         self._journal = None
         self._open.close()
-
-
-def _submission_of(answer: Answer | None) -> Submission:
-    if not isinstance(answer, Ranking):
-        raise TypeError(f"expected sentences, got {answer!r}")
-    seconds = answer.notes.get("seconds", 0)
-    seconds_open = answer.notes.get("seconds_open", seconds)
-    return Submission(sentences=answer.sentences, seconds=seconds, seconds_open=seconds_open)

@@ -84,13 +84,7 @@ def shipped_weights() -> DirectionWeights:
 def reported_directions(
     hypothesis: str, sentences: Sequence[str], indices: Sequence[int]
 ) -> Mapping[int, ReportedDirection]:
-    """Return what some sentences of a paper report of the hypothesis's outcome, by their index.
-
-    >>> text = ["We asked nurses.", "Blood pressure was lower with tea than with water (p = 0.01)."]
-    >>> found = reported_directions("Tea, compared with water, changes blood pressure.", text, [0, 1])
-    >>> [str(direction) for direction in found.values()]
-    ['not said', 'decrease']
-    """
+    """Return what some sentences of a paper report of the hypothesis's outcome, by their index."""
     parts = MarkedParts.of(hypothesis, abbreviations(sentences))
     weights = shipped_weights()
     directions: dict[int, ReportedDirection] = {}

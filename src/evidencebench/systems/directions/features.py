@@ -120,14 +120,7 @@ def _parts_with_comparator(hypothesis: str) -> HypothesisParts:
 
 
 def marked_words(sentence: str, parts: MarkedParts) -> list[str]:
-    """Return a sentence's words: those of a part as its letter, numbers as ``#``, p-values by the 5 % level.
-
-    Of a longer sentence, the first thousand words.
-
-    >>> parts = MarkedParts.of("Tea, compared with water, changes blood pressure.", {})
-    >>> " ".join(marked_words("Blood pressure fell by 3 mmHg with tea (p = 0.01).", parts))
-    'O fell by # mmhg with I ( p<0.05 ) .'
-    """
+    """Return a sentence's words, such as ``O fell by # mmhg with I ( p<0.05 )``: at most the first thousand."""
     text = " ".join(sentence.split())
     words: list[str] = []
     position = 0
@@ -156,11 +149,7 @@ def _p_value_mark(sign: str, number: str) -> str:
 
 
 def reports_comparison(words: Sequence[str]) -> bool:
-    """Return whether marked words hold a p-value, or a word of comparison and none that asks, and state a finding.
-
-    >>> [reports_comparison(words.split()) for words in ("we asked nurses", "O fell", "it is unclear whether O fell")]
-    [False, True, False]
-    """
+    """Return whether marked words hold a p-value, or a word of comparison and none that asks, and state a finding."""
     if _NO_FINDING.search(" ".join(words)):
         return False
     signals = {_COMPARISONS.get(word, word) for word in words}
@@ -172,9 +161,6 @@ def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
 
     So "higher in the water group than with tea" is read as "higher in the tea group than with water", and answered with
     the opposite.
-
-    >>> turned_to_intervention("O higher with C than with I".split())[1]
-    True
     """
     is_turned = _compared_against(words) == "I"
     return [_OTHER_ARM.get(word, word) if is_turned else word for word in words], is_turned
@@ -182,20 +168,16 @@ def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
 
 def _compared_against(words: Sequence[str]) -> str | None:
     """Return the arm behind the first word such as "than" that is near one; None where there is none."""
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word in _AGAINST:
-            arms = [near for near in words[place + 1 : place + 1 + _WORDS_TO_ARM] if near in _OTHER_ARM]
+            arms = [near for near in words[index + 1 : index + 1 + _WORDS_TO_ARM] if near in _OTHER_ARM]
             if arms:
                 return arms[0]
     return None
 
 
 def direction_features(words: Sequence[str]) -> frozenset[str]:
-    """Return the names of the features of marked words: the words, and the order of marks and comparisons.
-
-    >>> sorted(direction_features(["O", "fell", "with", "I"]))[:6]
-    ['I', 'O', 'core:DOWN', 'core:DOWN I', 'core:I', 'fell']
-    """
+    """Return the names of the features of marked words: the words, and the order of marks and comparisons."""
     names = set(words)
     signals = _signals(words)
     core = [signal for signal in signals if signal in _CORE]

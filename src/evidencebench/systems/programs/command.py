@@ -58,12 +58,12 @@ class Exec:
     @property
     def traits(self) -> Traits:
         """What the program's first line says; its versions, and the digests of the files that the command names."""
-        said = self._greeting
+        greeting = self._greeting
         return Traits(
-            reads_brief=said.reads_brief,
-            reads_hypothesis=said.reads_hypothesis,
-            selects=said.selects,
-            versions=lambda: {**said.versions, **self._digests},
+            reads_brief=greeting.reads_brief,
+            reads_hypothesis=greeting.reads_hypothesis,
+            selects=greeting.selects,
+            versions=lambda: {**greeting.versions, **self._digests},
             release=self._program.end,
         )
 
@@ -95,8 +95,8 @@ def _words_of(command: str) -> list[str]:
 
 def _digests_of(words: Sequence[str]) -> dict[str, str]:
     """Return the digest of each file that a command names, under the name by which headers hold those of code."""
-    places = {words[0]: str(shutil.which(words[0])), **{word: word for word in words[1:]}}
-    files = {word: Path(place) for word, place in places.items() if Path(place).is_file()}
+    paths = {word: Path(word) for word in words} | {words[0]: Path(str(shutil.which(words[0])))}
+    files = {word: path for word, path in paths.items() if path.is_file()}
     try:
         return {f"{CODE_OF}{word}": f"sha256:{file_sha256(path)}" for word, path in files.items()}
     except OSError as error:

@@ -11,7 +11,6 @@ from evidencebench.system import Brief, Ranking
 
 PROTOCOL = 1
 """The version of these lines. It grows when a program that was written for an earlier one would answer wrongly."""
-_MAX_SHOWN = 80
 
 
 class Greeting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,22 +54,22 @@ def encode_request(number: int, query: Query, brief: Brief) -> bytes:
 
 def decode_greeting(line: bytes) -> Greeting:
     """Return a program's greeting; raises `ProgramOutputError` where the line is none."""
-    found: Greeting = _decoded(line, Greeting, f'{{"protocol":{PROTOCOL}}} as its first line')
-    if found.protocol != PROTOCOL:
-        raise ProgramOutputError(f"expected protocol {PROTOCOL}, got {found.protocol}")
-    return found
+    greeting: Greeting = _decoded(line, Greeting, f'{{"protocol":{PROTOCOL}}} as its first line')
+    if greeting.protocol != PROTOCOL:
+        raise ProgramOutputError(f"expected protocol {PROTOCOL}, got {greeting.protocol}")
+    return greeting
 
 
 def decode_answer_line(line: bytes, number: int) -> Ranking:
     """Return the answer in a line; raises `ProgramOutputError` where it holds none, `ProgramError` for an error."""
-    found: ProgramAnswer = _decoded(line, ProgramAnswer, 'an answer, such as {"sentences":[4,0]} or {"error":"..."}')
-    if found.id is not None and found.id != number:
-        raise ProgramOutputError(f"expected the answer to request {number}, got that to {found.id}")
-    if (found.sentences is None) == (found.error is None):
+    answer: ProgramAnswer = _decoded(line, ProgramAnswer, 'an answer, such as {"sentences":[4,0]} or {"error":"..."}')
+    if answer.id is not None and answer.id != number:
+        raise ProgramOutputError(f"expected the answer to request {number}, got that to {answer.id}")
+    if (answer.sentences is None) == (answer.error is None):
         raise ProgramOutputError(f"expected either sentences or an error, got {_shown(line)}")
-    if found.sentences is None:
-        raise ProgramError(f"the program says: {without_known_keys(str(found.error))}")
-    return Ranking(sentences=found.sentences, scores=found.scores, ordered=found.ordered, notes=found.notes)
+    if answer.sentences is None:
+        raise ProgramError(f"the program says: {without_known_keys(str(answer.error))}")
+    return Ranking(sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered, notes=answer.notes)
 
 
 def _decoded(line: bytes, kind: type[Any], expected: str) -> Any:
@@ -82,4 +81,4 @@ def _decoded(line: bytes, kind: type[Any], expected: str) -> Any:
 
 def _shown(line: bytes) -> str:
     text = without_known_keys(line.decode(errors="replace"))
-    return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")
+    return repr(text if len(text) <= 80 else f"{text[:80]}...")  # noqa: PLR2004 - in characters

@@ -25,8 +25,6 @@ Answer = TypeVar("Answer")
 MAX_LINE_BYTES = 2**24
 """A longer line from a program is refused."""
 _CHUNK_BYTES = 2**16
-_MAX_COMPLAINT_BYTES = 2**12
-_MAX_COMPLAINT_SHOWN = 300
 _ENDING_SECONDS = 1.0
 _MOST_TIMEOUTS = 3  # of a program that has answered nothing
 # Leads the program's group, and kills it once its input ends, which it does when this process is killed, too.
@@ -82,10 +80,10 @@ class Program:
     def _exchange(self, line: bytes, seconds: float, read: Callable[[bytes], Answer]) -> Answer:
         (process,) = self._running
         try:
-            found = process.exchange(line, seconds)
+            reply = process.exchange(line, seconds)
             if line:
                 self._timeouts_left = inf
-            return read(found)
+            return read(reply)
         except (ProgramTimeoutError, ProgramEndedError, ProgramOutputError) as error:
             self._running.clear()
             raise type(error)(f"{error}{process.kill()}") from error
@@ -146,11 +144,11 @@ class _Process:
                         left = self._send(left)
                         if not left:
                             selector.unregister(self._stdin)
-        found, _, behind = bytes(self._read).partition(b"\n")
+        reply, _, behind = bytes(self._read).partition(b"\n")
         self._read = bytearray(behind)
         if behind:
             raise ProgramOutputError("expected one line a request, got more")
-        return found
+        return reply
 
     def kill(self) -> str:
         """Kill the program with all that it started, and return the end of its standard error, for a message."""
@@ -160,8 +158,8 @@ class _Process:
         self._process.wait()
         self._listener.join(_ENDING_SECONDS)  # a process that left the group may hold the pipe open
         self._stdout.close()
-        said = " ".join(without_known_keys(self._complaint.decode(errors="replace")).split())[-_MAX_COMPLAINT_SHOWN:]
-        return f"; on standard error: {said}" if said else ""
+        complaint = " ".join(without_known_keys(self._complaint.decode(errors="replace")).split())[-300:]
+        return f"; on standard error: {complaint}" if complaint else ""
 
     def _end_group(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -202,7 +200,7 @@ class _Process:
         """Read the program's standard error, so that it never waits, and keep the end of it."""
         with stderr:
             while chunk := os.read(stderr.fileno(), _CHUNK_BYTES):
-                self._complaint = (self._complaint + chunk)[-_MAX_COMPLAINT_BYTES:]
+                self._complaint = (self._complaint + chunk)[-4096:]
 
 
 def _pipe(stream: IO[bytes] | None) -> IO[bytes]:

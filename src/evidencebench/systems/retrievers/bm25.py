@@ -78,7 +78,7 @@ class BM25:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BM25AbstractFirst:
+class BM25AbstractFirst(BM25):
     """BM25 within the abstract, then BM25 within the rest.
 
     Attributes
@@ -87,17 +87,7 @@ class BM25AbstractFirst:
         As in `BM25`.
     """
 
-    k1: float = 0.9
-    b: float = 0.4
-    stopwords: bool = True
-
-    def __post_init__(self) -> None:
-        BM25(k1=self.k1, b=self.b)
-
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return the abstract's sentences by score, then the others by score."""
-        scores = BM25(k1=self.k1, b=self.b, stopwords=self.stopwords).scores(query)
-        order = sorted(
-            range(len(scores)), key=lambda index: (query.kinds[index] is not Kind.ABSTRACT, -scores[index], index)
-        )
-        return Ranking(sentences=tuple(order))
+        by_score = rank_by_score(self.scores(query)).sentences
+        return Ranking(sentences=tuple(sorted(by_score, key=lambda index: query.kinds[index] is not Kind.ABSTRACT)))

@@ -114,12 +114,18 @@ class Dense:
     @property
     def traits(self) -> Traits:
         """It reads the brief only if its texts hold an instruction, which is another for the Results tasks."""
-        return Traits(reads_brief=self._text_format.reads_scope, versions=self._versions, trained_on=self._trained_on)
+        return Traits(
+            reads_brief=self._text_format.reads_scope,
+            versions=self._versions,
+            trained_on=lambda: set().union(
+                *(fine_tuned_on(name) for name in (self.model, self.sentence_model) if name)
+            ),
+        )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
-        found = self._embed(query, brief.scope)
-        return rank_vectors(found, self.embed_hypothesis(query, brief.scope), self._text_format.similarity)
+        sentences = self._embed(query, brief.scope)
+        return rank_vectors(sentences, self.embed_hypothesis(query, brief.scope), self._text_format.similarity)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
         """Return one float32 vector a sentence, of length 1 unless the similarity is ``dot``."""
@@ -128,8 +134,8 @@ class Dense:
     def embed_hypothesis(self, query: Query, scope: AspectScope = "all") -> Floats:
         """Return the hypothesis's float32 vector, of length 1 unless the similarity is ``dot``."""
         text = hypothesis_text(query, self._text_format, scope)
-        found = embed_texts(self._encoder(self.model, self.revision, self._files), [text])
-        vector: Floats = at_length(found.vectors, self._text_format.similarity)[0]
+        embedded = embed_texts(self._encoder(self.model, self.revision, self._files), [text])
+        vector: Floats = at_length(embedded.vectors, self._text_format.similarity)[0]
         return vector
 
     def _embed(self, query: Query, scope: AspectScope) -> Embedded:
@@ -154,26 +160,18 @@ class Dense:
 
     @property
     def _text_format(self) -> TextFormat:
-        return make_format(
-            self.format,
-            self.query_prefix,
-            self.sentence_prefix,
-            pooling=self.pooling,
-            similarity=self.similarity,
-        )
+        prefixes = (self.query_prefix, self.sentence_prefix)
+        return make_format(self.format, *prefixes, pooling=self.pooling, similarity=self.similarity)
 
     def _versions(self) -> dict[str, str]:
         """Return the versions of libraries, the digests of models, and the device if the option is ``auto``."""
-        found = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
+        versions = library_versions(*(onnx.LIBRARIES if self.backend == "onnx" else transformer.LIBRARIES))
         for model, files in ((self.model, self._files), (self.sentence_model, self._sentence_files)):
             if files is not None:
-                found[f"model {model}"] = f"sha256:{files.digest()}"
+                versions[f"model {model}"] = f"sha256:{files.digest()}"
         if self.backend == "torch" and self.device == "auto":
-            found["device"] = transformer.chosen_device(self.device)
-        return found
-
-    def _trained_on(self) -> frozenset[str]:
-        return frozenset().union(*(fine_tuned_on(model) for model in (self.model, self.sentence_model) if model))
+            versions["device"] = transformer.chosen_device(self.device)
+        return versions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,8 +219,8 @@ class MiniLM:
         return self._as_dense.embed_hypothesis(query)
 
     def _versions(self) -> dict[str, str]:
-        found = self._as_dense.traits.versions()
-        return {"model minilm" if name.startswith("model ") else name: value for name, value in found.items()}
+        versions = self._as_dense.traits.versions()
+        return {"model minilm" if name.startswith("model ") else name: value for name, value in versions.items()}
 
     @property
     def _as_dense(self) -> Dense:

@@ -74,9 +74,9 @@ class DenseApi:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences by the similarity of their vectors."""
-        found = self._embed(query, brief.scope)
-        sentences = Embedded(vectors=found[1:], n_truncated=0)
-        return rank_vectors(sentences, at_length(found[:1], self.similarity)[0], self.similarity)
+        vectors = self._embed(query, brief.scope)
+        sentences = Embedded(vectors=vectors[1:], n_truncated=0)
+        return rank_vectors(sentences, at_length(vectors[:1], self.similarity)[0], self.similarity)
 
     def embed_sentences(self, query: Query, scope: AspectScope = "all") -> Floats:
         """Return one float32 vector a sentence, of length 1 unless the similarity is ``dot``."""
@@ -85,8 +85,8 @@ class DenseApi:
     def _embed(self, query: Query, scope: AspectScope) -> Floats:
         """Return one vector a row: the hypothesis's first, then the sentences'. A short paper needs one request."""
         texts = sentence_texts(query, self._text_format, scope, neighbours=self.neighbours, title=self.title)
-        asked = [hypothesis_text(query, self._text_format, scope), *texts]
-        return embed_texts(endpoint_encoder(self._endpoint), asked).vectors
+        texts = [hypothesis_text(query, self._text_format, scope), *texts]
+        return embed_texts(endpoint_encoder(self._endpoint), texts).vectors
 
     @property
     def _text_format(self) -> TextFormat:

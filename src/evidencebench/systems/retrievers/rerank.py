@@ -18,7 +18,6 @@ from evidencebench.traits import Traits
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
 
-_MAX_SHOWN = 60
 _MIN_TOKENS = 8  # for two texts and the marks around them
 
 
@@ -94,10 +93,8 @@ class Rerank:
 
     def _versions(self) -> dict[str, str]:
         """Return the versions of the libraries and the checksum of the model; it is downloaded for that if needed."""
-        return {
-            **library_versions("torch", "sentence-transformers", "transformers", "tokenizers"),
-            f"model {self.model}": f"sha256:{self._files.digest()}",
-        }
+        libraries = library_versions("torch", "sentence-transformers", "transformers", "tokenizers")
+        return {**libraries, f"model {self.model}": f"sha256:{self._files.digest()}"}
 
     def _read(self, hypothesis: str, texts: list[str]) -> tuple[dict[str, float], set[str]]:
         """Return text -> score, and the texts that were cut because they are too long for the model."""
@@ -121,9 +118,7 @@ class Rerank:
         score_of: dict[str, float] = dict(zip(texts, outputs.tolist(), strict=True))
         for text, score in score_of.items():
             if not math.isfinite(score):
-                raise ModelError(
-                    f"rerank: model '{self.model}': expected finite scores, got {score} for '{text[:_MAX_SHOWN]}'"
-                )
+                raise ModelError(f"rerank: model '{self.model}': expected finite scores, got {score} for '{text[:60]}'")
         read = model.tokenizer([hypothesis] * len(texts), texts, truncation=False, padding=False, verbose=False)
         limit = model.max_seq_length or math.inf
         return score_of, {text for text, ids in zip(texts, read["input_ids"], strict=True) if len(ids) > limit}

@@ -10,14 +10,7 @@ Floats = NDArray[np.float64]
 
 
 def places_of(ranking: Ranking, n_sentences: int) -> Floats:
-    """Return the place of each sentence, in paper order; the best sentence has place 1.
-
-    Sentences of equal scores share the mean of their places, and so do the sentences of a set without order. Sentences
-    that the answer leaves out share the places behind those that it names. A sentence named twice counts once.
-
-    >>> places_of(Ranking(sentences=(2, 0)), 4).tolist()
-    [2.0, 3.5, 1.0, 3.5]
-    """
+    """Return the place of each sentence, in paper order, from 1; equal ones share the mean, as `Fuse` says."""
     named = _score_of_sentence(ranking, n_sentences)
     left_out = [index for index in range(n_sentences) if index not in named]
     if not ranking.ordered:
@@ -38,10 +31,7 @@ def places_of(ranking: Ranking, n_sentences: int) -> Floats:
 
 
 def full_order(ranking: Ranking, n_sentences: int) -> tuple[int, ...]:
-    """Return every sentence in an answer's order, then those that it leaves out, in paper order.
-
-    A set without order is taken in paper order. A sentence named twice counts once.
-    """
+    """Return every sentence in an answer's order, a set in paper order, then those that it leaves out."""
     named = _score_of_sentence(ranking, n_sentences)
     left_out = (index for index in range(n_sentences) if index not in named)
     return (*(named if ranking.ordered else sorted(named)), *left_out)
@@ -56,10 +46,7 @@ def scores_of(ranking: Ranking, n_sentences: int) -> Floats:
 
 
 def _score_of_sentence(ranking: Ranking, n_sentences: int) -> dict[int, float]:
-    """Return sentence -> score in the answer's order, each sentence once; the scores are 0 if the answer has none.
-
-    It raises `AnswerError` if the answer names a sentence that the paper does not have.
-    """
+    """Return sentence -> score in the answer's order, each sentence once; the scores are 0 if the answer has none."""
     named: dict[int, float] = {}
     for index, score in zip(ranking.sentences, ranking.scores or (0.0,) * len(ranking.sentences), strict=True):
         if not 0 <= index < n_sentences:

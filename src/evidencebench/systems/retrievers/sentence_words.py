@@ -29,31 +29,27 @@ class SentenceWords:
 
     ``words`` are the different words, in the order in which the paper first holds them; ``numbers`` are the places in
     it of all words of the paper, one after the other; ``sentences`` says in which sentence each stands.
-
-    >>> found = SentenceWords(("Tea lowers pressure.", "The tea does."))
-    >>> found.words, found.numbers.tolist(), found.sentences.tolist()
-    (('tea', 'lowers', 'pressure', 'the', 'does'), [0, 1, 2, 3, 0, 4], [0, 0, 0, 1, 1, 1])
     """
 
     def __init__(self, sentences: tuple[str, ...]) -> None:
         self.n = len(sentences)
-        place_of: defaultdict[str, int] = defaultdict()
-        place_of.default_factory = place_of.__len__  # a new word gets the next number
+        number_of: defaultdict[str, int] = defaultdict()
+        number_of.default_factory = number_of.__len__  # a new word gets the next number
         numbers: list[int] = []
         lengths: list[int] = []
         for sentence in sentences:
-            found = tokens(sentence, stopwords=False)
-            numbers += [place_of[word] for word in found]
-            lengths.append(len(found))
-        self.words = tuple(place_of)
+            words = tokens(sentence, stopwords=False)
+            numbers += [number_of[word] for word in words]
+            lengths.append(len(words))
+        self.words = tuple(number_of)
         self.numbers = np.array(numbers, np.intp)
         self.sentences = np.repeat(np.arange(self.n), lengths)
-        self._place_of = dict(place_of)
+        self._number_of = dict(number_of)
         self._is_stopword = np.array([word in STOPWORDS for word in self.words], bool)
 
     def places(self, words: Iterable[str]) -> list[int]:
         """Return the numbers of those of the words that the paper holds."""
-        return [self._place_of[word] for word in words if word in self._place_of]
+        return [self._number_of[word] for word in words if word in self._number_of]
 
     def kept(self, *, stopwords: bool) -> tuple[Indices, Indices]:
         """Return `numbers` and `sentences`; with ``stopwords``, without those of the words in `STOPWORDS`."""
@@ -66,9 +62,9 @@ class SentenceWords:
 
     def where(self, words: Iterable[str]) -> Flags:
         """Return, for each of `words`, whether it is one of the given ones."""
-        found = np.zeros(len(self.words), bool)
-        found[self.places(words)] = True
-        return found
+        flags = np.zeros(len(self.words), bool)
+        flags[self.places(words)] = True
+        return flags
 
     @cached_property
     def weighted(self) -> "WeightedTerms":

@@ -36,12 +36,12 @@ class TfIdf:
         """
         paper = words_of(query.sentences)
         weighted = paper.weighted if self.stopwords else WeightedTerms(paper, stopwords=False)
-        asked = Counter(tokens(query.hypothesis, stopwords=self.stopwords))
+        terms = Counter(tokens(query.hypothesis, stopwords=self.stopwords))
         wanted = {
-            number: n * float(weighted.idf[number]) for term, n in asked.items() for number in paper.places([term])
+            number: n * float(weighted.idf[number]) for term, n in terms.items() for number in paper.places([term])
         }
         wanted_norm = math.hypot(*wanted.values())
-        is_asked = np.flatnonzero(paper.where(asked)[weighted.terms.numbers])
+        is_asked = np.flatnonzero(paper.where(terms)[weighted.terms.numbers])
         dots = [0.0] * len(query.sentences)
         for sentence, number, weight in zip(
             weighted.terms.sentences[is_asked].tolist(),
@@ -75,13 +75,6 @@ class TfIdfChar:
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         """Return all sentences by cosine with the hypothesis."""
-        return rank_by_score(self._scores(query))
-
-    def _scores(self, query: Query) -> list[float]:
-        """Return the cosine of each sentence with the hypothesis, in paper order.
-
-        tf is the raw count and idf(t) = ln((1 + N) / (1 + n(t))) + 1, counted over the N sentences of the paper.
-        """
         grams_of = _GramsOfWords(self.shortest, self.longest)
         counts = [Counter(grams_of.text(sentence)) for sentence in query.sentences]
         n_holding = Counter(term for count in counts for term in count)
@@ -94,18 +87,16 @@ class TfIdfChar:
             dot = sum(n * idf[term] * wanted[term] for term, n in count.items() if term in wanted)
             norm = math.hypot(*(n * idf[term] for term, n in count.items()))
             scores.append(dot / (norm * wanted_norm) if dot else 0.0)
-        return scores
+        return rank_by_score(scores)
 
 
 class _GramsOfWords:
-    """The character n-grams of texts; those of a word are made once."""
-
     def __init__(self, shortest: int, longest: int) -> None:
         self._sizes = range(shortest, longest + 1)
         self._known: dict[str, list[str]] = {}
 
     def text(self, text: str) -> list[str]:
-        """Return the n-grams of a text's words, in order."""
+        """Return the n-grams of a text's words, in order; those of a word are made once."""
         return [gram for word in tokens(text, stopwords=False) for gram in self._of(word)]
 
     def _of(self, word: str) -> list[str]:

@@ -13,10 +13,6 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 
 
 def tokens(text: str, *, stopwords: bool = True) -> list[str]:
-    """Return the lower-case words and numbers of a text; with ``stopwords``, those in `STOPWORDS` are left out.
-
-    >>> tokens("The odds ratio was 2.93")
-    ['odds', 'ratio', '2', '93']
-    """
-    found = _TOKEN.findall(text.lower())
-    return [token for token in found if token not in STOPWORDS] if stopwords else found
+    """Return the lower-case words and numbers of a text; with ``stopwords``, those in `STOPWORDS` are left out."""
+    terms = _TOKEN.findall(text.lower())
+    return [term for term in terms if term not in STOPWORDS] if stopwords else terms

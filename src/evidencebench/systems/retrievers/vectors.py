@@ -15,14 +15,11 @@ from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.system import Ranking, rank_by_score
 
-# Decimals of a score: rounding keeps noise in the last bits of a vector from deciding an order.
-_DECIMALS = 5
 
-
-def require_format(system: str, name: str, neighbours: int, known: Collection[str]) -> None:
+def require_format(system: str, name: str, neighbours: int, formats: Collection[str]) -> None:
     """Raise `SystemSpecError` unless the format is known and the number of neighbours is at least 0."""
-    if name not in known:
-        raise SystemSpecError(f"{system}: format: expected one of {', '.join(known)}, got '{name}'")
+    if name not in formats:
+        raise SystemSpecError(f"{system}: format: expected one of {', '.join(formats)}, got '{name}'")
     if neighbours < 0:
         raise SystemSpecError(f"{system}: neighbours: expected at least 0, got {neighbours}")
 
@@ -71,5 +68,5 @@ def rank_vectors(sentences: Embedded, hypothesis: Floats, similarity: Similarity
             "give a sentence_model that belongs to the model"
         )
     scores = vectors.astype(np.float64) @ hypothesis.astype(np.float64) if len(vectors) else np.empty(0)
-    ranking = rank_by_score(np.round(scores, _DECIMALS).tolist())
+    ranking = rank_by_score(np.round(scores, 5).tolist())  # noise in the last bits decides no order
     return replace(ranking, notes={"truncated_sentences": sentences.n_truncated} if sentences.n_truncated else {})

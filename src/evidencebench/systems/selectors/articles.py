@@ -12,10 +12,6 @@ def article_slices(kinds: Sequence[Kind]) -> list[slice]:
 
     The headings right before an abstract, such as a title, belong to it. Less than 20 sentences are no article of their
     own. One article is what most queries hold.
-
-    >>> kinds = [Kind.HEADING, *[Kind.ABSTRACT] * 5, *[Kind.BODY] * 20]
-    >>> article_slices(kinds + kinds)
-    [slice(0, 26, None), slice(26, 52, None)]
     """
     starts = [0]
     headings = 0  # how many headings stand right before

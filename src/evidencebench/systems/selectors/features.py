@@ -18,16 +18,12 @@ Column = Callable[[PaperColumns], Floats]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One column of the table.
-
-    The group is place, section, cues, length, hypothesis, neighbours, centrality, redundancy or relevance. `column`
-    computes one number a sentence.
-    """
+    """One column of the table."""
 
     name: str
-    group: str
+    group: str  # place, section, cues, length, hypothesis, neighbours, centrality, redundancy or relevance
     meaning: str
-    column: Column
+    column: Column  # computes one number a sentence
     reads_hypothesis: bool  # whether its numbers depend on the hypothesis
 
 
@@ -250,13 +246,7 @@ _GROUPS = {
 }
 
 FEATURES = tuple(
-    Feature(
-        name=name,
-        group=group,
-        meaning=meaning,
-        column=column,
-        reads_hypothesis=group == "hypothesis",
-    )
+    Feature(name=name, group=group, meaning=meaning, column=column, reads_hypothesis=group == "hypothesis")
     for group, features in _GROUPS.items()
     for name, (meaning, column) in features.items()
 )

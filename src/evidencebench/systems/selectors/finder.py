@@ -59,7 +59,12 @@ class Finder:
     @property
     def traits(self) -> Traits:
         """It reads the brief, for its scope; its model's card says on which data it was trained, and may calibrate."""
-        return Traits(reads_brief=True, versions=self._versions, trained_on=self._trained_on, chances=self.chances)
+        return Traits(
+            reads_brief=True,
+            versions=self._versions,
+            trained_on=lambda: self._load().card.trained_on,
+            chances=self.chances,
+        )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
         """Return all sentences in the order in which they are chosen."""
@@ -86,9 +91,6 @@ class Finder:
         name = "the finder's model" if self.model is None else f"model {self._folder}"
         return {name: f"sha256:{self._card.digest()}"}
 
-    def _trained_on(self) -> frozenset[str]:
-        return self._load().card.trained_on
-
     def _load(self) -> FinderModel:
         return load_finder(self._folder, self._card.digest())
 
@@ -103,8 +105,8 @@ def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> 
     else:
         article, paper = _read(query)
         order = Cues(wish=wish).rank(paper.query, Brief(budget=None, scope=scope)).sentences
-    places = range(len(query.sentences))
-    others = (*places[: article.start], *places[article.stop :])
+    indices = range(len(query.sentences))
+    others = (*indices[: article.start], *indices[article.stop :])
     return (*(index + article.start for index in order), *others)
 
 
@@ -124,6 +126,5 @@ def _read(query: Query) -> tuple[slice, PaperColumns]:
     if len(articles) == 1:
         return articles[0], columns_of(query)
     topic = PaperColumns(query).relevance.topic
-    article = max(articles, key=lambda one: float(topic[one].mean()))
-    part = replace(query, sentences=query.sentences[article], kinds=query.kinds[article])
-    return article, columns_of(part)
+    article = max(articles, key=lambda sentences: float(topic[sentences].mean()))
+    return article, columns_of(replace(query, sentences=query.sentences[article], kinds=query.kinds[article]))

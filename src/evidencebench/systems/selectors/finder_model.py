@@ -24,10 +24,10 @@ FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
 """The columns that training gives a finder."""
 
 FEATURE_NAMES = tuple(feature.name for feature in FINDER_FEATURES)
-_PLACE = {name: place for place, name in enumerate(FEATURE_NAMES)}
+_COLUMN = {name: column for column, name in enumerate(FEATURE_NAMES)}
 _BLIND = tuple(feature for feature in FINDER_FEATURES if not feature.reads_hypothesis)
 _LISTENING = tuple(feature for feature in FINDER_FEATURES if feature.reads_hypothesis)
-_ORDER = np.argsort([_PLACE[feature.name] for feature in (*_BLIND, *_LISTENING)])
+_ORDER = np.argsort([_COLUMN[feature.name] for feature in (*_BLIND, *_LISTENING)])
 
 
 class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class FinderModel:
     def __init__(self, card: FinderCard, forests: dict[str, Forest]) -> None:
         self.card = card
         self.forests = forests
-        self._columns = [_PLACE[name] for name in card.features]
+        self._columns = [_COLUMN[name] for name in card.features]
         self._members = {
             (member.wish, member.scope): Regression(forests[member.file], member.weights) for member in card.members
         }
@@ -113,9 +113,10 @@ def load_finder(folder: Path, card_sha256: str) -> FinderModel:
     card = read_model_card(folder, FinderCard, sha256=card_sha256)
     try:
         _require_sound(card)
-        return FinderModel(card, {one.file: _read_forest(folder, one, len(card.features)) for one in card.members})
+        forests = {member.file: _read_forest(folder, member, len(card.features)) for member in card.members}
     except ModelError as error:
         raise ModelError(f"{folder}: {error}; train the model again") from error
+    return FinderModel(card, forests)
 
 
 def _read_forest(folder: Path, member: FinderMember, n_features: int) -> Forest:
@@ -128,12 +129,12 @@ def _read_forest(folder: Path, member: FinderMember, n_features: int) -> Forest:
 def _require_sound(card: FinderCard) -> None:
     if not card.features or len(set(card.features)) < len(card.features):
         raise ModelError(f"{CARD}: features: expected some, each once")
-    if unknown := [name for name in card.features if name not in _PLACE]:
+    if unknown := [name for name in card.features if name not in _COLUMN]:
         raise ModelError(f"{CARD}: no feature '{unknown[0]}' in this version")
-    wishes = {member.wish for member in card.members}
-    if not wishes or any((wish, "all") not in {(one.wish, one.scope) for one in card.members} for wish in wishes):
+    wishes, all_weights = {member.wish for member in card.members}, [member.weights for member in card.members]
+    if not wishes or wishes != {member.wish for member in card.members if member.scope == "all"}:
         raise ModelError(f"{CARD}: members: expected one of the scope 'all' for each wish")
-    if any(len(one.weights) not in {0, len(card.features)} or not _are_finite(one.weights) for one in card.members):
+    if any(len(weights) not in {0, len(card.features)} or not _are_finite(weights) for weights in all_weights):
         raise ModelError(f"{CARD}: members: expected no weights, or a finite one for each feature")
     if any(not 0 <= card.strengths.get(wish, -1) <= 1 for wish in wishes):
         raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each wish")

@@ -19,17 +19,14 @@ from evidencebench.systems.retrievers.sentence_words import SentenceWords, words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """One sort of wording. A word that ends in ``*`` is a prefix; ``pattern`` is searched only where a digit stands.
-
-    Every match of the pattern has one of the texts of ``holds``, if there are any.
-    """
+    """One kind of wording."""
 
     name: str
     meaning: str
-    words: str = ""
+    words: str = ""  # one that ends in * is a prefix
     phrases: Sequence[str] = ()
-    pattern: str = ""
-    holds: Sequence[str] = ()
+    pattern: str = ""  # searched only where a digit stands
+    holds: Sequence[str] = ()  # every match of the pattern has one of these texts, if there are any
 
 
 CUES = tuple(
@@ -71,13 +68,7 @@ def _cues_of(word: str) -> tuple[int, ...]:
 
 
 def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
-    """Return how often each cue stands in each sentence: one row a sentence, one column a cue of `CUES`.
-
-    >>> names = [cue.name for cue in CUES]
-    >>> counts = count_cues(["The hazard ratio was 2.9 (95% CI 1.2-7.1)."])
-    >>> [name for name, count in zip(names, counts[0]) if count]
-    ['interval', 'ratio', 'percent', 'decimal', 'number']
-    """
+    """Return how often each cue stands in each sentence: one row a sentence, one column a cue of `CUES`."""
     counts = _count_words(words_of(tuple(sentences)))
     lower = [sentence.lower() for sentence in sentences]
     everything = "\n".join(lower)
@@ -108,11 +99,7 @@ def _count_words(paper: SentenceWords) -> NDArray[np.float64]:
 
 
 def asks(sentence: str) -> bool:
-    """Tell whether a sentence asks, names an aim, or says that something is not known: it reports no finding.
-
-    >>> asks("It is not known whether tea lowers pressure."), asks("Tea lowered pressure.")
-    (True, False)
-    """
+    """Say whether a sentence asks, names an aim, or says that something is not known: it reports no finding."""
     lower = sentence.lower()
     return (
         lower.rstrip(_AFTER_QUESTION).endswith("?")

@@ -51,6 +51,7 @@ class Relevance:
     def __init__(self, query: Query, words: PaperWords) -> None:
         self.query = query
         self.n = len(query.sentences)
+        self.words = words.roots
         self._of_paper = words
         parts = parts_of(query.hypothesis)
         texts: dict[Part, str] = {
@@ -60,11 +61,6 @@ class Relevance:
             "whole": query.hypothesis,
         }
         self.wanted: dict[Part, tuple[str, ...]] = {part: topic_roots(text) for part, text in texts.items()}
-
-    @property
-    def words(self) -> list[list[str]]:
-        """The roots of each sentence."""
-        return self._of_paper.roots
 
     @cached_property
     def counts(self) -> list[Counter[str]]:
@@ -92,27 +88,22 @@ class Relevance:
         return {word: math.log(1 + (self.n - n + 0.5) / (n + 0.5)) for word, n in n_holding.items()}
 
     @cached_property
-    def unseen(self) -> float:
-        """The rarity of a word that the paper lacks."""
-        return math.log(1 + (self.n + 0.5) / 0.5)
-
-    @cached_property
     def held(self) -> dict[Part, Floats]:
         """Part -> the share of its words that each sentence holds, each weighed by its rarity."""
-        return {part: self._held(words) for part, words in self.wanted.items()}
-
-    def _held(self, words: tuple[str, ...]) -> Floats:
-        weights = {word: self.idf.get(word, self.unseen) for word in words}
-        total = sum(weights.values()) or 1.0
-        return np.array([sum(weights[w] for w in words if w in count) / total for count in self.counts])
+        unseen = math.log(1 + (self.n + 0.5) / 0.5)  # the rarity of a word that the paper lacks
+        shares = {}
+        for part, words in self.wanted.items():
+            weights = {word: self.idf.get(word, unseen) for word in words}
+            total = sum(weights.values()) or 1.0
+            shares[part] = np.array([sum(weights[w] for w in words if w in count) / total for count in self.counts])
+        return shares
 
     @cached_property
     def rarest(self) -> dict[Part, Floats]:
         """Part -> 1 where the sentence holds the part's rarest word of those that the paper has."""
         flags = {}
         for part, words in self.wanted.items():
-            there = [word for word in words if word in self.idf]
-            rarest = max(there, key=lambda word: self.idf[word], default=None)
+            rarest = max((word for word in words if word in self.idf), key=self.idf.__getitem__, default=None)
             flags[part] = np.array([float(rarest in count) if rarest else 0.0 for count in self.counts])
         return flags
 
@@ -131,12 +122,11 @@ class Relevance:
     @cached_property
     def focus(self) -> dict[Part, Floats]:
         """Part -> the share of the sentence's own words, weighed by rarity, that are the part's."""
-        totals = np.array([sum(self.idf[w] for w in count) for count in self.counts])
-        shares = {}
-        for part, words in self.wanted.items():
-            sums = np.array([sum(self.idf[w] for w in words if w in count) for count in self.counts])
-            shares[part] = sums / np.maximum(totals, 1e-9)
-        return shares
+        totals = np.maximum([sum(self.idf[w] for w in count) for count in self.counts], 1e-9)
+        return {
+            part: np.array([sum(self.idf[w] for w in words if w in count) for count in self.counts]) / totals
+            for part, words in self.wanted.items()
+        }
 
     @cached_property
     def bm25(self) -> dict[Part, Floats]:

@@ -28,28 +28,22 @@ def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) ->
     so the order does not depend on the budget. Behind the first `MOST_CHOSEN`, the others follow by the value that they
     have then. The strength lies in 0..1. Similarities are clipped to 0..1, and that of
     a sentence to itself is not read. It raises `ValueError` if a score is not finite or below 0.
-
-    Here sentence 1 repeats sentence 0. At a strength of 0.7, its score of 0.8 falls to 0.24:
-
-    >>> alike = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> discounted_order([0.9, 0.8, 0.3], alike.__getitem__, strength=0.7)
-    (0, 2, 1)
     """
     values = checked_scores(scores)
     if (values < 0).any():
         raise ValueError(f"expected scores of at least 0, got {values.min()}")
     by_score = np.argsort(-values, kind="stable")
     alike = _rows_by_place(rows, by_score)
-    left = values[by_score]
-    is_open = np.ones(len(left), dtype=bool)
+    worth = values[by_score]
+    is_open = np.ones(len(worth), dtype=bool)
     order = []
-    for _ in range(min(len(left), MOST_CHOSEN)):
-        chosen = int(left.argmax())
+    for _ in range(min(len(worth), MOST_CHOSEN)):
+        chosen = int(worth.argmax())
         order.append(chosen)
         is_open[chosen] = False
-        left[chosen] = -1.0  # below every product
-        np.multiply(left, 1.0 - strength * alike(chosen), out=left, where=is_open)
-    return _with_the_others(order, left, by_score)
+        worth[chosen] = -1.0  # below every product
+        np.multiply(worth, 1.0 - strength * alike(chosen), out=worth, where=is_open)
+    return _with_the_others(order, worth, by_score)
 
 
 def mmr_order(scores: ArrayLike, rows: Rows, *, relevance: float = 0.7) -> tuple[int, ...]:

@@ -84,28 +84,20 @@ def label_role(sentence: str) -> Role:
 
 
 def roles_of(query: Query) -> list[Role]:
-    """Return the role of each sentence.
-
-    In the body, a sentence has the role of the last heading that names one, so that sub-headings without a role change
-    nothing. In the abstract, a label gives the role until the next label; without labels all is UNKNOWN.
-    """
-    sections = []
-    body = part = Role.UNKNOWN
+    """Return the role of each sentence: what the last heading that has one names, in the abstract the last label."""
+    roles = []
+    in_body = in_abstract = Role.UNKNOWN
     for sentence, kind in zip(query.sentences, query.kinds, strict=True):
         if kind is Kind.ABSTRACT:
-            part = label_role(sentence) or part
-            sections.append(part)
-            continue
-        if kind is Kind.HEADING:
-            body = title_role(sentence) or body
-        sections.append(body)
-    return sections
+            in_abstract = label_role(sentence) or in_abstract
+        elif kind is Kind.HEADING:
+            in_body = title_role(sentence) or in_body
+        roles.append(in_abstract if kind is Kind.ABSTRACT else in_body)
+    return roles
 
 
 def runs_of(kinds: Sequence[Kind]) -> list[tuple[int, int]]:
     """Return, for each sentence, its place in its run and the run's length; a run is a heading and what follows it."""
     starts = [section.start for section in sections_of(kinds) if section.has_heading or section.start == 0]
-    places: list[tuple[int, int]] = []
-    for start, end in pairwise([*starts, len(kinds)]):
-        places += [(index - start, end - start) for index in range(start, end)]
-    return places
+    runs = pairwise([*starts, len(kinds)])
+    return [(index - start, end - start) for start, end in runs for index in range(start, end)]

@@ -20,15 +20,9 @@ _COMMON = 0.25
 
 
 class WordSimilarity:
-    """The cosine of each pair of sentences, their words weighted by TF-IDF within the paper.
+    """The cosine of each pair of sentences, by the weights of the system ``tfidf``; 0 with the sentence itself.
 
-    The weights are those of the system ``tfidf``, stop words left out. The cosine is 0 with a sentence without words,
-    and 0 with the sentence itself. A paper of at most ``most_pairs`` pairs is computed once; of a longer one, at most
-    ``most_pairs`` are in memory at a time.
-
-    >>> alike = WordSimilarity(["Tea lowers pressure.", "Pressure: tea lowers it.", "Coffee does not."])
-    >>> alike.rows(0, 3).round(2).tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    A paper of at most ``most_pairs`` pairs is computed once; of a longer one, at most so many are in memory at a time.
     """
 
     def __init__(self, sentences: Sequence[str], *, most_pairs: int = MOST_PAIRS) -> None:
@@ -100,16 +94,12 @@ class _Entries:
         """Return the other indices and the weights of all entries of these keys, and the number of entries a key."""
         starts, lengths = self._starts[keys], self._lengths[keys]
         ends = np.cumsum(lengths)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
-        return self._others[places], self._weights[places], lengths
+        entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+        return self._others[entries], self._weights[entries], lengths
 
 
 class VectorSimilarity:
-    """The cosine of each pair of n vectors, of any length; the cosine with a vector of zeros is 0.
-
-    >>> VectorSimilarity([[2.0, 0.0], [3.0, 0.0], [0.0, 0.0]]).row(1).tolist()
-    [1.0, 1.0, 0.0]
-    """
+    """The cosine of each pair of n vectors, of any length; the cosine with a vector of zeros is 0."""
 
     def __init__(self, vectors: ArrayLike) -> None:
         wide = np.asarray(vectors, dtype=np.float64)
@@ -118,5 +108,5 @@ class VectorSimilarity:
 
     def row(self, index: int) -> Floats:
         """Return the cosines of all vectors with the vector of this index, shape (n,)."""
-        found: Floats = self._unit @ self._unit[index]
-        return found
+        cosines: Floats = self._unit @ self._unit[index]
+        return cosines

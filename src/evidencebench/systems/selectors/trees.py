@@ -32,12 +32,7 @@ class Tree(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forest:
-    """Trees whose leaves are summed, in their order.
-
-    >>> forest = Forest([Tree(feature=(0,), threshold=(0.5,), left=(-1,), right=(-2,), leaf=(1.0, 4.0))], n_features=1)
-    >>> forest.predict(np.array([[0.0], [0.9]])).tolist()
-    [1.0, 4.0]
-    """
+    """Trees whose leaves are summed, in their order."""
 
     def __init__(self, trees: list[Tree], n_features: int) -> None:
         self.trees = tuple(trees)

@@ -15,7 +15,6 @@ from evidencebench.system import merged_notes
 from evidencebench.systems.strategies.forms import budget_words
 from evidencebench.systems.strategies.prompts import prompt_named
 
-_MICROUSD = 1_000_000
 _MAX_NAME_CHARACTERS = 60
 _WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE)
 
@@ -53,15 +52,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """The outcome of the turns with a model.
+    """The outcome of the turns with a model."""
 
-    `reading` is that of the reply with the answer, which may be an empty list. It is None where no reply has one, and
-    `why` is the reason. `notes` are counts by name: replies by class and by branch, requests, tokens, cost.
-    """
-
-    reading: Reading | None
-    notes: Mapping[str, int]
-    why: str = ""
+    reading: Reading | None  # of the reply with the answer, which may be an empty list; None where no reply has one
+    notes: Mapping[str, int]  # counts by name: replies by class and by branch, requests, tokens, cost
+    why: str = ""  # there is no answer
 
 
 def converse(asker: Asker, question: Question) -> Conversation:
@@ -74,14 +69,8 @@ def converse(asker: Asker, question: Question) -> Conversation:
     Where a reply names too many sentences, the model is asked once to choose among them. If the next reply is still too
     long, it is the answer. If that has no answer, or an empty one, the longer set is.
 
-    Raises
-    ------
-    ReplyError
-        If a request failed for good; its notes count the replies before it too.
-    StopError
-        If no more requests may be sent.
-    PendingError
-        If a reply waits for a batch.
+    Raises `ReplyError` if a request failed for good, with the notes of the replies before it too, `StopError` if no
+    more requests may be sent, and `PendingError` if a reply waits for a batch.
     """
     notes: Counter[str] = Counter()
     messages: tuple[Message, ...] = (Message("user", question.text),)
@@ -147,7 +136,7 @@ def _notes_of(received: Received) -> dict[str, int]:
         "prompt_tokens": usage.prompt_tokens or 0,
         "completion_tokens": usage.completion_tokens or 0,
         "reasoning_tokens": usage.reasoning_tokens,
-        "cost_microusd": 0 if cost_usd is None else round(cost_usd * _MICROUSD),
+        "cost_microusd": 0 if cost_usd is None else round(cost_usd * 1_000_000),
         "unpriced_replies": int(cost_usd is None),
         "maybe_charged": received.reply.maybe_charged,
     }
@@ -189,19 +178,19 @@ def converse_all(asker: Asker, questions: Sequence[Question]) -> list[Conversati
     stored. The notes of a `ReplyError` are those of all conversations; a `StopError` is raised rather than that.
     """
     ended = asker.client.together([partial(converse, asker, question) for question in questions])
-    errors = [one for one in ended if isinstance(one, BaseException)]
-    outcomes = [one for one in ended if not isinstance(one, BaseException)]
-    for error in sorted(errors, key=error_priority):
-        if isinstance(error, ReplyError):
-            notes = merged_notes(
-                *(one.notes for one in (*outcomes, *errors) if isinstance(one, (Conversation, ReplyError)))
-            )
-            raise ReplyError(str(error), notes=notes) from error
-        raise error
+    errors = sorted((end for end in ended if isinstance(end, BaseException)), key=error_priority)
+    outcomes = [end for end in ended if not isinstance(end, BaseException)]
+    if errors and isinstance(errors[0], ReplyError):
+        notes = merged_notes(
+            *(end.notes for end in (*outcomes, *errors) if isinstance(end, (Conversation, ReplyError)))
+        )
+        raise ReplyError(str(errors[0]), notes=notes) from errors[0]
+    if errors:
+        raise errors[0]
     return outcomes
 
 
 def error_priority(error: BaseException) -> int:
     """Return an error's priority, the lowest first: unexpected errors, `StopError`, `PendingError`, `ReplyError`."""
     ranks = (StopError, PendingError, ReplyError)
-    return next((place for place, kind in enumerate(ranks) if isinstance(error, kind)), -1)
+    return next((rank for rank, kind in enumerate(ranks) if isinstance(error, kind)), -1)

@@ -44,8 +44,6 @@ def form_text(
     The numbers in it name no sentence of the paper, so that a reply that only repeats the form is no answer. Without
     reasoning, it asks for the answer alone, as where a reply is asked for again.
 
-    Examples
-    --------
     >>> form_text("answer", structured=False, n_sentences=100, budget=3).splitlines()[1]
     'ANSWER: [107, 119, 142]'
     """

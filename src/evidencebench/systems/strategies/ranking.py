@@ -76,8 +76,7 @@ class LlmRank:
         if not query.sentences:
             return Ranking(sentences=())
         asker = asker_of(self.client, self.chat, self.repairs)
-        work = self._rank_pointwise if self.method == "pointwise" else _rank_listwise
-        return work(asker, query, brief)
+        return (self._rank_pointwise if self.method == "pointwise" else _rank_listwise)(asker, query, brief)
 
     def _rank_pointwise(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
         form = form_text("scores", structured=self.chat.structured, n_sentences=len(query.sentences))
@@ -105,11 +104,11 @@ class LlmRank:
 
 def _mean_scores(readings: Iterable[Mapping[int, float]], n_sentences: int) -> list[float]:
     """Return the mean score of each sentence, `UNSCORED` where it has none."""
-    found: list[list[float]] = [[] for _ in range(n_sentences)]
+    scores_of: list[list[float]] = [[] for _ in range(n_sentences)]
     for scores in readings:
         for index, score in scores.items():
-            found[index].append(score)
-    return [sum(scores) / len(scores) if scores else UNSCORED for scores in found]
+            scores_of[index].append(score)
+    return [sum(scores) / len(scores) if scores else UNSCORED for scores in scores_of]
 
 
 def _rank_listwise(asker: Asker, query: Query, brief: Brief) -> Ranking:

@@ -23,7 +23,6 @@ _SCHEMA: dict[str, Any] = {
     "required": ["hypothesis"],
     "additionalProperties": False,
 }
-_EXAMPLE = "the rewritten hypothesis"  # in the prompts' forms
 
 
 class _Rewritten(msgspec.Struct):
@@ -57,15 +56,15 @@ def read_rewritten(reply: ChatReply, own: str) -> tuple[str, str]:
         return "", fault
     text = visible_text(reply.text, ShownSentences({})).strip()
     try:
-        found = msgspec.json.decode(text, type=_Rewritten).hypothesis
+        hypothesis = msgspec.json.decode(text, type=_Rewritten).hypothesis
     except (msgspec.DecodeError, RecursionError):
         lines = _LINE.findall(text)
-        found = lines[-1] if lines else ""
-    found = " ".join(found.split()).strip("*_ ")
-    if not found or found.casefold().strip("<>[]. ") == _EXAMPLE:
+        hypothesis = lines[-1] if lines else ""
+    hypothesis = " ".join(hypothesis.split()).strip("*_ ")
+    if not hypothesis or hypothesis.casefold().strip("<>[]. ") == "the rewritten hypothesis":  # of the prompts' forms
         return "", "the reply holds none"
-    if len(found) > LONGEST:
-        return "", f"it has {len(found):,} characters, more than {LONGEST:,}"
-    if found.casefold() == own.casefold():
+    if len(hypothesis) > LONGEST:
+        return "", f"it has {len(hypothesis):,} characters, more than {LONGEST:,}"
+    if hypothesis.casefold() == own.casefold():
         return "", "it is the hypothesis itself"
-    return found, ""
+    return hypothesis, ""

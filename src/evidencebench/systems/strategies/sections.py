@@ -8,7 +8,7 @@ from evidencebench.models.llm.chat import ChatModel
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking, merged_notes
-from evidencebench.systems.strategies.conversation import Asker, Conversation, asker_of, converse_all
+from evidencebench.systems.strategies.conversation import Conversation, asker_of, converse_all
 from evidencebench.systems.strategies.excerpt import Excerpt, notes_of_excerpts
 from evidencebench.systems.strategies.options import require_chat, require_section_options
 from evidencebench.systems.strategies.selecting import (
@@ -84,9 +84,6 @@ class LlmSections:
         if brief.budget == 0 or not query.sentences:
             return NOTHING
         asker = asker_of(self.client, self.chat, self.repairs)
-        return self._rank(asker, query, brief)
-
-    def _rank(self, asker: Asker, query: Query, brief: Brief) -> Ranking:
         asked = selection_question("section", query, brief, self.chat)
         sections = asked.windows(
             self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap

@@ -88,20 +88,22 @@ class LlmVote:
             majority = tuple(index for index in range(size) if shares[index] > len(answers) / 2)
             return Ranking(sentences=majority, ordered=False, notes=notes)
         if self.method == "votes":
-            return replace(_without_zeros(rank_by_score(_votes(answers, size, brief.budget))), notes=notes)
+            ranking = rank_by_score(_votes(answers, size, brief.budget))
+            scores = tuple(score for score in ranking.scores or () if score > 0)
+            return Ranking(sentences=ranking.sentences[: len(scores)], scores=scores, notes=notes)
         terms = [np.reciprocal(self.k + places_of(answer, size)) for answer in answers]
-        scores = [math.fsum(float(term[index]) for term in terms) for index in range(size)]
-        return replace(rank_by_score(scores), notes=notes)
+        sums = [math.fsum(float(term[index]) for term in terms) for index in range(size)]
+        return replace(rank_by_score(sums), notes=notes)
 
     def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
         """Return the answers of the parts that give one, and the notes of all parts together."""
         work = [partial(_checked_answer, ask, query, brief) for ask in self._voters]
         ended = call_together(work, _MAX_AT_ONCE if any(part.waits for part in self.systems) else 1)
-        errors = [one for one in ended if isinstance(one, BaseException)]
+        errors = [outcome for outcome in ended if isinstance(outcome, BaseException)]
         for error in sorted(errors, key=error_priority):
             if isinstance(error, (StopError, PendingError)) or not isinstance(error, EvidenceBenchError):
                 raise error
-        answers = [one for one in ended if isinstance(one, Ranking)]
+        answers = [outcome for outcome in ended if isinstance(outcome, Ranking)]
         failed_notes = [error.notes for error in errors if isinstance(error, ReplyError)]
         notes = merged_notes(*(answer.notes for answer in answers), *failed_notes)
         if errors:
@@ -155,9 +157,3 @@ def _votes(answers: Sequence[Ranking], n_sentences: int, budget: int | None) -> 
         for index in named:
             votes[index] += share
     return votes
-
-
-def _without_zeros(ranking: Ranking) -> Ranking:
-    scores = ranking.scores or ()
-    n_voted = sum(score > 0 for score in scores)
-    return replace(ranking, sentences=ranking.sentences[:n_voted], scores=scores[:n_voted])

@@ -1,7 +1,7 @@
 """The results of a cross-validation: scores of each system with intervals and tests."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ class SystemFigures:
     n_tried: int  # configurations that were compared within each training set; never on a scored paper
 
     def __repr__(self) -> str:
-        recalls = ", ".join(f"{task} {one.recall.mean:.3f}" for task, one in self.tasks.items())
+        recalls = ", ".join(f"{task} {figures.recall.mean:.3f}" for task, figures in self.tasks.items())
         return one_line(self, repr(self.system), recalls)
 
 
@@ -63,10 +63,10 @@ def figures_of(
     """Return the figures of each system of a plan, from all of its splits."""
     changes = {seed: changes_of_seed(plan, dataset, seed) for seed in plan.seeds}
     strangers = {
-        _key(system, seed, "wrong"): one.strangers
-        for seed, one in changes.items()
+        _key(system, seed, "wrong"): change.strangers
+        for seed, change in changes.items()
         for system in plan.systems
-        if one is not None and one.strangers is not None
+        if change is not None and change.strangers is not None
     }
     scores = evaluate_sources(_sources(finished), dataset, tasks, strangers)
 
@@ -76,10 +76,10 @@ def figures_of(
 
     first = plan.systems[0]
     applicable = [task for task in tasks if of(first, "own", task)[0].ids]
-    found = []
+    of_systems = []
     for system in plan.systems:
-        answered = [one for one in finished if system in one.split.systems]
-        fits = [one.fit_seconds for one in answered if one.split.fold is not None]
+        answered = [split for split in finished if system in split.split.systems]
+        fits = [split.fit_seconds for split in answered if split.split.fold is not None]
         training = trainable(system)
         figures = {
             task.name: _task_figures(
@@ -92,34 +92,36 @@ def figures_of(
             for task in applicable
             if system != first
         }
-        found.append(
+        of_systems.append(
             SystemFigures(
                 system=system,
                 tasks=figures,
                 lead=lead,
                 fit_seconds=statistics.median(fits) if fits else None,
-                answer_seconds=statistics.median(s for one in answered for s in one.answer_seconds[system].values()),
-                n_failed=sum(one.n_failed(system) for one in answered),
+                answer_seconds=statistics.median(
+                    s for split in answered for s in split.answer_seconds[system].values()
+                ),
+                n_failed=sum(split.n_failed(system) for split in answered),
                 n_tried=0 if training is None else training.n_tried,
             )
         )
-    return found
+    return of_systems
 
 
 def _sources(finished: Sequence[AnsweredSplit]) -> dict[str, AnswerSource]:
     picks: dict[str, Picks] = {}
-    for one in finished:
-        variants = {"blind": one.own} if one.split.blind else {"own": one.own, "wrong": one.wrong}
+    for answers in finished:
+        variants = {"blind": answers.own} if answers.split.blind else {"own": answers.own, "wrong": answers.wrong}
         for variant, by_system in variants.items():
-            for system, found in by_system.items():
-                picks.setdefault(_key(system, one.split.seed, variant), {}).update(found)
-    return {key: _source_of(found) for key, found in picks.items()}
+            for system, system_picks in by_system.items():
+                picks.setdefault(_key(system, answers.split.seed, variant), {}).update(system_picks)
+    return {key: _source_of(picks_of_key) for key, picks_of_key in picks.items()}
 
 
 def _source_of(picks: Picks) -> AnswerSource:
     def answer(instance: Instance, task: Task) -> Answer | None:
-        found = picks.get(instance.id, {}).get(task.name)
-        return None if found is None else found.answer
+        counted = picks.get(instance.id, {}).get(task.name)
+        return None if counted is None else counted.answer
 
     return answer
 
@@ -131,14 +133,15 @@ def _key(system: str, seed: int, variant: str) -> str:
 def _task_figures(
     own: Sequence[TaskScores], wrong: Sequence[TaskScores], blind: Sequence[TaskScores], resampling: Resampling
 ) -> TaskFigures:
-    means = [one.mean_recall for one in own]
+    means = [scores.mean_recall for scores in own]
+    is_mixed = own[0].n_sentences != wrong[0].n_sentences
     return TaskFigures(
         recall=_estimate(own, resampling),
         seed_spread=statistics.stdev(means) if len(means) > 1 else 0.0,
         wrong=_estimate(wrong, resampling),
         drop=_paired(own, wrong, resampling),
-        overlap=_overlap(own, wrong, resampling),
-        stranger=_stranger(own, wrong, resampling),
+        overlap=_share(overlaps, own, wrong, resampling),
+        stranger=_share(stranger_shares, own, wrong, resampling) if is_mixed else None,
         blind=_estimate(blind, resampling) if blind else None,
         gain=_paired(own, blind, resampling) if blind else None,
         per_instance=dict(zip(own[0].ids, _mean_over_seeds(own).tolist(), strict=True)),
@@ -146,7 +149,7 @@ def _task_figures(
 
 
 def _mean_over_seeds(scores: Sequence[TaskScores]) -> Floats:
-    means: Floats = np.mean([one.recalls for one in scores], axis=0)
+    means: Floats = np.mean([of_seed.recalls for of_seed in scores], axis=0)
     return means
 
 
@@ -158,13 +161,11 @@ def _paired(first: Sequence[TaskScores], second: Sequence[TaskScores], resamplin
     return paired_test(_mean_over_seeds(first), _mean_over_seeds(second), first[0].clusters, resampling)
 
 
-def _overlap(own: Sequence[TaskScores], wrong: Sequence[TaskScores], resampling: Resampling) -> Estimate | None:
-    means = np.mean([overlaps(one, other) for one, other in zip(own, wrong, strict=True)], axis=0)
-    return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]
-
-
-def _stranger(own: Sequence[TaskScores], changed: Sequence[TaskScores], resampling: Resampling) -> Estimate | None:
-    if own[0].n_sentences == changed[0].n_sentences:
-        return None
-    means = np.mean([stranger_shares(one, other) for one, other in zip(own, changed, strict=True)], axis=0)
+def _share(
+    shares: Callable[[TaskScores, TaskScores], Floats],
+    own: Sequence[TaskScores],
+    changed: Sequence[TaskScores],
+    resampling: Resampling,
+) -> Estimate | None:
+    means = np.mean([shares(*of_seed) for of_seed in zip(own, changed, strict=True)], axis=0)
     return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]

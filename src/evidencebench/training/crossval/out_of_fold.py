@@ -47,11 +47,8 @@ def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: b
 
 def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]) -> Iterator[bytes]:
     system, seed = plan.systems[0], plan.seeds[0]
-    mine = [
-        answers
-        for answers in finished
-        if system in answers.own and answers.split.seed == seed and not answers.split.blind
-    ]
+    of_seed = [answers for answers in finished if answers.split.seed == seed and not answers.split.blind]
+    mine = [answers for answers in of_seed if system in answers.own]
     yield msgspec.json.encode(_header(plan, dataset, mine)) + b"\n"
     answered = {instance_id: picks for answers in mine for instance_id, picks in answers.own[system].items()}
     for instance_id in dataset.ids:
@@ -64,24 +61,22 @@ def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequen
 def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunHeader:
     system, seed = plan.systems[0], plan.seeds[0]
     trained_on = [answers.trained_on for answers in mine]
+    training = trainable(system)
+    if training is None:
+        named = make_system(system, seed=seed)
+        header = SystemHeader(name=named.name, options=dict(named.options))
+    else:  # under the training's name, with the options of both
+        options = {**all_options(training.quick.training, {}), **training.options}
+        header = SystemHeader(name=training.name, options=options)
     return RunHeader(
-        system=_system_header(system, seed),
+        system=header,
         data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
         tasks=plan.tasks,
         per_task=True,
         seed=seed,
-        crossval=CrossvalHeader(folds=None if trainable(system) is None else plan.n_folds),
+        crossval=CrossvalHeader(folds=None if training is None else plan.n_folds),
         versions={"evidencebench": plan.evidencebench, **versions_before_training([system])},
         trained_on=None
         if None in trained_on
         else tuple(sorted({sha256 for by_system in trained_on for sha256 in (by_system or {}).get(system, ())})),
     )
-
-
-def _system_header(system: str, seed: int) -> SystemHeader:
-    """Return the system; one that is trained under the training's name, with the options of both."""
-    training = trainable(system)
-    if training is None:
-        named = make_system(system, seed=seed)
-        return SystemHeader(name=named.name, options=dict(named.options))
-    return SystemHeader(name=training.name, options={**all_options(training.quick.training, {}), **training.options})

@@ -50,35 +50,26 @@ class CrossValidation:
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """All that decides the answers of a cross-validation, as its journal holds it.
-
-    ``data`` is the sha256 of the data file. ``seeds`` has one seed for each time that the papers are cut. ``versions``
-    are the versions and digests that are known before training.
-    """
+    """All that decides the answers of a cross-validation, as its journal holds it."""
 
     systems: tuple[str, ...]
-    data: str
+    data: str  # the sha256 of the data file
     tasks: tuple[str, ...]
     n_folds: int
-    seeds: tuple[int, ...]
+    seeds: tuple[int, ...]  # one for each time that the papers are cut
     with_blind: bool
     control: SeededControl = "wrong_hypothesis"
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = {}  # those that are known before training
     evidencebench: str = __version__
 
 
 class Split(msgspec.Struct, frozen=True, kw_only=True):
-    """One model, or one system without training, and the papers that it answers.
+    """One model, or one system without training, and the papers that it answers."""
 
-    ``systems`` holds several systems if they differ only in how they use the model. ``seed`` decides the folds, the
-    training and how queries are changed. If ``fold`` is None, nothing is trained, and the system answers all papers. A
-    ``blind`` split is trained and asked without the hypothesis.
-    """
-
-    systems: tuple[str, ...]
-    seed: int
-    fold: int | None = None
-    blind: bool = False
+    systems: tuple[str, ...]  # several if they differ only in how they use the model
+    seed: int  # decides the folds, the training and how queries are changed
+    fold: int | None = None  # None: nothing is trained, and the system answers all papers
+    blind: bool = False  # whether it is trained and asked without the hypothesis
 
     @property
     def words(self) -> str:
@@ -133,7 +124,7 @@ def changes_of_seed(plan: Plan, dataset: Dataset, seed: int) -> Changes | None:
     generator = np.random.default_rng(seed)
     strangers: dict[str, Stranger] = {}
     for fold in folds:
-        strangers |= draw_strangers([queries[place] for place in sorted(fold)], generator)
+        strangers |= draw_strangers([queries[index] for index in sorted(fold)], generator)
     return Changes(strangers=strangers)
 
 
@@ -141,17 +132,17 @@ def splits_of(plan: Plan) -> Iterator[Split]:
     """Yield the splits of a plan, seed by seed; systems with the same training share their splits."""
     together: dict[object, list[str]] = {}
     trainings: dict[str, Trainable | None] = {system: trainable(system) for system in plan.systems}
-    for system, found in trainings.items():
-        together.setdefault(system if found is None else (found.name, found.training), []).append(system)
+    for system, training in trainings.items():
+        together.setdefault(system if training is None else (training.name, training.training), []).append(system)
     for seed in plan.seeds:
         for systems in map(tuple, together.values()):
-            found = trainings[systems[0]]
-            if found is None:
+            training = trainings[systems[0]]
+            if training is None:
                 yield Split(systems=systems, seed=seed)
                 continue
             for fold in range(plan.n_folds):
                 yield Split(systems=systems, seed=seed, fold=fold)
-                if plan.with_blind and found.blind is not None:
+                if plan.with_blind and training.blind is not None:
                     yield Split(systems=systems, seed=seed, fold=fold, blind=True)
 
 
@@ -164,18 +155,18 @@ def versions_before_training(systems: Sequence[str]) -> dict[str, str]:
 
 
 def _versions_of(system: str) -> dict[str, str]:
-    found = trainable(system)
-    if found is None:
+    training = trainable(system)
+    if training is None:
         return make_system(system).versions()
     libraries = library_versions("numpy", "lightgbm", "torch", "onnxruntime", "sentence-transformers")
-    code_of_training = versions_of_code(found.name, sys.modules[type(found.training).__module__])
-    return {**libraries, **code_of_training, **versions_of_code(found.system, module_of(found.system))}
+    code_of_training = versions_of_code(training.name, sys.modules[type(training.training).__module__])
+    return {**libraries, **code_of_training, **versions_of_code(training.system, module_of(training.system))}
 
 
 def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -> None:
     """Raise if the system, the tasks or the folds do not fit the data, before anything is computed."""
-    found = trainable(system)
-    if found is None:
+    training = trainable(system)
+    if training is None:
         named = make_system(system)
         require_answerable(named, dataset, tasks, own_queries=False)
         if dataset.sha256 in named.trained_on():
@@ -184,14 +175,14 @@ def _check(system: str, dataset: Dataset, tasks: Sequence[Task], n_folds: int) -
                 "leave the model out, and it is trained anew in every fold"
             )
         return
-    nested = make_options(found.name, factory_of(found.system), found.options).values()
+    nested = make_options(training.name, factory_of(training.system), training.options).values()
     if any(isinstance(value, NamedSystem) and value.waits for value in nested):
         raise SystemSpecError(
             f"'{system}': expected no system that asks a language model beside a model that is trained in every fold, "
             "since no cost limit would hold for it; leave it out"
         )
     paper_folds([query.paper_id for query in dataset.queries()], n_folds, np.random.default_rng(0))
-    if not traits_of(factory_of(found.system)).selects:
+    if not traits_of(factory_of(training.system)).selects:
         for task in tasks:
             if task.budget is None:
                 raise TaskError(f"'{system}' ranks all sentences, and task '{task.name}' has no budget to end it")

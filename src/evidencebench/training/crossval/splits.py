@@ -48,19 +48,14 @@ Picks = dict[str, dict[str, CountedAnswer]]
 
 
 class AnsweredSplit(msgspec.Struct, frozen=True, kw_only=True):
-    """The answers of a split, by system.
-
-    ``answer_seconds`` is the time to answer all tasks, by system and instance. ``own`` are the answers to each paper's
-    own query, or without a hypothesis in a blind split. ``wrong`` are those to the changed queries of `Plan.control`.
-    ``trained_on`` holds, by system, the sha256 of the data that its models were trained on elsewhere, such as an
-    embedder's; None in the journals of earlier versions.
-    """
+    """The answers of a split, by system."""
 
     split: Split = msgspec.field(name="cell")  # the name in the journals of earlier versions
     fit_seconds: float
-    answer_seconds: dict[str, dict[str, float]]
-    own: dict[str, Picks]
-    wrong: dict[str, Picks]
+    answer_seconds: dict[str, dict[str, float]]  # to answer all tasks, by system and instance
+    own: dict[str, Picks]  # to each paper's own query, or without a hypothesis in a blind split
+    wrong: dict[str, Picks]  # to the changed queries of `Plan.control`
+    # The sha256 of the data of models that were trained elsewhere, such as an embedder; None in earlier journals.
     trained_on: dict[str, tuple[str, ...]] | None = None
 
     def n_failed(self, system: str) -> int:
@@ -85,7 +80,7 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
             return _ask_systems(split, systems, instances, tasks, changes=changes, dataset=dataset)
         fold = paper_folds(papers, plan.n_folds, np.random.default_rng(split.seed))[split.fold]
         seen, asked = split_at_fold(instances, fold)
-        trainings = {spec: found for spec in split.systems if (found := trainable(spec)) is not None}
+        trainings = {spec: training for spec in split.systems if (training := trainable(spec)) is not None}
         trained = trainings[split.systems[0]]
         trained = trained.blind if split.blind and trained.blind is not None else trained
         with tempfile.TemporaryDirectory() as scratch:
@@ -94,7 +89,8 @@ def split_worker(data: DataFile, plan: Plan) -> Callable[[Split], AnsweredSplit]
             trained.quick.training.fit(seen, model, seed=split.seed)
             fit_seconds = time.perf_counter() - started
             systems = {
-                spec: make_system(found.specification(model), seed=split.seed) for spec, found in trainings.items()
+                spec: make_system(training.specification(model), seed=split.seed)
+                for spec, training in trainings.items()
             }
             return _ask_systems(split, systems, asked, tasks, changes=changes, dataset=dataset, fit_seconds=fit_seconds)
 
@@ -116,21 +112,21 @@ def gather_splits(
     """
     instances = list(dataset) if splits else []
     for together in [[split] for split in splits] if waiting.settle is None else [splits]:
-        inquiries = [one for split in together for one in _inquiries(split, plan, dataset, client)]
+        inquiries = [inquiry for split in together for inquiry in _inquiries(split, plan, dataset, client)]
         gathered = gather(inquiries, dataset, tasks, waiting=waiting)
         picks = [
-            {one.id: _pick(found.answer, one, inquiry.changes, tasks) for one in instances}
-            for inquiry, found in zip(inquiries, gathered, strict=True)
+            {instance.id: _pick(answers.answer, instance, inquiry.changes, tasks) for instance in instances}
+            for inquiry, answers in zip(inquiries, gathered, strict=True)
         ]
-        for place, split in enumerate(together):
+        for i, split in enumerate(together):
             (system,) = split.systems
             yield AnsweredSplit(
                 split=split,
                 fit_seconds=0.0,
-                answer_seconds={system: gathered[2 * place].seconds},
-                own={system: picks[2 * place]},
-                wrong={system: picks[2 * place + 1]},
-                trained_on={system: tuple(sorted(inquiries[2 * place].system.trained_on()))},
+                answer_seconds={system: gathered[2 * i].seconds},
+                own={system: picks[2 * i]},
+                wrong={system: picks[2 * i + 1]},
+                trained_on={system: tuple(sorted(inquiries[2 * i].system.trained_on()))},
             )
 
 
@@ -143,7 +139,8 @@ def rehearse_splits(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Rehearsal:
     """Ask the systems of a plan that wait for a server, by a client that sends nothing; keep no answer."""
-    inquiries = [one for split in splits_of(plan) if split.waits for one in _inquiries(split, plan, dataset, client)]
+    splits = [split for split in splits_of(plan) if split.waits]
+    inquiries = [inquiry for split in splits for inquiry in _inquiries(split, plan, dataset, client)]
     return rehearse_all(inquiries, dataset, tasks, on_progress=on_progress)
 
 
@@ -169,7 +166,7 @@ def _ask_systems(
     seconds: dict[str, dict[str, float]] = {}
     own: dict[str, Picks] = {}
     changed: dict[str, Picks] = {}
-    blind = Changes(hypotheses=dict.fromkeys((one.id for one in asked), "")) if split.blind else None
+    blind = Changes(hypotheses=dict.fromkeys((instance.id for instance in asked), "")) if split.blind else None
     for spec, system in systems.items():
         own[spec], seconds[spec] = _ask(system, asked, blind, dataset, tasks)
         changed[spec] = {} if split.blind else _ask(system, asked, changes, dataset, tasks)[0]

@@ -23,16 +23,13 @@ _HEAD = re.compile(r"---\n(?P<head>.*?)\n---\n(?P<text>.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A text with fields to fill in.
-
-    `after` names its source, `digest` is the SHA-256 of its file, and `text` has ``$name`` for a field.
-    """
+    """A text with fields to fill in."""
 
     name: str
-    after: str
+    after: str  # its source
     fields: frozenset[str]
-    text: str
-    digest: str
+    text: str  # with $name for a field
+    digest: str  # SHA-256 of its file
 
     def render(self, **values: str) -> str:
         """Return the text with every field filled in. The values are not searched for further fields."""
@@ -44,30 +41,24 @@ class Prompt:
 @cache
 def prompt_named(name: str) -> Prompt:
     """Return the prompt in the file of this name."""
-    content = files(__package__).joinpath(f"{name}.md").read_bytes()
-    return parse_prompt(name, content)
+    return parse_prompt(name, files(__package__).joinpath(f"{name}.md").read_bytes())
 
 
 def parse_prompt(name: str, content: bytes) -> Prompt:
     """Return the prompt in a file's bytes; raise `ValueError` if it declares other fields than it uses."""
-    found = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
-    pairs = (line.partition(":") for line in found["head"].split("\n")) if found else ()
+    match = _HEAD.fullmatch(content.decode().replace("\r\n", "\n"))
+    pairs = (line.partition(":") for line in match["head"].split("\n")) if match else ()
     head = {key: value.strip() for key, _, value in pairs}
-    if not found or head.keys() != {"name", "after", "fields"} or head["name"] != name:
+    if not match or head.keys() != {"name", "after", "fields"} or head["name"] != name:
         raise ValueError(f"prompt '{name}': expected a head with name: {name}, after and fields")
-    template = Template(found["text"].strip())
+    template = Template(match["text"].strip())
     declared = frozenset(head["fields"].replace(",", " ").split())
     if not template.is_valid() or declared != set(template.get_identifiers()):
         raise ValueError(
             f"prompt '{name}': declares {sorted(declared)}, and its text uses {sorted(template.get_identifiers())}"
         )
-    return Prompt(
-        name=name,
-        after=head["after"],
-        fields=declared,
-        text=template.template,
-        digest=hashlib.sha256(content).hexdigest(),
-    )
+    digest = hashlib.sha256(content).hexdigest()
+    return Prompt(name=name, after=head["after"], fields=declared, text=template.template, digest=digest)
 
 
 def versions_of(names: Iterable[str]) -> Mapping[str, str]:
