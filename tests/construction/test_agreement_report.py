@@ -109,11 +109,7 @@ def test_an_annotation_that_is_not_done_counts_nothing(study: Study) -> None:
 
 def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> None:
     given = study.annotations(
-        {
-            "Ada": [(1, 2), (2,), None, None],
-            "Bo": [(2,), (2,), (5,), None],
-            "Cleo": [(2, 3), (), (), ()],
-        }
+        {"Ada": [(1, 2), (2,), None, None], "Bo": [(2,), (2,), (5,), None], "Cleo": [(2, 3), (), (), ()]}
     )
     marks = collect_marks(study.tasks, given, teams={"pair": ["Ada", "Bo"]})
     assert marks.people == ("pair", "Cleo")

@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.people.annotations import (
-    AnnotationFolder,
-    TaskAnnotation,
-    read_annotations,
-)
+from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation, read_annotations
 from evidencebench.construction.people.answer_journals import ADJUDICATED
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
@@ -175,11 +171,7 @@ def test_an_annotation_that_names_what_is_not_there_is_refused(
 @pytest.mark.parametrize(
     ("header", "task", "words"),
     [
-        (
-            msgspec.structs.replace(RATING, criteria=()),
-            TEA,
-            "line 1: expected criteria for 'hypotheses' only",
-        ),
+        (msgspec.structs.replace(RATING, criteria=()), TEA, "line 1: expected criteria for 'hypotheses' only"),
         (MARKING, msgspec.structs.replace(TEA, kinds=()), "line 2: expected a kind for each of 2 sentences, got 0"),
     ],
 )

@@ -381,10 +381,7 @@ def test_changed_sources_are_written_in_both_maps(data: st.DataObject, record: R
         for index in range(n_sentences)
     }
     changed = replace(instance, labels=replace(instance.labels, sources=sources))
-    assert rewritten(changed) == record | {
-        "aspect2sentence_indices": forwards,
-        "sentence_index2aspects": backwards,
-    }
+    assert rewritten(changed) == record | {"aspect2sentence_indices": forwards, "sentence_index2aspects": backwards}
 
 
 @given(records())

@@ -76,10 +76,7 @@ def test_a_prompt_becomes_a_hypothesis_and_its_marked_texts_aspects(read_from: P
     ]
     beginnings = [text.removeprefix("Results: ")[:15] for text in texts_of(pressure).values()]  # JATS keeps the label
     assert beginnings == ["Systolic pressu", "Tea lowered sys"]
-    assert list(texts_of(sleep).values()) == [
-        "Sleep was the same in both groups (Table 1).",
-        "Nobody slept worse.",
-    ]
+    assert list(texts_of(sleep).values()) == ["Sleep was the same in both groups (Table 1).", "Nobody slept worse."]
     (last,) = sleep.labels.sources["evidence_inference_2_aspect_1"]
     assert last == len(sleep.query.sentences) - 1, "the offsets lie in the body, where the text stands once more"
     assert len(texts_of(headaches)) == len(texts_of(coffee)) == 1
@@ -266,12 +263,7 @@ def test_the_abstract_ends_where_the_labels_say(labels: tuple[str, ...], kinds: 
 
 
 def test_a_paragraph_that_lines_break_is_one_paragraph() -> None:
-    lines = [
-        "BODY:",
-        "Pressure fell by three with tea",
-        "and rose with water.",
-        "Sleep did not change in any week.",
-    ]
+    lines = ["BODY:", "Pressure fell by three with tea", "and rose with water.", "Sleep did not change in any week."]
     found = read_trial_text("\n".join(lines), "tea.txt")
     assert found.paper.sentences == ("Pressure fell by three with tea and rose with water.", lines[3])
     assert [found.text[span.start : span.stop] for span in found.paper.spans] == [f"{lines[1]}\n{lines[2]}", lines[3]]

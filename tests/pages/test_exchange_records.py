@@ -97,12 +97,7 @@ def test_no_key_address_or_path_is_in_a_page(viewed: ViewerData, tmp_path: Path)
 def made_header(name: str, options: dict[str, Any], tmp_path: Path) -> Path:
     path = tmp_path / "made.jsonl"
     data = {"name": "sample.json", "path": "", "sha256": SAMPLE.sha256, "n": len(SAMPLE)}
-    header = {
-        "evidencebench_run": 1,
-        "system": {"name": name, "options": options},
-        "data": data,
-        "tasks": ["er_at_10"],
-    }
+    header = {"evidencebench_run": 1, "system": {"name": name, "options": options}, "data": data, "tasks": ["er_at_10"]}
     path.write_text(json.dumps(header, separators=(",", ":")) + "\n")
     return path
 

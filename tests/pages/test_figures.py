@@ -613,15 +613,7 @@ def test_a_terminal_picture_in_ascii_says_the_same() -> None:
         Bar(name="Ada", mean=0.5, low=0.25, high=0.75, unfinished="3 of 12"),
     ]
     drawn, typed = (terminal_bars(bars, ascii_only=ascii_only) for ascii_only in (False, True))
-    assert (
-        drawn.translate(
-            str.maketrans(
-                NEEDED,
-                "||-ox?@..",
-            )
-        )
-        == typed
-    )
+    assert drawn.translate(str.maketrans(NEEDED, "||-ox?@..")) == typed
 
 
 def test_a_name_that_holds_a_plus_needs_no_word_about_several_marks() -> None:

@@ -710,10 +710,7 @@ def test_failures_are_counted_by_cause_and_shown_by_kind(tmp_path: Path) -> None
     assert counts == {"run": "run.jsonl", "failed": "3", "empty": "1", "missing": str(len(SAMPLE) - 4)}
     assert [
         (row["error"], row["count"], row["which says"]) for row in failures.table("Errors by kind, on all tasks")
-    ] == [
-        ("TimeoutError", "2", "TimeoutError: no reply within 60 s"),
-        ("refused", "1", "refused: I cannot"),
-    ]
+    ] == [("TimeoutError", "2", "TimeoutError: no reply within 60 s"), ("refused", "1", "refused: I cannot")]
     (replies,) = failures.table("Replies of language models by class")
     assert replies == {"run": "run.jsonl", "replies": "3", "answered": "1", "failed": "1", "refused": "1"}
     (read_by,) = failures.table("Replies by the branch of the grammar that read them")

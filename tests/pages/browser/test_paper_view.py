@@ -267,7 +267,7 @@ def test_the_aspects_can_be_filtered(page: Page, tmp_path: Path) -> None:
         "Only B 2": [0, 3],
     }
     assert [changes["aspects"] for changes in page.evaluate("noted")] == [
-        *(None, "missed-by-all", "missed-by-a", "missed-by-b", "only-a", "only-b"),
+        *(None, "missed-by-all", "missed-by-a", "missed-by-b", "only-a", "only-b")
     ]
 
 

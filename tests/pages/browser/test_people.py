@@ -308,10 +308,7 @@ def test_two_people_at_once_each_have_their_own(serve: Serve, new_page: NewPage)
             submit(page, "Submit 1 sentence")
         runs = {name: read_run(served.run_file(name)).answer(A, "er_at_optimal") for name in ("Ada", "Bob")}
         paths = [str(served.run_file(name)) for name in ("Ada", "Bob")]
-    assert runs == {
-        "Ada": Ranking(sentences=(2,), ordered=False),
-        "Bob": Ranking(sentences=(4,), ordered=False),
-    }
+    assert runs == {"Ada": Ranking(sentences=(2,), ordered=False), "Bob": Ranking(sentences=(4,), ordered=False)}
     (pair,) = command("compare", *paths, "--data", "sample", "--limit", "1")["pairs"]
     assert {pair["first"], pair["second"]} == {"person(name=Ada)", "person(name=Bob)"}
     assert pair["overlap"]["mean"] == 0

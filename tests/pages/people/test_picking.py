@@ -213,10 +213,7 @@ def test_with_a_fixed_budget_what_a_person_is_told_is_the_same_bytes_whatever_th
         path.parent.mkdir()
         write_dataset(path, [with_other_labels(instance, random) for instance in SAMPLE[:4]])
         dataset = open_dataset(path)
-        with (
-            serve(dataset, task=at_10, folder=tmp_path / f"people {number}") as asked,
-            asked.browser("Ada") as client,
-        ):
+        with serve(dataset, task=at_10, folder=tmp_path / f"people {number}") as asked, asked.browser("Ada") as client:
             replies = told_before_submission(client, "Ada", dataset)
         told.append([(reply.status_code, reply.content) for reply in replies])
     assert told[0] == told[1]
@@ -365,11 +362,7 @@ def test_the_recall_that_a_person_is_shown_is_the_recall_that_score_gives(n_pick
 def test_a_submission_is_final(serve: Serve) -> None:
     with serve() as asked, asked.browser("Ada") as client:
         assert submit(client, "Ada", A, [1]).status_code == 200
-        for refused in (
-            submit(client, "Ada", A, [2]),
-            save(client, picks("Ada", A, [2])),
-            paper(client, "Ada", A),
-        ):
+        for refused in (submit(client, "Ada", A, [2]), save(client, picks("Ada", A, [2])), paper(client, "Ada", A)):
             assert refused.status_code == 409
             assert refused.json() == {"error": f"{A}: already submitted, and a submission is final", "is_final": True}
     (path,) = asked.folder.glob("*.jsonl")
@@ -422,8 +415,7 @@ def test_what_the_page_would_not_send_is_refused_in_words(
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"{", b"[]", b"null", b"\xff", b'{"name":1}', b'{"nam":"Ada"}', b'{"name":"\\ud800"}', b"[" * 5000],
+    "body", [b"", b"{", b"[]", b"null", b"\xff", b'{"name":1}', b'{"nam":"Ada"}', b'{"name":"\\ud800"}', b"[" * 5000]
 )
 def test_a_body_that_is_no_name_is_refused(body: bytes, serve: Serve) -> None:
     with serve() as asked, asked.browser() as client:
