@@ -451,19 +451,11 @@ except EvidenceBenchError as error:
     ]
 
 
-def test_json_is_read_without_importing_pyarrow() -> None:
-    code = "import sys; from evidencebench import load_sample; list(load_sample()); print('pyarrow' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert found.stdout == b"False\n"
-
-
-def test_parquet_is_read_without_importing_pandas(tmp_path: Path) -> None:
+def test_json_is_read_without_importing_pyarrow_and_parquet_without_pandas(tmp_path: Path) -> None:
     write_dataset(tmp_path / "x.parquet", SAMPLE)
-    code = """
-import sys
-from evidencebench import open_dataset
-list(open_dataset(sys.argv[1]))
-print("pandas" in sys.modules)
-"""
-    found = subprocess.run([sys.executable, "-c", code, tmp_path / "x.parquet"], capture_output=True, check=True)
-    assert found.stdout == b"False\n"
+    for path, module in ((SAMPLE.path, "pyarrow"), (tmp_path / "x.parquet", "pandas")):
+        code = (
+            f"import sys; from evidencebench import open_dataset; list(open_dataset(sys.argv[1])); print('{module}' in "
+        )
+        found = subprocess.run([sys.executable, "-c", code + "sys.modules)", path], capture_output=True, check=True)
+        assert found.stdout == b"False\n", module
