@@ -109,6 +109,28 @@ def command(*arguments: str) -> Any:
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
 
 
+@pytest.fixture
+def picking(serve: Serve, page: Page) -> Iterator[Page]:
+    """Give a page on which Ada has opened the first paper."""
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        yield page
+
+
+@pytest.fixture
+def machines(serve: Serve, new_page: NewPage) -> Iterator[tuple[Page, Page]]:
+    """Give two browsers, which cannot tell each other anything, with the first paper opened by Ada in both."""
+    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
+    with serve() as served:
+        other.clock.install()
+        for one in (page, other):
+            sign_in(one, served, "Ada")
+            one.goto(f"{served.address.url}#/pick/{A}")
+            expect(count(one)).to_have_text(f"0 of {BUDGET} picked.")
+        yield page, other
+
+
 def test_from_the_name_to_the_score_with_a_mouse(serve: Serve, page: Page) -> None:
     with serve(limit=2) as served:
         sign_in(page, served, "Ada")
@@ -199,20 +221,18 @@ def tab_to(page: Page, target: Any) -> None:
     pytest.fail("Tab does not lead there")
 
 
-def test_a_pick_over_the_budget_is_refused_with_a_reason(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        open_first(page)
-        for index in range(1, BUDGET + 1):
-            sentence(page, index).click()
-        sentence(page, 12).click()
-        expect(page.get_by_role("alert").filter(has_text="All 6 picks are used")).to_be_visible()
-        expect(sentence(page, 12)).to_have_attribute("aria-pressed", "false")
-        expect(count(page)).to_have_text("6 of 6 picked.")
-        sentence(page, 1).click()
-        expect(page.get_by_text("All 6 picks are used")).to_have_count(0)
-        sentence(page, 12).click()
-        expect(sentence(page, 12)).to_have_attribute("aria-pressed", "true")
+def test_a_pick_over_the_budget_is_refused_with_a_reason(picking: Page) -> None:
+    page = picking
+    for index in range(1, BUDGET + 1):
+        sentence(page, index).click()
+    sentence(page, 12).click()
+    expect(page.get_by_role("alert").filter(has_text="All 6 picks are used")).to_be_visible()
+    expect(sentence(page, 12)).to_have_attribute("aria-pressed", "false")
+    expect(count(page)).to_have_text("6 of 6 picked.")
+    sentence(page, 1).click()
+    expect(page.get_by_text("All 6 picks are used")).to_have_count(0)
+    sentence(page, 12).click()
+    expect(sentence(page, 12)).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_draft_outlives_a_reload_another_browser_and_a_restart_of_the_server(serve: Serve, new_page: NewPage) -> None:
@@ -241,22 +261,8 @@ def test_picks_made_while_the_server_is_away_are_kept_when_it_is_back(tmp_path: 
     page = new_page(expected_errors=["Failed to load resource"])
     port = 0
     for picked in (3, 9):
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "evidencebench",
-                "view",
-                "--data",
-                "sample",
-                "--people",
-                str(tmp_path),
-                "--port",
-                str(port),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        words = [*VIEW, "--people", str(tmp_path), "--port", str(port)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         try:
             assert process.stdout is not None
             url = process.stdout.readline().split(" on ")[1].strip()
@@ -282,18 +288,16 @@ def test_picks_made_while_the_server_is_away_are_kept_when_it_is_back(tmp_path: 
             assert_asks_before_leaving(page)  # whoever closes the tab now would lose the pick
 
 
-def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        open_first(page)
-        for index in (1, 2, 3):
-            page.wait_for_timeout(1100)
-            sentence(page, index).click()
-        saved(page)
-        page.reload()
-        expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
-        submit(page, "Submit 3 sentences")
-        expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
+def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(picking: Page) -> None:
+    page = picking
+    for index in (1, 2, 3):
+        page.wait_for_timeout(1100)
+        sentence(page, index).click()
+    saved(page)
+    page.reload()
+    expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
+    submit(page, "Submit 3 sentences")
+    expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
 
 
 def test_two_people_at_once_each_have_their_own(serve: Serve, new_page: NewPage) -> None:
@@ -490,25 +494,23 @@ def drag_over(page: Page, index: int) -> str:
     return selected
 
 
-def test_text_that_is_selected_for_copying_is_not_picked(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        open_first(page)
-        assert drag_over(page, 4) in SAMPLE[A].query.sentences[4]
-        assert len(page.evaluate("String(getSelection())")) > 5
-        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "false")
-        sentence(page, 5).click(click_count=2)  # selects a word
-        sentence(page, 6).click(click_count=3)  # selects all of it
-        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
-        sentence(page, 4).click()
-        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
-        drag_over(page, 4)
-        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
-        page.keyboard.press("Space")
-        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
-        saved(page)
-        (drafts,) = served.folder.glob("*.drafts.json")
-        assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
+def test_text_that_is_selected_for_copying_is_not_picked(picking: Page, tmp_path: Path) -> None:
+    page = picking
+    assert drag_over(page, 4) in SAMPLE[A].query.sentences[4]
+    assert len(page.evaluate("String(getSelection())")) > 5
+    expect(sentence(page, 4)).to_have_attribute("aria-pressed", "false")
+    sentence(page, 5).click(click_count=2)  # selects a word
+    sentence(page, 6).click(click_count=3)  # selects all of it
+    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    sentence(page, 4).click()
+    expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+    drag_over(page, 4)
+    expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Space")
+    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    saved(page)
+    (drafts,) = (tmp_path / "people").glob("*.drafts.json")
+    assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
 
 
 UNTIL_AT_REST = """async () => {
@@ -536,45 +538,15 @@ def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: Ne
         expect(sentence(page, 3)).to_have_attribute("aria-pressed", "true")
 
 
-def two_tabs(served: Served, page: Page) -> Page:
-    """Open the first paper in a page, and in a second tab of the same browser; return the second."""
-    sign_in(page, served, "Ada")
-    open_first(page)
-    other = page.context.new_page()
-    other.goto(f"{served.address.url}#/pick/{A}")
-    expect(count(other)).to_have_text(f"0 of {BUDGET} picked.")
-    return other
-
-
-def test_a_tab_learns_at_once_that_the_other_one_has_submitted(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        other = two_tabs(served, page)
-        sentence(other, 5).click()
-        other.locator("aside").get_by_role("button", name="Submit 1 sentence").click()
-        submit(page, "Submit 1 sentence")
-        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
-        expect(other.get_by_role("dialog")).to_have_count(0)
-        expect(other.get_by_role("button", name=re.compile("^Submit"))).to_have_count(0)
-        other.get_by_role("link", name="Your answer and the evidence").click()
-        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
-        check(other)
-
-
-def test_a_queue_in_another_tab_learns_what_was_submitted(serve: Serve, page: Page) -> None:
+def test_what_one_tab_picks_or_submits_is_seen_in_the_others_at_once(serve: Serve, page: Page) -> None:
     with serve() as served:
         sign_in(page, served, "Ada")
-        queue = page.context.new_page()
+        open_first(page)
+        other, queue = page.context.new_page(), page.context.new_page()
+        other.goto(f"{served.address.url}#/pick/{A}")
+        expect(count(other)).to_have_text(f"0 of {BUDGET} picked.")
         queue.goto(f"{served.address.url}#/queue")
         expect(queue.get_by_text("0 of 10 submitted")).to_be_visible()
-        open_first(page)
-        sentence(page, 1).click()
-        submit(page, "Submit 1 sentence")
-        expect(queue.get_by_text("1 of 10 submitted")).to_be_visible()
-
-
-def test_what_one_tab_picks_is_seen_in_the_other_at_once_and_undone_there_alone(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        other = two_tabs(served, page)
         sentence(other, 5).click()
         expect(page.locator(".picks li b")).to_have_text(["5"])
         told = page.get_by_role("alert").filter(has_text="what you picked there and here is put together now")
@@ -585,36 +557,43 @@ def test_what_one_tab_picks_is_seen_in_the_other_at_once_and_undone_there_alone(
         other.get_by_role("button", name="Undo").click()
         expect(page.locator(".picks li b")).to_have_text(["1"])
         expect(other.locator(".picks li b")).to_have_text(["1"])
+        other.locator("aside").get_by_role("button", name="Submit 1 sentence").click()
+        submit(page, "Submit 1 sentence")
+        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+        expect(other.get_by_role("dialog")).to_have_count(0)
+        expect(other.get_by_role("button", name=re.compile("^Submit"))).to_have_count(0)
+        other.get_by_role("link", name="Your answer and the evidence").click()
+        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+        check(other)
+        expect(queue.get_by_text("1 of 10 submitted")).to_be_visible()
 
 
-def test_changes_can_be_undone_and_redone_by_keys_also_after_a_reload(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        open_first(page)
-        for index in (1, 2, 3):
-            sentence(page, index).click()
-        sentence(page, 2).click()
-        picked = page.locator(".picks li b")
-        expect(picked).to_have_text(["1", "3"])
-        saved(page)
-        page.reload()
-        expect(picked).to_have_text(["1", "3"])
-        page.keyboard.press("Control+z")
-        expect(picked).to_have_text(["1", "2", "3"])
-        page.keyboard.press("Meta+z")
-        expect(picked).to_have_text(["1", "2"])
-        saved(page)
-        page.reload()
-        expect(picked).to_have_text(["1", "2"])
-        page.keyboard.press("Control+Shift+z")
-        expect(picked).to_have_text(["1", "2", "3"])
-        page.keyboard.press("Control+y")
-        expect(picked).to_have_text(["1", "3"])
-        expect(page.get_by_role("button", name="Redo")).to_be_disabled()
-        for _ in range(4):
-            page.get_by_role("button", name="Undo").click()
-        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
-        expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+def test_changes_can_be_undone_and_redone_by_keys_also_after_a_reload(picking: Page) -> None:
+    page = picking
+    for index in (1, 2, 3):
+        sentence(page, index).click()
+    sentence(page, 2).click()
+    picked = page.locator(".picks li b")
+    expect(picked).to_have_text(["1", "3"])
+    saved(page)
+    page.reload()
+    expect(picked).to_have_text(["1", "3"])
+    page.keyboard.press("Control+z")
+    expect(picked).to_have_text(["1", "2", "3"])
+    page.keyboard.press("Meta+z")
+    expect(picked).to_have_text(["1", "2"])
+    saved(page)
+    page.reload()
+    expect(picked).to_have_text(["1", "2"])
+    page.keyboard.press("Control+Shift+z")
+    expect(picked).to_have_text(["1", "2", "3"])
+    page.keyboard.press("Control+y")
+    expect(picked).to_have_text(["1", "3"])
+    expect(page.get_by_role("button", name="Redo")).to_be_disabled()
+    for _ in range(4):
+        page.get_by_role("button", name="Undo").click()
+    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
 def test_a_person_comes_back_to_the_paper_and_the_place_that_were_left(serve: Serve, new_page: NewPage) -> None:
@@ -676,83 +655,64 @@ def test_each_submitted_paper_has_its_score_and_the_end_a_summary_beside_the_sys
         assert f"{label}{mean[name]} {ends}" in rows
 
 
-def two_machines(served: Served, page: Page, other: Page) -> None:
-    """Open the first paper in two browsers, which cannot tell each other anything."""
-    for one in (page, other):
-        sign_in(one, served, "Ada")
-        one.goto(f"{served.address.url}#/pick/{A}")
-        expect(count(one)).to_have_text(f"0 of {BUDGET} picked.")
-
-
-def test_what_one_person_picks_on_two_machines_is_put_together(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        for index in (1, 2):
-            sentence(page, index).click()
-            saved(page)
-        sentence(other, 5).click()
-        expect(other.locator(".picks li b")).to_have_text(["1", "2", "5"])
-        expect(other.get_by_role("alert").filter(has_text="changed in another tab")).to_be_visible()
-        saved(other)
-        sentence(page, 2).click()  # takes it back, not knowing of 5
-        expect(page.locator(".picks li b")).to_have_text(["1", "5"])
+def test_what_one_person_picks_on_two_machines_is_put_together(machines: tuple[Page, Page], tmp_path: Path) -> None:
+    page, other = machines
+    for index in (1, 2):
+        sentence(page, index).click()
         saved(page)
-        other.evaluate("window.dispatchEvent(new Event('focus'))")  # as when somebody comes back to it
-        expect(other.locator(".picks li b")).to_have_text(["1", "5"])
-        submit(other, "Submit 2 sentences")
-        path = served.run_file("Ada")
+    sentence(other, 5).click()
+    expect(other.locator(".picks li b")).to_have_text(["1", "2", "5"])
+    expect(other.get_by_role("alert").filter(has_text="changed in another tab")).to_be_visible()
+    saved(other)
+    sentence(page, 2).click()  # takes it back, not knowing of 5
+    expect(page.locator(".picks li b")).to_have_text(["1", "5"])
+    saved(page)
+    other.evaluate("window.dispatchEvent(new Event('focus'))")  # as when somebody comes back to it
+    expect(other.locator(".picks li b")).to_have_text(["1", "5"])
+    submit(other, "Submit 2 sentences")
+    (path,) = (tmp_path / "people").glob("ada-*.jsonl")
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(1, 5), ordered=False)
 
 
-def test_what_has_no_room_beside_the_other_tabs_picks_is_named(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        for index in range(1, BUDGET + 1):
-            sentence(page, index).click()
-        saved(page)
-        sentence(other, 20).click()
-        told = "Left out, since all picks are used: sentence 20."
-        expect(other.get_by_role("alert").filter(has_text=told)).to_be_visible()
-        expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
+def test_what_has_no_room_beside_the_other_tabs_picks_is_named(machines: tuple[Page, Page]) -> None:
+    page, other = machines
+    for index in range(1, BUDGET + 1):
+        sentence(page, index).click()
+    saved(page)
+    sentence(other, 20).click()
+    told = "Left out, since all picks are used: sentence 20."
+    expect(other.get_by_role("alert").filter(has_text=told)).to_be_visible()
+    expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
 
 
-def test_a_machine_is_told_when_the_paper_was_submitted_on_another_one(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        sentence(page, 2).click()
-        submit(page, "Submit 1 sentence")
-        sentence(other, 5).click()
-        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
-        expect(sentence(other, 5)).to_have_count(0)
-        other.get_by_role("link", name="Your answer and the evidence").click()
-        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+def test_a_machine_is_told_when_the_paper_was_submitted_on_another_one(machines: tuple[Page, Page]) -> None:
+    page, other = machines
+    sentence(page, 2).click()
+    submit(page, "Submit 1 sentence")
+    sentence(other, 5).click()
+    expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+    expect(sentence(other, 5)).to_have_count(0)
+    other.get_by_role("link", name="Your answer and the evidence").click()
+    expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
 
 
 def test_an_idle_page_learns_by_itself_that_the_paper_was_submitted_on_another_machine(
-    serve: Serve, new_page: NewPage
+    machines: tuple[Page, Page],
 ) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        other.clock.install()
-        two_machines(served, page, other)
-        sentence(page, 2).click()
-        submit(page, "Submit 1 sentence")
-        other.clock.fast_forward(60_000)
-        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
-        expect(other.get_by_role("button", name=re.compile("^Submit|evidence"))).to_have_count(0)
+    page, other = machines
+    sentence(page, 2).click()
+    submit(page, "Submit 1 sentence")
+    other.clock.fast_forward(60_000)
+    expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+    expect(other.get_by_role("button", name=re.compile("^Submit|evidence"))).to_have_count(0)
 
 
-def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        sentence(page, 2).click()
-        saved(page)
-        other.locator("aside").get_by_role("button", name="I find no evidence").click()
-        other.get_by_role("dialog").get_by_role("button", name="Submit no sentence").click()
-        expect(other.locator(".picks li b")).to_have_text(["2"])
-        expect(other.get_by_role("alert").filter(has_text="put together")).to_be_visible()
-        submit(other, "Submit 1 sentence")
+def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(machines: tuple[Page, Page]) -> None:
+    page, other = machines
+    sentence(page, 2).click()
+    saved(page)
+    other.locator("aside").get_by_role("button", name="I find no evidence").click()
+    other.get_by_role("dialog").get_by_role("button", name="Submit no sentence").click()
+    expect(other.locator(".picks li b")).to_have_text(["2"])
+    expect(other.get_by_role("alert").filter(has_text="put together")).to_be_visible()
+    submit(other, "Submit 1 sentence")
