@@ -136,13 +136,15 @@ def test_decisions_are_kept_apart_from_annotators(tmp_path: Path) -> None:
     assert (folder.folder / ADJUDICATED).exists()
 
 
-def test_annotations_of_other_tasks_are_refused(tmp_path: Path) -> None:
+def test_annotations_of_other_tasks_and_a_folder_without_any_are_refused(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     folder.append("Ada", marked(1))
     write_tasks(tmp_path / "tasks.jsonl", MARKING, [BREAD])
 
     with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
         read_annotations(folder.folder, read_tasks(tmp_path / "tasks.jsonl"))
+    with pytest.raises(UnreadableError, match="evidencebench agreement annotate"):
+        read_annotations(tmp_path, tasks_at(tmp_path / "tasks.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -182,8 +184,3 @@ def test_a_file_whose_tasks_make_no_sense_is_refused(
     write_tasks(path, header, [task])
     with pytest.raises(RunFormatError, match=words):
         read_tasks(path)
-
-
-def test_a_folder_without_annotations_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="evidencebench agreement annotate"):
-        read_annotations(tmp_path, tasks_at(tmp_path / "x.tasks"))

@@ -101,14 +101,6 @@ def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_have_count(0)
 
 
-def test_jumps_bring_the_sentence_on_the_screen(page: Page, sample: GradedInstance, tmp_path: Path) -> None:
-    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
-    n = len(sample.paper.sentences)
-    for index in (n - 1, 0, n // 2):
-        page.evaluate("(index) => view.show(index)", index)
-        _assert_below_the_bar(page, index)
-
-
 def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: GradedInstance, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), sample, State(sentence=50))
     expect(page.locator(".is-target")).to_have_id("s-50")
@@ -117,7 +109,9 @@ def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: GradedInsta
     expect(link).to_have_attribute("href", f"#/papers/{sample.paper.id}/50")
 
 
-def test_an_aspect_highlights_its_sentences_in_text_and_map(page: Page, tmp_path: Path) -> None:
+def test_an_aspect_highlights_its_sentences_in_text_and_map_and_a_number_in_the_text_chooses_it(
+    page: Page, tmp_path: Path
+) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
     details = _choose(page, 3)
     name = page.locator(".aspect[data-aspect='3'] .aspect-name")
@@ -135,10 +129,6 @@ def test_an_aspect_highlights_its_sentences_in_text_and_map(page: Page, tmp_path
     expect(name).to_have_attribute("aria-expanded", "false")
     expect(page.locator(".aspect-details:visible")).to_have_count(0)
     assert _chosen(page) == []
-
-
-def test_a_number_in_the_text_chooses_its_aspect(page: Page, tmp_path: Path) -> None:
-    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
     number = page.locator("#s-4").get_by_role("button", name="aspect 1: Tea was hot.")
     plain = number.evaluate("(one) => getComputedStyle(one).backgroundColor")
     number.click()
@@ -451,20 +441,24 @@ def test_marks_of_a_system_can_be_hidden(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#s-2 .mark-b")).to_be_visible()
 
 
+@pytest.mark.parametrize(("width", "name"), [(1280, ".map-upright"), (360, ".map-lying")])
 def test_a_click_on_the_map_goes_there_and_the_map_shows_where_the_reader_is(
-    page: Page, sample: GradedInstance, tmp_path: Path
+    new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int, name: str
 ) -> None:
+    page = new_page(width, 800)
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
     page.evaluate("document.querySelector('.text-column').scrollIntoView()")
     before = page.locator(".map-upright .map-view").get_attribute("d")
-    n = len(sample.paper.sentences)
-    box = page.locator(".map-upright svg").bounding_box()
+    n, drawn = len(sample.paper.sentences), page.locator(f"{name} svg")
+    box = drawn.bounding_box()
     assert box is not None
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * (40.5 / n))
+    across, down = (0.5, 40.5 / n) if width == 1280 else (40.5 / n, 0.5)
+    page.mouse.click(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
     expect(page.locator("#s-40")).to_be_focused()
     expect(page.locator("#s-40 .body")).to_be_in_viewport(ratio=1)
-    expect(page.locator(".map-upright .map-view")).not_to_have_attribute("d", before or "")
-    expect(page.locator(".map-upright svg")).to_have_accessible_name(re.compile(f"^Map of the paper: {n} sentences, "))
+    if width == 1280:
+        expect(page.locator(".map-upright .map-view")).not_to_have_attribute("d", before or "")
+        expect(drawn).to_have_accessible_name(re.compile(f"^Map of the paper: {n} sentences, "))
 
 
 HOSTILE = (
@@ -545,17 +539,6 @@ def test_the_view_is_accessible_and_fits(
     assert_accessible(page)
     expect(page.locator(".map-lying")).to_be_visible(visible=width < 560)
     expect(page.locator(".map-upright")).to_be_visible(visible=width >= 560)
-
-
-def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: GradedInstance, tmp_path: Path) -> None:
-    page = new_page(360, 780)
-    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
-    page.evaluate("document.querySelector('.text-column').scrollIntoView()")
-    box = page.locator(".map-lying svg").bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] * (40.5 / len(sample.paper.sentences)), box["y"] + box["height"] / 2)
-    expect(page.locator("#s-40")).to_be_focused()
-    expect(page.locator("#s-40 .body")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.data

@@ -93,21 +93,14 @@ def report(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_opening_says_which_systems_are_level_which_are_beaten_and_how_many_answers_failed(opened: Page) -> None:
+def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_first_screen(opened: Page) -> None:
     verdict = opened.locator("#summary .finding").first
     expect(verdict).to_contain_text("2 of 4 runs are level at the top: first 70.8")
     expect(verdict.locator("dd").first).to_have_text("third, fourth: significantly below first.")
     expect(verdict).to_contain_text("3 of 96 answers failed (fourth 3). Each scores 0.")
-
-
-def test_a_p_at_the_resolution_of_the_test_is_at_most(opened: Page) -> None:
-    # No drawn flip is as extreme, so p is at most 1/1000 times Holm's factor.
-    said = opened.locator("#summary .finding").first.text_content() or ""
+    said = verdict.text_content() or ""
     (bound,) = re.findall(r"p ≤ (0\.\d{4})", said)
     assert float(bound) * (1 + FLIPS) == pytest.approx(round(float(bound) * (1 + FLIPS)))
-
-
-def test_the_verdict_and_its_plot_are_on_the_first_screen(opened: Page) -> None:
     plot = opened.locator("#summary .forest").first
     for row in plot.locator("tr").all():
         box = row.bounding_box()
@@ -119,9 +112,6 @@ def test_the_verdict_and_its_plot_are_on_the_first_screen(opened: Page) -> None:
     assert frame is not None
     assert box is not None
     assert box["width"] > 0.9 * frame["width"]
-
-
-def test_systems_that_cannot_be_told_apart_share_a_bar_and_others_do_not(opened: Page) -> None:
     letters = {
         row.locator("th").text_content(): set("".join(row.locator(".level-in").all_text_contents()))
         for row in opened.locator("#summary [data-task=er_at_8] .forest tbody tr").all()
@@ -174,15 +164,12 @@ def test_a_cell_of_the_matrix_opens_its_pair_by_mouse_and_by_keyboard(opened: Pa
     assert matrix.locator("button[tabindex='0']").count() == 1
 
 
-def test_opening_leaderboard_and_pairs_have_one_p_for_one_pair(opened: Page) -> None:
+def test_one_pair_has_one_p_a_mark_at_zero_hides_no_number_and_a_minus_is_no_hyphen(opened: Page, report: Path) -> None:
     said = opened.locator("#summary .finding").first.text_content() or ""
     control = opened.locator("#summary .forest tbody th").filter(has_text="*").first.text_content() or ""
     (p_value,) = re.findall(r"p ≤ 0\.\d{4}", said)
     opened.locator("#pairs").get_by_label("System B").select_option(control.removesuffix("\u00a0*"))
     expect(opened.locator("#scatter p[role=status]")).to_contain_text(p_value)
-
-
-def test_a_mark_at_zero_hides_no_number_of_the_axes(opened: Page) -> None:
     opened.locator("#pairs").get_by_label("System A").select_option("lead")
     opened.locator("#pairs").get_by_label("System B").select_option("lead")
     mark = opened.locator(".scatter-mark").filter(has_text="24").first.bounding_box()
@@ -191,9 +178,6 @@ def test_a_mark_at_zero_hides_no_number_of_the_axes(opened: Page) -> None:
         box = tick.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= mark["x"] or box["y"] >= mark["y"] + mark["height"]
-
-
-def test_a_minus_is_no_hyphen(opened: Page, report: Path) -> None:
     opened.goto(address_of(report, "#pairs?a=fourth&b=first"))
     opened.locator(".scatter-mark").first.wait_for()
     shown = opened.locator("#results").inner_text()
