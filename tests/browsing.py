@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FloatRect, Locator, Page, Request, WebError
 
 from examples import IS_THOROUGH
 
@@ -154,6 +154,13 @@ def assert_asks_before_leaving(page: Page) -> None:
         page.evaluate("setTimeout(() => location.reload())")
         asks.value.dismiss()
     assert asks.value.type == "beforeunload"
+
+
+def box_of(shown: Locator) -> FloatRect:
+    """Return where something is shown; what is not shown fails the test."""
+    box = shown.bounding_box()
+    assert box is not None
+    return box
 
 
 def assert_fits(page: Page) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from bare_pages import bare_page
-from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, screens
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
@@ -180,8 +180,7 @@ def test_a_phone_sorts_by_the_same_heads_and_shows_the_list_or_a_paper_with_a_wa
     head(page, "Sentences").click()
     longest = max(range(len(SAMPLE)), key=lambda position: len(SAMPLE[position].query.sentences))
     expect(page.locator("a.row-link").first).to_have_attribute("data-id", SAMPLE.ids[longest])
-    box = page.locator(".rows thead").bounding_box()
-    assert box is not None
+    box = box_of(page.locator(".rows thead"))
     assert box["height"] < 100
     head(page, "Paper").click()
     expect(page.locator("a.row-link").first).to_have_attribute("data-id", SAMPLE.ids[0])

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, screens
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
@@ -305,9 +305,7 @@ def test_a_matrix_of_many_systems_scrolls_in_its_frame_and_keeps_the_names(new_p
         expect(page.locator(".matrix thead th").nth(1)).to_have_class("of-a")
         frame = page.locator(".matrix-frame")
         frame.evaluate("(one) => { one.scrollLeft = 10_000; }")
-        name, box = page.locator(".aspect-name").first.bounding_box(), frame.bounding_box()
-        assert name is not None
-        assert box is not None
+        name, box = box_of(page.locator(".aspect-name").first), box_of(frame)
         assert frame.evaluate("(one) => one.scrollLeft") > 100
         assert abs(name["x"] - box["x"]) < 4
         assert_accessible(page)
@@ -372,16 +370,13 @@ def test_the_strip_stays_and_says_what_each_of_two_systems_alone_finds(
         expect(whole).to_be_in_viewport()
         page.evaluate("view.show(50)")
         _assert_below_the_bar(page, 50)
-        strip, line = page.locator(".strip").bounding_box(), cut.bounding_box()
-        assert strip is not None
-        assert line is not None
+        strip, line = box_of(page.locator(".strip")), box_of(cut)
         assert line["y"] == 0
         assert strip["y"] + strip["height"] < 80  # two lines
         assert cut.evaluate("(one) => one.contains(document.elementFromPoint(30, 10))")
         expect(cut).to_have_attribute("title", sample.paper.hypothesis)
         cut.press("Enter")
-        height = cut.locator("span").bounding_box()
-        assert height is not None
+        height = box_of(cut.locator("span"))
         assert (height["height"] > 32) == (width == 390)
         expect(page.locator(".strip .score").last).to_have_text("100.0\u00a0%")
         only = page.locator(".strip-side").last.locator(".chip")
@@ -450,8 +445,7 @@ def test_a_click_on_the_map_goes_there_and_the_map_shows_where_the_reader_is(
     page.evaluate("document.querySelector('.text-column').scrollIntoView()")
     before = page.locator(".map-upright .map-view").get_attribute("d")
     n, drawn = len(sample.paper.sentences), page.locator(f"{name} svg")
-    box = drawn.bounding_box()
-    assert box is not None
+    box = box_of(drawn)
     across, down = (0.5, 40.5 / n) if width == 1280 else (40.5 / n, 0.5)
     page.mouse.click(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
     expect(page.locator("#s-40")).to_be_focused()
@@ -601,11 +595,8 @@ def _assert_below_the_bar(page: Page, index: int) -> None:
     page.wait_for_function(
         "() => { const y = window.lastY; window.lastY = scrollY; return y === scrollY; }", polling=150
     )
-    strip, bar = page.locator(".strip").bounding_box(), page.locator(".bars").bounding_box()
-    row = page.locator(f"#s-{index}").bounding_box()
-    assert strip is not None
-    assert bar is not None
-    assert row is not None
+    strip, bar = box_of(page.locator(".strip")), box_of(page.locator(".bars"))
+    row = box_of(page.locator(f"#s-{index}"))
     place = f"sentence {index}: {row['y']:.0f}, strip to {strip['y'] + strip['height']:.0f}, bar from {bar['y']:.0f}"
     assert strip["y"] + strip["height"] <= row["y"] + 1, place
     assert row["y"] + row["height"] <= bar["y"] + 1, place

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, Pages, address_of, assert_accessible, assert_asks_before_leaving, assert_fits
+from browsing import NewPage, Pages, address_of, assert_accessible, assert_asks_before_leaving, assert_fits, box_of
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
@@ -30,12 +30,12 @@ from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
+from serving_commands import serving_command
 
 SAMPLE = load_sample()
 A, B = SAMPLE.ids[:2]
 OPTIMAL = TASKS["er_at_optimal"]
 BUDGET = 6  # of A
-VIEW = (sys.executable, "-m", "evidencebench", "view", "--data", "sample")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,33 +259,22 @@ def test_a_draft_outlives_a_reload_another_browser_and_a_restart_of_the_server(s
 
 def test_picks_made_while_the_server_is_away_are_kept_when_it_is_back(tmp_path: Path, new_page: NewPage) -> None:
     page = new_page(expected_errors=["Failed to load resource"])
-    port = 0
-    for picked in (3, 9):
-        words = [*VIEW, "--people", str(tmp_path), "--port", str(port)]
-        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().split(" on ")[1].strip()
-            port = int(url.rstrip("/").rsplit(":", 1)[1])
-            if picked == 3:
-                page.goto(url)
-                page.get_by_label("Your name").fill("Ada")
-                page.keyboard.press("Enter")
-                open_first(page)
-                sentence(page, 3).click()
-                saved(page)
-            else:
-                saved(page)  # signed in again by itself, and sent what was waiting
-                (drafts,) = tmp_path.glob("*.drafts.json")
-                assert json.loads(drafts.read_bytes())["drafts"][A]["sentences"] == [3, 9]
-        finally:
-            process.kill()
-            process.communicate()
-        if picked == 3:
-            sentence(page, 9).click()
-            expect(page.locator(".pick-saved")).to_have_text("Not saved.")
-            expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
-            assert_asks_before_leaving(page)  # whoever closes the tab now would lose the pick
+    words = ("view", "--data", "sample", "--people", str(tmp_path))
+    with serving_command(*words) as (url, port):
+        page.goto(url)
+        page.get_by_label("Your name").fill("Ada")
+        page.keyboard.press("Enter")
+        open_first(page)
+        sentence(page, 3).click()
+        saved(page)
+    sentence(page, 9).click()
+    expect(page.locator(".pick-saved")).to_have_text("Not saved.")
+    expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+    assert_asks_before_leaving(page)  # whoever closes the tab now would lose the pick
+    with serving_command(*words, port=port):
+        saved(page)  # signed in again by itself, and sent what was waiting
+        (drafts,) = tmp_path.glob("*.drafts.json")
+        assert json.loads(drafts.read_bytes())["drafts"][A]["sentences"] == [3, 9]
 
 
 def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(picking: Page) -> None:
@@ -461,12 +450,9 @@ def test_a_sentence_that_is_reached_is_not_hidden_by_the_bar(serve: Serve, new_p
         open_first(page)
         for key in (*["j"] * 25, *["k"] * 20):
             page.keyboard.press(key)
-            box = page.locator("*:focus").bounding_box()
-            bar = page.locator(".pick-bar").bounding_box()
-            side = page.locator(".pick-side").bounding_box()
-            assert box is not None
-            assert bar is not None
-            assert side is not None
+            box = box_of(page.locator("*:focus"))
+            bar = box_of(page.locator(".pick-bar"))
+            side = box_of(page.locator(".pick-side"))
             assert box["y"] >= bar["y"] + bar["height"] - 1
             assert box["y"] + min(box["height"], 24) <= side["y"] + 1
 
@@ -484,8 +470,7 @@ def test_signing_out_forgets_the_person_in_this_browser(serve: Serve, page: Page
 
 def drag_over(page: Page, index: int) -> str:
     """Drag the mouse over the words of a sentence; return the selected text."""
-    words = sentence(page, index).locator(".pick-words").bounding_box()
-    assert words is not None
+    words = box_of(sentence(page, index).locator(".pick-words"))
     page.mouse.move(words["x"] + 12, words["y"] + 12)
     page.mouse.down()
     page.mouse.move(words["x"] + 200, words["y"] + 12, steps=5)
@@ -526,8 +511,7 @@ def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: Ne
     with serve() as served:
         sign_in(page, served, "Ada")
         open_first(page)
-        box = sentence(page, 3).bounding_box()
-        assert box is not None
+        box = box_of(sentence(page, 3))
         touch = page.context.new_cdp_session(page)
         for kind, y in (("touchStart", 0), ("touchMove", -30), ("touchMove", -60), ("touchEnd", None)):
             points = [] if y is None else [{"x": box["x"] + 60, "y": box["y"] + 15 + y}]

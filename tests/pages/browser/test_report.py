@@ -9,7 +9,7 @@ import pypdfium2
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, screens
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
@@ -81,12 +81,10 @@ def test_one_switch_chooses_the_task_of_the_whole_page_the_address_keeps_it_and_
     opened.goto(address_of(report, "#?task=er_at_99"))
     expect(opened.locator(".task-told")).to_have_text("This page has no task=er_at_99.")
     opened.evaluate("location.hash = '#method'")
-    before = opened.locator("#method").bounding_box()
+    before = box_of(opened.locator("#method"))
     opened.locator("#task-switch select").select_option(index=1)
     expect(opened.locator("#leaderboard [data-task=result_er_at_5]")).to_be_visible()
-    after = opened.locator("#method").bounding_box()
-    assert before is not None
-    assert after is not None
+    after = box_of(opened.locator("#method"))
     assert after["y"] == pytest.approx(before["y"], abs=1)
 
 
@@ -164,8 +162,7 @@ def test_a_system_with_one_point_in_the_recall_curve_is_a_mark_and_no_long_line(
     page.goto(address_of(report_of_many))
     chart = page.locator("#curves .chart").first
     curve = chart.locator("g", has=page.locator("title", has_text=re.compile("^cues$"))).first
-    box = curve.locator(".chart-marker").bounding_box()
-    assert box is not None
+    box = box_of(curve.locator(".chart-marker"))
     assert box["width"] >= 8
     assert curve.locator("polyline").count() == 0
     spans = chart.evaluate(
@@ -187,8 +184,7 @@ def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, rep
     ]
     assert len(charts) >= 6
     for chart in charts:
-        box = chart.bounding_box()
-        assert box is not None
+        box = box_of(chart)
         assert 0 <= box["x"] < box["x"] + box["width"] <= width
         size = chart.evaluate(
             """(one) => {
@@ -238,14 +234,13 @@ def test_long_names_leave_room_for_the_numbers_on_a_small_screen(new_page: NewPa
     name, score = frame.locator("tbody tr").nth(-1).locator("th, td").all()[:2]
     name.scroll_into_view_if_needed()
     for cell in (name, score):
-        box = cell.bounding_box()
-        assert box is not None
+        box = box_of(cell)
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
-    before = name.bounding_box()
+    before = box_of(name)
     frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
     assert frame.evaluate("(one) => one.scrollLeft") > 0
-    assert name.bounding_box() == before  # stays beside the numbers
+    assert box_of(name) == before  # stays beside the numbers
     assert "linear-gradient" in frame.evaluate("(one) => getComputedStyle(one).backgroundImage")
 
 

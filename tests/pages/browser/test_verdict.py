@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import task_named
 from evidencebench.pages.report.page import report_page
@@ -103,14 +103,11 @@ def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_f
     assert float(bound) * (1 + FLIPS) == pytest.approx(round(float(bound) * (1 + FLIPS)))
     plot = opened.locator("#summary .forest").first
     for row in plot.locator("tr").all():
-        box = row.bounding_box()
-        assert box is not None
+        box = box_of(row)
         assert box["y"] + box["height"] <= 900
     assert plot.locator("tbody tr").count() == len(COVERED) + 3  # and the controls, but not the ceiling
-    frame = opened.locator("#results").bounding_box()
-    box = plot.bounding_box()
-    assert frame is not None
-    assert box is not None
+    frame = box_of(opened.locator("#results"))
+    box = box_of(plot)
     assert box["width"] > 0.9 * frame["width"]
     letters = {
         row.locator("th").text_content(): set("".join(row.locator(".level-in").all_text_contents()))
@@ -172,11 +169,9 @@ def test_one_pair_has_one_p_a_mark_at_zero_hides_no_number_and_a_minus_is_no_hyp
     expect(opened.locator("#scatter p[role=status]")).to_contain_text(p_value)
     opened.locator("#pairs").get_by_label("System A").select_option("lead")
     opened.locator("#pairs").get_by_label("System B").select_option("lead")
-    mark = opened.locator(".scatter-mark").filter(has_text="24").first.bounding_box()
-    assert mark is not None
+    mark = box_of(opened.locator(".scatter-mark").filter(has_text="24").first)
     for tick in opened.locator(".scatter-chart .chart-tick").filter(has_text=re.compile("^0$")).all():
-        box = tick.bounding_box()
-        assert box is not None
+        box = box_of(tick)
         assert box["x"] + box["width"] <= mark["x"] or box["y"] >= mark["y"] + mark["height"]
     opened.goto(address_of(report, "#pairs?a=fourth&b=first"))
     opened.locator(".scatter-mark").first.wait_for()
@@ -192,10 +187,10 @@ def test_many_pairs_scroll_inside_their_frame(new_page: NewPage, report: Path) -
     assert_fits(page)
     frame = page.locator("#pairs .frame").first
     name = frame.locator("tbody th").first
-    before = name.bounding_box()
+    before = box_of(name)
     frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
     assert frame.evaluate("(one) => one.scrollLeft") > 0
-    assert name.bounding_box() == before
+    assert box_of(name) == before
 
 
 def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(
