@@ -172,3 +172,9 @@ def assert_fits(page: Page) -> None:
 def address_of(path: Path, fragment: str = "") -> str:
     """Return the address of a file, at a place of the page."""
     return f"{path.resolve().as_uri()}{fragment}"
+
+
+def open_report(page: Page, path: Path, fragment: str = "") -> None:
+    """Open a report at a place of it, and wait until it is drawn."""
+    page.goto(address_of(path, fragment))
+    page.locator(".scatter-mark").first.wait_for()

@@ -143,8 +143,9 @@ def test_annotations_of_other_tasks_and_a_folder_without_any_are_refused(tmp_pat
 
     with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
         read_annotations(folder.folder, read_tasks(tmp_path / "tasks.jsonl"))
+    (tmp_path / "empty").mkdir()
     with pytest.raises(UnreadableError, match="evidencebench agreement annotate"):
-        read_annotations(tmp_path, tasks_at(tmp_path / "tasks.jsonl"))
+        read_annotations(tmp_path / "empty", read_tasks(tmp_path / "tasks.jsonl"))
 
 
 @pytest.mark.parametrize(

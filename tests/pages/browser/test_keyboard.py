@@ -7,20 +7,11 @@ from urllib.parse import parse_qsl
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import address_of
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
 SAMPLE = load_sample()
-
-
-@pytest.fixture
-def sample(page: Page, sample_page: Path) -> Page:
-    """Open the list of the sample."""
-    page.goto(address_of(sample_page))
-    page.locator("a.row-link").first.wait_for()
-    return page
 
 
 @pytest.fixture

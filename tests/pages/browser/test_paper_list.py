@@ -50,14 +50,6 @@ def open_page(new_page: NewPage, make_bare_page: Callable[..., Path], tmp_path: 
     return open_it
 
 
-@pytest.fixture
-def sample(page: Page, sample_page: Path) -> Page:
-    """Open the list of the sample."""
-    page.goto(address_of(sample_page))
-    page.locator("a.row-link").first.wait_for()
-    return page
-
-
 def ids(page: Page) -> list[str]:
     found: list[str] = page.locator("a.row-link").evaluate_all("links => links.map((link) => link.dataset.id)")
     return found

@@ -9,7 +9,7 @@ import pypdfium2
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, screens
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report, screens
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
@@ -176,8 +176,7 @@ def test_a_system_with_one_point_in_the_recall_curve_is_a_mark_and_no_long_line(
 @pytest.mark.parametrize("width", [360, 390])
 def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, report_of_many: Path, width: int) -> None:
     page = new_page(width, 844)
-    page.goto(address_of(report_of_many))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report_of_many)
     page.evaluate(OPEN_ALL)
     charts = [
         chart for chart in page.locator("#results figure .chart, #results .panels .chart").all() if chart.is_visible()
@@ -326,8 +325,7 @@ def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
     new_page: NewPage, report: Path, width: int, *, dark: bool
 ) -> None:
     page = new_page(width, dark=dark)
-    page.goto(address_of(report))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report)
     page.evaluate(OPEN_ALL)
     assert_fits(page)
     assert_accessible(page)
@@ -335,8 +333,7 @@ def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
 
 def test_print_is_on_white_without_what_is_folded(new_page: NewPage, report: Path) -> None:
     page = new_page(dark=True)
-    page.goto(address_of(report))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report)
     page.get_by_role("button", name="Theme").click()
     page.get_by_role("button", name="Theme").click()  # dark by choice too
     page.locator("#curves summary").click()
@@ -356,8 +353,7 @@ def test_a_report_of_nineteen_systems_is_short(new_page: NewPage, tmp_path: Path
     made = report_page(paths, SAMPLE, ("er_at_10", "er_at_5", "result_er_at_5"), resampling=Resampling(n_draws=50))
     (tmp_path / "report.html").write_text(made, "utf-8")
     page = new_page()
-    page.goto(address_of(tmp_path / "report.html"))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, tmp_path / "report.html")
     assert page.locator("#picks [data-task=er_at_10] li").count() == 19
     assert page.evaluate("document.documentElement.scrollHeight") < 8000
 
@@ -369,8 +365,7 @@ def texts_of(pdf: bytes) -> list[str]:
 
 @pytest.mark.parametrize("paper", ["A4", "A5", "Letter", "Legal"])
 def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: Page, report_of_many: Path, paper: str) -> None:
-    page.goto(address_of(report_of_many))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report_of_many)
     sheets = texts_of(page.pdf(format=paper))
     follows = {
         "What the picks add": "picks:",
@@ -384,8 +379,7 @@ def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: Page, report_of_man
 
 def test_numbers_and_ranks_are_not_broken_over_lines_in_print(new_page: NewPage, report_of_many: Path) -> None:
     page = new_page(680, 960)  # as wide as a sheet of A4
-    page.goto(address_of(report_of_many))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report_of_many)
     page.evaluate(OPEN_ALL)
     page.emulate_media(media="print")
     lines = page.evaluate(
@@ -434,8 +428,7 @@ def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp
     )
     (tmp_path / "report.html").write_text(made, encoding="utf-8")
     page = new_page(360)
-    page.goto(address_of(tmp_path / "report.html"))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, tmp_path / "report.html")
     page.evaluate(OPEN_ALL)
     assert_fits(page)
     page.locator(".scatter tbody a").first.click()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import task_named
 from evidencebench.pages.report.page import report_page
@@ -122,8 +122,7 @@ def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_f
 def test_the_verdict_fits_and_axe_finds_nothing(new_page: NewPage, report: Path, width: int) -> None:
     for dark in (False, True):
         page = new_page(width, dark=dark)
-        page.goto(address_of(report))
-        page.locator(".scatter-mark").first.wait_for()
+        open_report(page, report)
         assert_fits(page)
         assert_accessible(page)
 
@@ -182,8 +181,7 @@ def test_one_pair_has_one_p_a_mark_at_zero_hides_no_number_and_a_minus_is_no_hyp
 
 def test_many_pairs_scroll_inside_their_frame(new_page: NewPage, report: Path) -> None:
     page = new_page(360)
-    page.goto(address_of(report, "#pairs"))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report, "#pairs")
     assert_fits(page)
     frame = page.locator("#pairs .frame").first
     name = frame.locator("tbody th").first
