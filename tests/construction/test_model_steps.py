@@ -18,16 +18,17 @@ from stepped_drafts import GOOD, PASSAGE, draft, made_by, run
 MANY = [f"tea {'a' * (n % 100)} of {n // 100 * 'b'}" for n in range(10_000)]
 
 
-def test_a_passage_becomes_the_sentences_that_the_model_delimits_and_a_summary_of_a_table_does_not(
-    tmp_path: Path,
-) -> None:
+def test_a_passage_becomes_the_sentences_that_the_model_delimits(tmp_path: Path) -> None:
     made, _, sender = run(tmp_path, SUMMARIES, draft(), {"delimit the passage": {"sentences": [2]}})
     assert made is not None
     assert made.summary == "In a trial of 40 adults, tea lowered pressure by 3 mmHg [7]."
     assert "Sentences 2 to 3 of the text below" in sender.asked[0].messages[0].text
     assert set(made.sources_of) == {"summaries delimit", "summaries keep"}
     assert made.sources_of["summaries keep"].request == sender.asked[1].key
-    made, _, sender = run(tmp_path, SUMMARIES, draft(passage=None), name="table")
+
+
+def test_a_summary_of_a_table_is_not_delimited(tmp_path: Path) -> None:
+    made, _, sender = run(tmp_path, SUMMARIES, draft(passage=None))
     assert made is not None
     assert (made.summary, len(sender.asked)) == (PASSAGE, 1)
 
