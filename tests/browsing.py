@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, WebError
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FloatRect, Locator, Page, Request, WebError
 
 from examples import IS_THOROUGH
 
@@ -156,6 +156,13 @@ def assert_asks_before_leaving(page: Page) -> None:
     assert asks.value.type == "beforeunload"
 
 
+def box_of(shown: Locator) -> FloatRect:
+    """Return where something is shown; what is not shown fails the test."""
+    box = shown.bounding_box()
+    assert box is not None
+    return box
+
+
 def assert_fits(page: Page) -> None:
     """Fail if the page is wider than the window, so that a reader would have to scroll to the side."""
     wide, window = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
@@ -165,3 +172,9 @@ def assert_fits(page: Page) -> None:
 def address_of(path: Path, fragment: str = "") -> str:
     """Return the address of a file, at a place of the page."""
     return f"{path.resolve().as_uri()}{fragment}"
+
+
+def open_report(page: Page, path: Path, fragment: str = "") -> None:
+    """Open a report at a place of it, and wait until it is drawn."""
+    page.goto(address_of(path, fragment))
+    page.locator(".scatter-mark").first.wait_for()

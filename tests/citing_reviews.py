@@ -27,11 +27,7 @@ def cite(*numbers: int, text: str | None = None) -> str:
 
 
 def review(
-    *paragraphs: str,
-    references: Iterable[str] = TWELVE,
-    licence: str = CC_BY,
-    title: str = "Trials",
-    more: str = "",
+    *paragraphs: str, references: Iterable[str] = TWELVE, licence: str = CC_BY, title: str = "Trials", more: str = ""
 ) -> bytes:
     """Return a review with these paragraphs in one section."""
     body = "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)

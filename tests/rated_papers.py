@@ -1,11 +1,8 @@
-"""Tasks and answers of people, made by hand or drawn."""
+"""Tasks and answers of people, made by hand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import numpy as np
-from hypothesis import strategies as st
 
 from evidencebench.construction.people.agreement.marks import Marks, collect_marks
 from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
@@ -82,9 +79,3 @@ def study_at(folder: Path, papers: Sequence[Instance], sort: TaskSort = "sentenc
     ]
     write_tasks(folder / "tasks.jsonl", header, tasks)
     return Study(dataset=dataset, tasks=read_tasks(folder / "tasks.jsonl"))
-
-
-def ratings_of(n_raters: int, *, least: int = 1, most: int = 40) -> st.SearchStrategy[np.ndarray]:
-    """Draw what raters say of sentences, raters x sentences: 1, 0, or -1 where one has not judged."""
-    columns = st.lists(st.sampled_from([-1, 0, 0, 0, 1, 1]), min_size=n_raters, max_size=n_raters)
-    return st.lists(columns, min_size=least, max_size=most).map(lambda drawn: np.array(drawn, dtype=np.int8).T)

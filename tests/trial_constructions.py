@@ -93,3 +93,7 @@ def write_drafts(path: Path, drafts: Iterable[Draft], *, step: str = "filter", s
             writer.append(draft)
         writer.finish()
     return open_drafts(path)
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}

@@ -109,11 +109,7 @@ def test_an_annotation_that_is_not_done_counts_nothing(study: Study) -> None:
 
 def test_a_team_marks_what_at_least_half_of_its_members_mark(study: Study) -> None:
     given = study.annotations(
-        {
-            "Ada": [(1, 2), (2,), None, None],
-            "Bo": [(2,), (2,), (5,), None],
-            "Cleo": [(2, 3), (), (), ()],
-        }
+        {"Ada": [(1, 2), (2,), None, None], "Bo": [(2,), (2,), (5,), None], "Cleo": [(2, 3), (), (), ()]}
     )
     marks = collect_marks(study.tasks, given, teams={"pair": ["Ada", "Bo"]})
     assert marks.people == ("pair", "Cleo")
@@ -178,11 +174,15 @@ def test_the_names_of_annotators_change_no_figure(study: Study) -> None:
     assert [pair.measures for pair in found.pairs] == [pair.measures for pair in again.pairs]
 
 
-def test_alpha_of_all_people_is_that_of_two_where_there_are_two(study: Study) -> None:
+def test_measures_are_in_the_report_as_they_are_computed_and_alpha_of_all_people_is_that_of_two(study: Study) -> None:
     marks = study.marks({"Ada": [(2,), (2,), (1,), ()], "Bo": [(2,), (3,), (1, 2), (2,)]})
     found = compare_raters(marks, FEW, 0.05)
     assert found.alpha_people == found.pairs[0].measures["alpha"]
     assert found.alpha_all.value == pytest.approx(float(alpha_of_counts(marks.alpha_counts(range(3)).sum(0))))
+    for number, (_, first, second) in enumerate(marks.pairs):
+        for name, measure in PAIR_MEASURES.items():
+            expected = float(measure(marks.tables(first, second).sum(0)))
+            assert found.pairs[number].measures[name].value == pytest.approx(expected)
 
 
 def test_the_labels_must_be_of_the_tasks(study: Study, tmp_path: Path) -> None:
@@ -268,12 +268,3 @@ def test_ratings_are_counted_by_rater_and_by_majority(drawn: list[tuple[bool | N
     if "majority" in found:
         assert found["majority"] == (sum(2 * sum(one) > len(one) for one in judged if one), sum(map(bool, judged)))
     assert report.n_unanimous["valuable"] == sum(len(one) > 1 and len(set(one)) == 1 for one in judged)
-
-
-def test_a_measure_is_in_the_report_as_it_is_computed(study: Study) -> None:
-    marks = study.marks({"Ada": [(2,), (2,), (1,), ()], "Bo": [(2,), (3,), (1, 2), (2,)]})
-    found = compare_raters(marks, FEW, 0.05)
-    for number, (_, first, second) in enumerate(marks.pairs):
-        for name, measure in PAIR_MEASURES.items():
-            expected = float(measure(marks.tables(first, second).sum(0)))
-            assert found.pairs[number].measures[name].value == pytest.approx(expected)

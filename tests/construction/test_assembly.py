@@ -21,6 +21,7 @@ from trial_constructions import (
     DAY,
     SETTINGS,
     WHOLE,
+    files_in,
     judged_draft,
     make_papers,
     paper_text,
@@ -32,10 +33,6 @@ from trial_constructions import (
 
 def _assembled(folder: Path, source: DraftFile, settings: AssemblySettings = SETTINGS) -> AssemblyReport:
     return assemble(source, folder / "papers", folder / "dataset", settings, overwrite=True)
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["both", "paper"]))
@@ -127,12 +124,12 @@ def test_the_order_of_the_lines_changes_no_byte(tmp_path_factory: pytest.TempPat
     folder, random = tmp_path_factory.mktemp("order"), Random(seed)
     drafts = random_drafts(folder / "papers", random)
     _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts))
-    before = _files(folder / "dataset")
+    before = files_in(folder / "dataset")
 
     random.shuffle(drafts)
     _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts))
 
-    assert _files(folder / "dataset") == before
+    assert files_in(folder / "dataset") == before
 
 
 def test_instances_without_any_source_or_result_or_review_are_valid_too(tmp_path: Path) -> None:

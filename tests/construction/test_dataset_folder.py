@@ -19,11 +19,7 @@ from evidencebench.construction.draft_file import DraftFile, DraftHeader, open_d
 from evidencebench.construction.filtering import filter_drafts
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import DataError
-from trial_constructions import SETTINGS, WHOLE, random_drafts, write_drafts
-
-
-def _files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+from trial_constructions import SETTINGS, WHOLE, files_in, random_drafts, write_drafts
 
 
 def _step(folder: Path, step: str, drafts: Iterable[Draft], before: DraftFile | None, every: int) -> DraftFile:
@@ -66,7 +62,7 @@ def _work_folder(folder: Path) -> DraftFile:
     return filter_drafts(third, folder / "filtered.jsonl")
 
 
-def test_losses_add_up_from_passages_to_instances(tmp_path: Path) -> None:
+def test_losses_add_up_and_the_datasheet_tells_what_is_known_and_marks_what_is_not(tmp_path: Path) -> None:
     source = _work_folder(tmp_path)
 
     report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
@@ -81,13 +77,6 @@ def test_losses_add_up_from_passages_to_instances(tmp_path: Path) -> None:
     assert found == {(one.step, reason): n for one in report.steps for reason, n in one.dropped.items()}
     assert len({row["draft"] for row in rows}) == len(rows) == report.steps[0].n_drafts - report.n_instances
     assert {row["detail"] for row in rows if row["step"] == "harvest"} == {"'=1+1"}  # no formula in a spreadsheet
-
-
-def test_the_datasheet_tells_what_is_known_and_marks_what_is_not(tmp_path: Path) -> None:
-    source = _work_folder(tmp_path)
-
-    report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
-
     text = (tmp_path / "dataset" / "datasheet.md").read_text()
     assert text.startswith("# Datasheet of tea\n\nMade on 2026-11-22 with evidencebench ")
     for one in report.steps:
@@ -126,7 +115,7 @@ def test_the_manifest_has_the_checksum_of_every_other_file(tmp_path: Path) -> No
 
     assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
 
-    found = _files(tmp_path / "dataset")
+    found = files_in(tmp_path / "dataset")
     manifest = json.loads(found.pop("manifest.json"))
     assert list(found) == ["datasheet.md", "dropped.csv", "test.json"]
     assert {name: one["sha256"] for name, one in manifest["files"].items()} == {
@@ -153,7 +142,7 @@ def test_only_a_data_set_is_replaced_and_only_if_asked(tmp_path: Path) -> None:
 def test_a_data_set_set_aside_by_a_killed_process_comes_back(tmp_path: Path) -> None:
     source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
     assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
-    before = _files(tmp_path / "dataset")
+    before = files_in(tmp_path / "dataset")
     (tmp_path / "dataset.part").mkdir()
     (tmp_path / "dataset.part" / "lock").touch()
     (tmp_path / "dataset").rename(tmp_path / "dataset.part" / "old")
@@ -162,7 +151,7 @@ def test_a_data_set_set_aside_by_a_killed_process_comes_back(tmp_path: Path) -> 
     with pytest.raises(DataError, match="has changed since it was judged"):
         assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE, overwrite=True)
 
-    assert _files(tmp_path / "dataset") == before
+    assert files_in(tmp_path / "dataset") == before
     assert not (tmp_path / "dataset.part").exists()
 
 
@@ -173,13 +162,18 @@ def test_processes_make_the_same_bytes(tmp_path: Path) -> None:
     assemble(source, tmp_path / "papers", tmp_path / "one", settings)
     assemble(source, tmp_path / "papers", tmp_path / "two", settings, engine=Processes(2))
 
-    assert _files(tmp_path / "one") == _files(tmp_path / "two")
+    assert files_in(tmp_path / "one") == files_in(tmp_path / "two")
 
 
-def test_a_file_that_was_changed_after_it_was_read_is_told(tmp_path: Path) -> None:
+def test_a_file_changed_after_it_was_read_is_told_and_a_damaged_one_of_another_construction_no_matter(
+    tmp_path: Path,
+) -> None:
     source = _work_folder(tmp_path)
     path = tmp_path / "summaries.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"summary":"The', b'"summary":"Yet the'))
+
+    other = tmp_path / "other.jsonl"
+    other.write_bytes(other.read_bytes()[:300] + b"\n{}\n")
 
     report = assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
 
@@ -187,13 +181,3 @@ def test_a_file_that_was_changed_after_it_was_read_is_told(tmp_path: Path) -> No
     assert [told.partition(", ")[0] for told in report.warnings] == [
         "summaries.jsonl was changed after the step 'label-results' had read it"
     ]
-
-
-def test_a_damaged_file_of_another_construction_is_no_matter(tmp_path: Path) -> None:
-    source = _work_folder(tmp_path)
-    other = tmp_path / "other.jsonl"
-    other.write_bytes(other.read_bytes()[:300] + b"\n{}\n")
-
-    report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
-
-    assert len(report.steps) == 5

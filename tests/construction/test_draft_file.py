@@ -176,21 +176,16 @@ def test_while_a_file_grows_the_steps_behind_it_may_go_on(tmp_path: Path) -> Non
     assert open_drafts(path).sha256 == before
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (msgspec.json.encode(HEADER) + b"\n{}\n", "line 2: expected a draft, got an object without an id"),
-        (msgspec.json.encode(HEADER) + b'\n{"id":"a"}\n{"id":"a"}\n', "line 3: 'a' stands more than once"),
-    ],
-)
-def test_another_file_is_refused_with_its_line(tmp_path: Path, content: bytes, why: str) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(content)
-    with pytest.raises(RunFormatError, match=why):
-        open_drafts(path)
-
-
-def test_a_file_that_is_not_there_or_holds_something_else_is_told(tmp_path: Path) -> None:
+def test_another_file_is_refused_with_its_line_and_one_that_is_not_there_or_holds_something_else_is_told(
+    tmp_path: Path,
+) -> None:
+    for lines, why in (
+        (b"{}\n", "line 2: expected a draft, got an object without an id"),
+        (b'{"id":"a"}\n{"id":"a"}\n', "line 3: 'a' stands more than once"),
+    ):
+        (tmp_path / "a.jsonl").write_bytes(msgspec.json.encode(HEADER) + b"\n" + lines)
+        with pytest.raises(RunFormatError, match=why):
+            open_drafts(tmp_path / "a.jsonl")
     with pytest.raises(UnreadableError, match="cannot be read"):
         open_drafts(tmp_path / "none.jsonl")
     path = tmp_path / "notes.jsonl"

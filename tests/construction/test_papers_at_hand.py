@@ -66,14 +66,11 @@ def test_a_paper_is_found_by_its_ids(folder: Path, ids: dict[str, str], file: st
     assert (found and found.file, found and found.licence) == (file, licence)
 
 
-def test_only_the_head_of_an_article_is_read(folder: Path) -> None:
+def test_only_the_head_of_an_article_is_read_and_broken_files_are_told(folder: Path) -> None:
     (folder / "cut.xml").write_text(paper(article_id("pmid", "95")).partition("</body>")[0], encoding="utf-8")
     papers = papers_in(folder)
     assert papers.find({"pmid": "95"}) is not None
     assert papers.unreadable == ()
-
-
-def test_broken_files_are_told_and_the_others_found(folder: Path) -> None:
     (folder / "broken.xml").write_text("<article><front>", encoding="utf-8")
     papers = papers_in(folder)
     assert [message.partition(": ")[0] for message in papers.unreadable] == [str(folder / "broken.xml")]

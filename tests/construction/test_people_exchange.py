@@ -127,10 +127,7 @@ def fill_label_studio(tasks: TasksFile, marked: Marked) -> bytes:
     return json.dumps(items).encode()
 
 
-FILLED: dict[str, Callable[[TasksFile, Marked], bytes]] = {
-    "csv": fill_sheet,
-    "label-studio": fill_label_studio,
-}
+FILLED: dict[str, Callable[[TasksFile, Marked], bytes]] = {"csv": fill_sheet, "label-studio": fill_label_studio}
 
 
 def read_back(folder: Path, tasks: TasksFile, content: bytes) -> Marked:

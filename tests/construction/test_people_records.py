@@ -9,11 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.people.annotations import (
-    AnnotationFolder,
-    TaskAnnotation,
-    read_annotations,
-)
+from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation, read_annotations
 from evidencebench.construction.people.answer_journals import ADJUDICATED
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
@@ -140,13 +136,16 @@ def test_decisions_are_kept_apart_from_annotators(tmp_path: Path) -> None:
     assert (folder.folder / ADJUDICATED).exists()
 
 
-def test_annotations_of_other_tasks_are_refused(tmp_path: Path) -> None:
+def test_annotations_of_other_tasks_and_a_folder_without_any_are_refused(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     folder.append("Ada", marked(1))
     write_tasks(tmp_path / "tasks.jsonl", MARKING, [BREAD])
 
     with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
         read_annotations(folder.folder, read_tasks(tmp_path / "tasks.jsonl"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UnreadableError, match="evidencebench agreement annotate"):
+        read_annotations(tmp_path / "empty", read_tasks(tmp_path / "tasks.jsonl"))
 
 
 @pytest.mark.parametrize(
@@ -175,11 +174,7 @@ def test_an_annotation_that_names_what_is_not_there_is_refused(
 @pytest.mark.parametrize(
     ("header", "task", "words"),
     [
-        (
-            msgspec.structs.replace(RATING, criteria=()),
-            TEA,
-            "line 1: expected criteria for 'hypotheses' only",
-        ),
+        (msgspec.structs.replace(RATING, criteria=()), TEA, "line 1: expected criteria for 'hypotheses' only"),
         (MARKING, msgspec.structs.replace(TEA, kinds=()), "line 2: expected a kind for each of 2 sentences, got 0"),
     ],
 )
@@ -190,8 +185,3 @@ def test_a_file_whose_tasks_make_no_sense_is_refused(
     write_tasks(path, header, [task])
     with pytest.raises(RunFormatError, match=words):
         read_tasks(path)
-
-
-def test_a_folder_without_annotations_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="evidencebench agreement annotate"):
-        read_annotations(tmp_path, tasks_at(tmp_path / "x.tasks"))

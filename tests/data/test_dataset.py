@@ -138,7 +138,7 @@ def test_the_100k_dialect_is_read_into_the_same_words() -> None:
     assert decode(GOOD).cluster == "pmc_1"
 
 
-def test_instances_are_found_by_id_by_position_and_by_slice(tmp_path: Path) -> None:
+def test_instances_are_found_by_id_by_position_and_by_slice_and_one_that_is_not_there_is_named(tmp_path: Path) -> None:
     dataset = open_dataset(write_plainly(tmp_path / "three.json", THREE))
     assert len(dataset) == 3
     assert dataset.ids == ("one", "two", "three")
@@ -149,20 +149,14 @@ def test_instances_are_found_by_id_by_position_and_by_slice(tmp_path: Path) -> N
     assert [instance.id for instance in dataset.instances(2)] == ["one", "two"]
     assert [query.hypothesis for query in dataset.queries()][1:] == ["second", "third"]
     assert list(dataset) == dataset[:]
-
-
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ("four", "three.json: no instance 'four'; its ids look like 'one'"),
-        (3, "three.json: no instance at position 3; it holds 3"),
-        (-4, "three.json: no instance at position -4; it holds 3"),
-    ],
-)
-def test_an_instance_that_is_not_there_is_named(tmp_path: Path, key: str | int, message: str) -> None:
-    dataset = open_dataset(write_plainly(tmp_path / "three.json", THREE))
-    with pytest.raises(UnknownInstanceError, match=re.escape(message)):
-        dataset[key]
+    wrong: dict[str | int, str] = {
+        "four": "no instance 'four'; its ids look like 'one'",
+        3: "no instance at position 3; it holds 3",
+        -4: "no instance at position -4; it holds 3",
+    }
+    for key, message in wrong.items():
+        with pytest.raises(UnknownInstanceError, match=re.escape(f"three.json: {message}")):
+            dataset[key]
 
 
 def test_the_checksum_is_of_the_file_as_it_lies_on_disk(tmp_path: Path) -> None:
@@ -381,10 +375,7 @@ def test_changed_sources_are_written_in_both_maps(data: st.DataObject, record: R
         for index in range(n_sentences)
     }
     changed = replace(instance, labels=replace(instance.labels, sources=sources))
-    assert rewritten(changed) == record | {
-        "aspect2sentence_indices": forwards,
-        "sentence_index2aspects": backwards,
-    }
+    assert rewritten(changed) == record | {"aspect2sentence_indices": forwards, "sentence_index2aspects": backwards}
 
 
 @given(records())

@@ -1,13 +1,15 @@
 """Downloads from a server that cuts, lies, hangs and errs: the target is absent or whole, every error says why."""
 
 import dataclasses
-import gzip
 import hashlib
+import io
 import json
+import os
 import shutil
 import ssl
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +17,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file, sha256_matches
+from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file
 from evidencebench.data.download import fetch
+from evidencebench.data.part_file import locked_part_file
 from evidencebench.errors import DownloadError
-from evidencebench.storage.reading import file_sha256
 from evidencebench.storage.user_folders import data_folder
+from evidencebench.web.paced_http import PacedReader
 from examples import examples
 from hostile_server import (
     Behaviour,
+    Exchange,
     HostileServer,
     announce,
     answer,
@@ -43,6 +47,7 @@ from hostile_server import (
 
 BODY = b'{"evidencebench_dev_id_1": "' + bytes(range(97, 123)) * 40 + b'"}'
 OTHER = BODY.upper()  # as long, and another file
+LONGER = json.dumps({"one": "tea " * 300}).encode()
 DIGEST = hashlib.sha256(BODY).hexdigest()
 KNOWN = CatalogEntry(
     name="dev",
@@ -80,7 +85,7 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def leave_part(folder: Path, data: bytes, **origin: str | None) -> None:
+def leave_part(folder: Path, data: bytes, **origin: str | int | None) -> None:
     """Leave what a killed download leaves."""
     (folder / "file.json.part").write_bytes(data)
     if origin:
@@ -101,30 +106,23 @@ def test_a_file_is_fetched_whole_and_nothing_else_is_left(tmp_path: Path) -> Non
     assert server.log[0].headers["Accept-Encoding"] == "identity"
 
 
-def test_a_mirror_is_asked_for_the_file_by_its_name(tmp_path: Path) -> None:
+def test_a_mirror_is_asked_by_name_and_the_entrys_own_address_where_no_other_is_given(tmp_path: Path) -> None:
     with hostile_server(BODY) as server:
         get(server, tmp_path, url=None, mirror=server.address("mirror/"))
-    assert [asked.path for asked in server.log] == ["/mirror/file.json"]
-
-
-def test_the_entrys_own_address_is_asked_where_no_other_is_given(tmp_path: Path) -> None:
-    with hostile_server(BODY) as server:
+        (tmp_path / "file.json").unlink()
         get(server, tmp_path, dataclasses.replace(KNOWN, url=server.address("own")), url=None)
-    assert [asked.path for asked in server.log] == ["/own"]
+    assert [asked.path for asked in server.log] == ["/mirror/file.json", "/own"]
 
 
-def test_a_file_of_unknown_checksum_is_fetched_and_said_to_be_unverified(tmp_path: Path) -> None:
-    with hostile_server(BODY) as server:
-        fetched = get(server, tmp_path, UNKNOWN)
-    assert (fetched.sha256, fetched.verified) == (DIGEST, False)
-
-
-def test_a_checksum_known_by_its_ends_is_verified(tmp_path: Path) -> None:
+def test_a_checksum_known_by_its_ends_is_verified_and_of_an_unknown_one_that_is_said(tmp_path: Path) -> None:
     entry = dataclasses.replace(KNOWN, sha256=f"{DIGEST[:8]}...{DIGEST[-4:]}")
     with hostile_server(BODY) as server:
         assert get(server, tmp_path, entry).verified
-    with pytest.raises(DownloadError, match=r"expected the sha256 checksum 00\.\.\.00, got"):
-        check_file(dataclasses.replace(entry, sha256="00...00"), tmp_path / "file.json")
+        fetched = get(server, tmp_path / "unknown", UNKNOWN)
+    assert (fetched.sha256, fetched.verified) == (DIGEST, False)
+    for sha256 in ("00...00", f"{DIGEST[:8]}...0000", f"0000...{DIGEST[-4:]}", "0" * 64):
+        with pytest.raises(DownloadError, match=f"expected the sha256 checksum {sha256}, got"):
+            check_file(dataclasses.replace(entry, sha256=sha256), tmp_path / "file.json")
 
 
 def test_a_right_file_is_not_fetched_again(tmp_path: Path) -> None:
@@ -190,12 +188,18 @@ def test_however_often_it_is_cut_every_byte_comes_once_and_in_its_place(
     assert sum(asked.sent_bytes for asked in server.log) == len(body)
 
 
-def test_a_killed_download_goes_on_and_asks_only_for_the_rest(tmp_path: Path) -> None:
-    leave_part(tmp_path, BODY[:400])
+@pytest.mark.parametrize(
+    ("part", "asked_for"),
+    [(BODY[:400], [("bytes=400-", len(BODY) - 400)]), (BODY, []), (BODY + b"more", [(None, len(BODY))])],
+)
+def test_of_what_a_killed_download_left_only_the_rest_is_asked_for(
+    tmp_path: Path, part: bytes, asked_for: list[tuple[str | None, int]]
+) -> None:
+    leave_part(tmp_path, part)
     with hostile_server(BODY) as server:
-        get(server, tmp_path)
+        assert get(server, tmp_path).verified
     assert (tmp_path / "file.json").read_bytes() == BODY
-    assert [(asked.range, asked.sent_bytes) for asked in server.log] == [("bytes=400-", len(BODY) - 400)]
+    assert [(asked.range, asked.sent_bytes) for asked in server.log] == asked_for
 
 
 def test_a_killed_download_is_continued_under_the_etag_it_came_with(tmp_path: Path) -> None:
@@ -244,20 +248,6 @@ def test_a_torn_record_of_the_origin_is_as_good_as_none(tmp_path: Path, torn: by
     assert [(asked.range, asked.headers.get("If-Range")) for asked in server.log] == [("bytes=400-", None)]
 
 
-def test_a_part_that_lacks_nothing_is_not_asked_for(tmp_path: Path) -> None:
-    leave_part(tmp_path, BODY)
-    with hostile_server(BODY) as server:
-        assert get(server, tmp_path).verified
-    assert server.log == []
-
-
-def test_a_part_that_is_too_long_is_fetched_from_the_start(tmp_path: Path) -> None:
-    leave_part(tmp_path, BODY + b"more")
-    with hostile_server(BODY) as server:
-        get(server, tmp_path)
-    assert [asked.range for asked in server.log] == [None]
-
-
 def test_a_part_of_unknown_size_is_whole_when_the_server_has_no_more(tmp_path: Path) -> None:
     with hostile_server(BODY) as server:
         leave_part(tmp_path, BODY, address=server.address(), etag='"one"')
@@ -274,12 +264,6 @@ def test_a_416_for_another_length_or_version_starts_again(tmp_path: Path, rest: 
         get(server, tmp_path, UNKNOWN)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [asked.range for asked in server.log] == [f"bytes={len(BODY + rest)}-", None]
-
-
-def test_a_connection_that_is_reset_is_tried_again(tmp_path: Path) -> None:
-    with hostile_server(BODY, reset_at_once, serve) as server:
-        get(server, tmp_path)
-    assert len(server.log) == 2
 
 
 def test_attempts_are_bounded_and_the_part_is_kept(tmp_path: Path) -> None:
@@ -305,30 +289,26 @@ def test_a_pause_follows_every_failed_attempt_but_the_last(tmp_path: Path) -> No
 # Ranges that are not kept.
 
 
-def test_a_server_that_ignores_ranges_is_read_from_the_start(tmp_path: Path) -> None:
-    with hostile_server(BODY, cut_after(400), ignore_ranges) as server:
-        get(server, tmp_path)
-    assert (tmp_path / "file.json").read_bytes() == BODY
-    assert [asked.range for asked in server.log] == [None, "bytes=400-"]
-
-
 @pytest.mark.parametrize(
-    "place",
+    ("script", "ranges"),
     [
-        "bytes 0-1069/1070",
-        "bytes 399-1069/1070",
-        "bytes 401-1069/1070",
-        "bytes 400-1069/*",
-        "nonsense",
-        f"bytes 400-1069/{'1' * 5000}",
-        None,
+        ([ignore_ranges], [None, "bytes=400-"]),
+        *(
+            ([part_from(place), serve], [None, "bytes=400-", None])
+            for place in (
+                *("bytes 0-1069/1070", "bytes 399-1069/1070", "bytes 401-1069/1070", "bytes 400-1069/*", "nonsense"),
+                *(f"bytes 400-1069/{'1' * 5000}", None),
+            )
+        ),
     ],
 )
-def test_a_part_from_another_place_is_not_used(tmp_path: Path, place: str | None) -> None:
-    with hostile_server(BODY, cut_after(400), part_from(place), serve) as server:
+def test_a_part_from_another_place_is_not_used(
+    tmp_path: Path, script: list[Behaviour], ranges: list[str | None]
+) -> None:
+    with hostile_server(BODY, cut_after(400), *script) as server:
         get(server, tmp_path)
     assert (tmp_path / "file.json").read_bytes() == BODY
-    assert [asked.range for asked in server.log] == [None, "bytes=400-", None]
+    assert [asked.range for asked in server.log] == ranges
 
 
 def test_a_server_that_always_sends_another_place_is_given_up(tmp_path: Path) -> None:
@@ -344,24 +324,14 @@ def test_a_file_that_changed_between_two_parts_is_fetched_anew(tmp_path: Path) -
     assert [asked.sent_bytes for asked in server.log] == [400, len(BODY)]
 
 
-def test_a_changed_etag_is_seen_though_the_server_ignores_if_range(tmp_path: Path) -> None:
-    with hostile_server(OTHER, cut_after(400), changed_to(BODY, '"two"', ignore_if_range), serve) as server:
-        get(server, tmp_path, UNKNOWN)
-    assert (tmp_path / "file.json").read_bytes() == BODY
-    assert [asked.range for asked in server.log] == [None, "bytes=400-", None]
-
-
 # Wrong files.
 
 
-def test_wrong_bytes_are_deleted_and_both_checksums_named(tmp_path: Path) -> None:
+def test_wrong_bytes_and_a_part_of_them_are_deleted_and_both_checksums_named(tmp_path: Path) -> None:
     message = refusal(tmp_path, body=OTHER)
     assert f"expected the sha256 checksum {DIGEST}, got {hashlib.sha256(OTHER).hexdigest()}" in message
     assert "the part file is deleted: run it again" in message
     assert files(tmp_path) == set()
-
-
-def test_a_part_of_wrong_bytes_is_deleted_too(tmp_path: Path) -> None:
     leave_part(tmp_path, OTHER[:400])
     assert "expected the sha256 checksum" in refusal(tmp_path)
     assert files(tmp_path) == set()
@@ -373,37 +343,40 @@ def test_a_content_length_that_is_not_the_files_is_refused_at_once(tmp_path: Pat
     assert f"expected 1,070 bytes, got a file of {length:,}; give another address" in message
 
 
-def test_a_content_length_too_large_is_a_cut_where_the_size_is_not_known(tmp_path: Path) -> None:
-    message = refusal(tmp_path, announce(len(BODY) + 5), entry=UNKNOWN, attempts=1)
-    assert "the connection ended after 1,070 of 1,075 bytes" in message
+@pytest.mark.parametrize(
+    ("behaviour", "body", "entry", "words"),
+    [
+        (announce(len(BODY) + 5), BODY, UNKNOWN, "the connection ended after 1,070 of 1,075 bytes"),
+        (announce(None), BODY[:-5], KNOWN, "the connection ended after 1,065 of 1,070 bytes"),
+        (announce(None), BODY, UNKNOWN, "expected a Content-Length, got none, so that a cut would go unnoticed"),
+        (serve, b"", UNKNOWN, "the answer was empty"),
+        (serve_with(Content_Encoding="gzip"), BODY, KNOWN, "expected plain bytes, got them encoded as"),
+        (redirect("file:///etc/hosts"), BODY, KNOWN, "expected a redirect to an http or https address, got one to fil"),
+        (redirect("ftp://127.0.0.1/file.json"), BODY, KNOWN, "expected a redirect to an http or https address, got"),
+        (redirect("data:text/plain,x"), BODY, KNOWN, "expected a redirect to an http or https address, got one to da"),
+        *((redirect(place), BODY, KNOWN, "expected") for place in ("http://", "http://[", None)),
+        (redirect("/file.json"), BODY, KNOWN, "expected at most 5 redirects, got more"),
+    ],
+)
+def test_an_answer_that_is_cut_empty_packed_or_leads_away_is_no_file(
+    tmp_path: Path, behaviour: Behaviour, body: bytes, entry: CatalogEntry, words: str
+) -> None:
+    assert words in refusal(tmp_path, behaviour, body=body, entry=entry, attempts=1)
 
 
-def test_more_bytes_than_expected_stop_it_early(tmp_path: Path) -> None:
+def test_more_bytes_than_expected_or_than_a_range_announced_stop_it_early(tmp_path: Path) -> None:
     told: list[int] = []
     message = refusal(tmp_path, announce(None), body=BODY * 3, progress=lambda held, _total: told.append(held))
     assert "expected 1,070 bytes, got more" in message
     assert all(held <= len(BODY) for held in told)
     assert files(tmp_path) == set()
-
-
-def test_more_bytes_than_a_range_announced_are_refused(tmp_path: Path) -> None:
     leave_part(tmp_path, BODY[:400])
     assert "expected 1,070 bytes, got more" in refusal(tmp_path, part_from("bytes 400-1069/1070"))
-
-
-def test_fewer_bytes_than_expected_are_no_file(tmp_path: Path) -> None:
-    message = refusal(tmp_path, announce(None), body=BODY[:-5], attempts=1)
-    assert "the connection ended after 1,065 of 1,070 bytes" in message
 
 
 def test_bytes_of_no_announced_length_are_enough_where_the_checksum_is_known(tmp_path: Path) -> None:
     with hostile_server(BODY, announce(None)) as server:
         assert get(server, tmp_path).verified
-
-
-def test_bytes_of_no_announced_length_are_refused_where_nothing_else_shows_a_cut(tmp_path: Path) -> None:
-    message = refusal(tmp_path, announce(None), entry=UNKNOWN)
-    assert "expected a Content-Length, got none, so that a cut would go unnoticed" in message
 
 
 def test_chunks_are_whole_only_with_their_end_mark(tmp_path: Path) -> None:
@@ -414,10 +387,6 @@ def test_chunks_are_whole_only_with_their_end_mark(tmp_path: Path) -> None:
     assert (tmp_path / "file.json").read_bytes() == BODY
 
 
-def test_an_empty_answer_is_no_file(tmp_path: Path) -> None:
-    assert "the answer was empty" in refusal(tmp_path, body=b"", entry=UNKNOWN, attempts=1)
-
-
 @pytest.mark.parametrize(
     ("kind", "page"), [("text/html; charset=utf-8", b"Log in"), ("text/plain", b"\n <!doctype html><p>Log in")]
 )
@@ -426,11 +395,6 @@ def test_a_web_page_in_the_files_place_is_refused_and_costs_no_part(tmp_path: Pa
     message = refusal(tmp_path, answer(200, page, Content_Type=kind))
     assert "expected a JSON file, got a web page; open it in a browser" in message
     assert (tmp_path / "file.json.part").read_bytes() == BODY[:400]
-
-
-def test_encoded_bytes_are_refused(tmp_path: Path) -> None:
-    message = refusal(tmp_path, serve_with(Content_Encoding="gzip"), body=gzip.compress(BODY))
-    assert "expected plain bytes, got them encoded as gzip" in message
 
 
 # Servers that refuse, wait or hang.
@@ -446,17 +410,11 @@ def test_a_refusal_is_final(tmp_path: Path, status: int) -> None:
         assert len(server.log) == 1
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_a_server_in_trouble_is_tried_again(tmp_path: Path, status: int) -> None:
-    with hostile_server(BODY, answer(status), answer(status), serve) as server:
+@pytest.mark.parametrize("trouble", [reset_at_once, *map(answer, (408, 429, 500, 502, 503, 504))])
+def test_a_server_in_trouble_is_tried_again(tmp_path: Path, trouble: Behaviour) -> None:
+    with hostile_server(BODY, trouble, trouble, serve) as server:
         get(server, tmp_path)
     assert len(server.log) == 3
-
-
-def test_a_server_in_trouble_is_given_up_after_all_attempts(tmp_path: Path) -> None:
-    assert "got 0 in 2 attempts, the last of which failed: the server answered 503 Service Unavailable" in refusal(
-        tmp_path, answer(503), attempts=2
-    )
 
 
 @pytest.mark.parametrize(
@@ -478,14 +436,18 @@ def test_retry_after_is_obeyed_up_to_a_minute(tmp_path: Path, asked: str, second
     assert pauses == [seconds]
 
 
-def test_a_server_that_hangs_before_its_answer_is_left(tmp_path: Path) -> None:
-    message = refusal(tmp_path, hang, timeout_seconds=0.1, attempts=2)
-    assert "got 0 in 2 attempts, the last of which failed: timed out" in message
-
-
-def test_a_server_that_hangs_in_the_middle_keeps_what_it_sent(tmp_path: Path) -> None:
-    message = refusal(tmp_path, hang_after(400), timeout_seconds=0.1, attempts=1)
-    assert "expected 1,070 bytes, got 400 in 1 attempt, the last of which failed: timed out" in message
+@pytest.mark.parametrize(
+    ("behaviour", "attempts", "words"),
+    [
+        (answer(503), 2, "got 0 in 2 attempts, the last of which failed: the server answered 503 Service Unavailable"),
+        (hang, 2, "got 0 in 2 attempts, the last of which failed: timed out"),
+        (hang_after(400), 1, "expected 1,070 bytes, got 400 in 1 attempt, the last of which failed: timed out"),
+    ],
+)
+def test_a_server_in_trouble_or_that_hangs_is_given_up_after_all_attempts(
+    tmp_path: Path, behaviour: Behaviour, attempts: int, words: str
+) -> None:
+    assert words in refusal(tmp_path, behaviour, timeout_seconds=0.1, attempts=attempts)
 
 
 # Addresses and redirects.
@@ -499,21 +461,6 @@ def test_a_redirect_is_followed_with_its_range(tmp_path: Path) -> None:
         ("/file.json", "bytes=400-"),
         ("/moved%20here", "bytes=400-"),
     ]
-
-
-@pytest.mark.parametrize("place", ["file:///etc/hosts", "ftp://127.0.0.1/file.json", "data:text/plain,x"])
-def test_a_redirect_away_from_the_web_is_refused(tmp_path: Path, place: str) -> None:
-    message = refusal(tmp_path, redirect(place))
-    assert f"expected a redirect to an http or https address, got one to {place}" in message
-
-
-@pytest.mark.parametrize("place", ["http://", "http://[", None])
-def test_a_redirect_to_nowhere_is_refused(tmp_path: Path, place: str | None) -> None:
-    assert "expected" in refusal(tmp_path, redirect(place))
-
-
-def test_redirects_without_end_are_refused(tmp_path: Path) -> None:
-    assert "expected at most 5 redirects, got more" in refusal(tmp_path, redirect("/file.json"))
 
 
 @pytest.mark.parametrize(
@@ -598,10 +545,12 @@ def test_a_copy_that_is_not_there_is_an_error(tmp_path: Path) -> None:
         fetch(KNOWN, tmp_path, source_file=tmp_path / "copy.json")
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_and_a_part_that_cannot_be_written_are_errors(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(DownloadError, match=r"expected to write there, got .*; free the place or choose another"):
         fetch(KNOWN, tmp_path / "file")
+    (tmp_path / "file.json.part").mkdir()
+    assert "file.json.part: expected to write there, got" in refusal(tmp_path)
 
 
 def test_a_folder_in_the_files_place_is_an_error(tmp_path: Path) -> None:
@@ -611,11 +560,6 @@ def test_a_folder_in_the_files_place_is_an_error(tmp_path: Path) -> None:
             get(server, tmp_path)
         with pytest.raises(DownloadError, match=r"file\.json: expected to write there, got"):
             get(server, tmp_path, force=True)
-
-
-def test_a_part_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file.json.part").mkdir()
-    assert "file.json.part: expected to write there, got" in refusal(tmp_path)
 
 
 def test_a_disk_that_takes_no_more_is_an_error_and_what_it_took_is_used(tmp_path: Path) -> None:
@@ -638,15 +582,12 @@ def test_a_disk_that_takes_no_more_is_an_error_and_what_it_took_is_used(tmp_path
 # Arguments, the catalogue and the folder.
 
 
-def test_two_places_at_once_are_refused(tmp_path: Path) -> None:
+def test_two_places_at_once_and_impossible_attempts_or_timeouts_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DownloadError, match="at most one of mirror, url and source file, got several"):
         fetch(KNOWN, tmp_path, mirror="http://a/", url="http://b/")
-
-
-@pytest.mark.parametrize("options", [{"attempts": 0}, {"timeout_seconds": 0.0}])
-def test_attempts_and_timeout_must_be_possible(tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(DownloadError, match="expected 1 or more attempts and a timeout above 0 s, got"):
-        fetch(KNOWN, tmp_path, **options)
+    for attempts, seconds in ((0, 1.0), (1, 0.0)):
+        with pytest.raises(DownloadError, match="expected 1 or more attempts and a timeout above 0 s, got"):
+            fetch(KNOWN, tmp_path, attempts=attempts, timeout_seconds=seconds)
 
 
 def test_the_catalogue_names_five_data_sets_and_cannot_be_changed() -> None:
@@ -665,18 +606,6 @@ def test_the_published_training_file_is_the_one_of_the_catalogue() -> None:
     assert check_file(CATALOG["train"], path).verified
 
 
-def test_a_checksum_known_by_its_ends_matches_nothing_else() -> None:
-    assert sha256_matches(DIGEST, DIGEST)
-    assert sha256_matches(f"{DIGEST[:8]}...{DIGEST[-4:]}", DIGEST)
-    assert not sha256_matches(f"{DIGEST[:8]}...0000", DIGEST)
-    assert not sha256_matches("0" * 64, DIGEST)
-
-
-def test_a_files_checksum_is_that_of_its_bytes(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(BODY)
-    assert file_sha256(tmp_path / "file") == DIGEST
-
-
 @pytest.mark.parametrize(
     ("environ", "folder"),
     [
@@ -688,3 +617,195 @@ def test_a_files_checksum_is_that_of_its_bytes(tmp_path: Path) -> None:
 )
 def test_the_data_folder_is_ours_else_the_desktops_else_in_the_home(environ: dict[str, str], folder: Path) -> None:
     assert data_folder(environ) == folder
+
+
+# A checksum that nobody knows: one version.
+
+
+@pytest.mark.parametrize(
+    ("new", "etag"),
+    [
+        (LONGER, '"one"'),
+        (BODY[:600] + b'"}', '"one"'),
+        (OTHER, '"two"'),
+        (OTHER, None),
+        (OTHER, 'W/"one"'),
+        (LONGER, None),
+    ],
+)
+def test_a_part_of_another_version_is_not_put_behind_the_first(tmp_path: Path, new: bytes, etag: str | None) -> None:
+    """The server ignores If-Range, and keeps its ETag though the length is another, or says no ETag at all."""
+    with hostile_server(BODY, cut_after(400), changed_to(new, etag, ignore_if_range), serve) as server:
+        get(server, tmp_path, UNKNOWN)
+    assert (tmp_path / "file.json").read_bytes() == new
+    assert [asked.range for asked in server.log] == [None, "bytes=400-", None]
+
+
+def test_a_416_that_does_not_say_of_which_version_it_is_proves_nothing(tmp_path: Path) -> None:
+    with hostile_server(BODY, answer(416, Content_Range=f"bytes */{len(BODY)}"), serve, etag=None) as server:
+        leave_part(tmp_path, OTHER, address=server.address(), etag='"one"')
+        get(server, tmp_path, UNKNOWN)
+    assert (tmp_path / "file.json").read_bytes() == BODY
+    assert len(server.log) == 2
+
+
+def test_a_part_as_long_as_was_announced_is_not_asked_for_again(tmp_path: Path) -> None:
+    with hostile_server(OTHER) as server:
+        leave_part(tmp_path, BODY, address=server.address(), etag='"one"', total=len(BODY))
+        get(server, tmp_path, UNKNOWN)
+    assert (tmp_path / "file.json").read_bytes() == BODY
+    assert server.log == []
+
+
+# The right file.
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"one": {}, "two": {}}', "expected 1 instance, got 2; the part file is deleted"),
+        (b'{"one": 1, "one": 2}', "expected 1 instance, got 'one' more than once"),
+        (b"{}", "holds no instance.*; expected 1 instance"),
+        (b'["one"]', "expected a JSON object .*; expected 1 instance"),
+        (b'{"one": "cut', "not valid JSON.*; expected 1 instance"),
+    ],
+)
+def test_a_file_of_another_number_of_instances_is_not_installed(tmp_path: Path, body: bytes, words: str) -> None:
+    with hostile_server(body) as server, pytest.raises(DownloadError, match=words):
+        get(server, tmp_path, UNKNOWN)
+    assert list(tmp_path.iterdir()) == []
+    copy = tmp_path / "copy"
+    copy.write_bytes(body)
+    with pytest.raises(DownloadError, match=words.replace("the part file is deleted", "give the right file")):
+        fetch(UNKNOWN, tmp_path, source_file=copy)
+    copy.rename(tmp_path / "file.json")
+    with pytest.raises(DownloadError, match=words.replace("the part file is deleted", "replace it by force")):
+        fetch(UNKNOWN, tmp_path, url="http://127.0.0.1:1/never-asked")
+
+
+# One at a time.
+
+
+def test_two_that_fetch_at_once_do_not_write_one_file(tmp_path: Path) -> None:
+    with hostile_server(BODY, serve) as server:
+        with locked_part_file(tmp_path / "file.json.part"):
+            words = r"file\.json\.part\.lock: expected to fetch the file alone, got another process that does; wait"
+            with pytest.raises(DownloadError, match=words):
+                get(server, tmp_path, UNKNOWN)
+        assert server.log == []
+        assert get(server, tmp_path, UNKNOWN).path.read_bytes() == BODY
+    assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_of_many_that_fetch_at_once_each_has_the_file_or_is_told_why_not(tmp_path: Path) -> None:
+    def one(server: HostileServer) -> str | None:
+        try:
+            get(server, tmp_path, UNKNOWN)
+        except DownloadError as error:
+            return str(error)
+        return None
+
+    with hostile_server(BODY) as server, ThreadPoolExecutor(8) as pool:
+        told = list(pool.map(one, [server] * 24))
+    assert None in told
+    assert all(words is None or "another process that does; wait for it" in words for words in told)
+    assert (tmp_path / "file.json").read_bytes() == BODY
+    assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_a_lock_that_a_killed_process_left_is_no_lock(tmp_path: Path) -> None:
+    (tmp_path / "file.json.part.lock").touch()
+    with hostile_server(BODY) as server:
+        get(server, tmp_path, UNKNOWN)
+    assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
+
+
+@pytest.mark.parametrize("name", ["file.json", "file.json.part", "file.json.part.json", "file.json.part.lock"])
+def test_a_pipe_in_a_files_place_is_neither_waited_for_nor_replaced_unasked(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    with hostile_server(BODY) as server:
+        if name == "file.json":
+            with pytest.raises(DownloadError, match="is a pipe; expected a regular file"):
+                get(server, tmp_path, UNKNOWN)
+            with pytest.raises(DownloadError, match="expected a regular file to replace, got a pipe or a device"):
+                get(server, tmp_path, UNKNOWN, force=True)
+            assert (tmp_path / name).is_fifo()
+        else:  # files of our own
+            assert get(server, tmp_path, UNKNOWN).path.read_bytes() == BODY
+
+
+# Servers that drip, and never end.
+
+
+def dripping(data: bytes) -> Behaviour:
+    """Send bytes one by one until nobody listens."""
+
+    def behave(exchange: Exchange) -> None:
+        for number in range(len(data)):
+            exchange.handler.wfile.write(data[number : number + 1])
+            exchange.handler.wfile.flush()
+            if exchange.server.closing.wait(0.01):
+                return
+
+    return behave
+
+
+def after_the_head(behaviour: Behaviour) -> Behaviour:
+    def behave(exchange: Exchange) -> None:
+        exchange.file_head()
+        behaviour(exchange)
+
+    return behave
+
+
+def endless(data: bytes) -> Behaviour:
+    def behave(exchange: Exchange) -> None:
+        while not exchange.server.closing.is_set():
+            exchange.handler.wfile.write(data)
+
+    return behave
+
+
+@pytest.mark.parametrize(
+    "behaviour", [dripping(b"HTTP/1.1 200 OK\r\nA: " + b"b" * 5000), after_the_head(dripping(BODY))]
+)
+def test_an_answer_that_drips_is_left(tmp_path: Path, behaviour: Behaviour) -> None:
+    message = refusal(tmp_path, behaviour, entry=UNKNOWN, timeout_seconds=0.2, attempts=2)
+    assert "in 2 attempts, the last of which failed: fewer than 1,000 bytes a second came for 0.2" in message
+
+
+def test_answers_before_the_answer_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evidencebench.web.paced_http.MOST_HEAD_BYTES", 50_000)
+    message = refusal(tmp_path, endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 100), entry=UNKNOWN)
+    assert "expected an answer, got more than 50,000 bytes of headers; give another address" in message
+
+
+def endless_chunks(exchange: Exchange) -> None:
+    exchange.handler.protocol_version = "HTTP/1.1"
+    exchange.head(200, {"Transfer-Encoding": "chunked", "Connection": "close"})
+    endless(b"1000\r\n" + b"x" * 0x1000 + b"\r\n")(exchange)
+
+
+def test_a_body_without_end_is_left_where_no_such_file_can_end(tmp_path: Path) -> None:
+    assert "expected at most 262,144 bytes, got more" in refusal(tmp_path, endless_chunks, entry=UNKNOWN)
+    assert list(tmp_path.iterdir()) == []
+    assert "expected at most 262,144 bytes, got a file of 1,000,000,000,000" in refusal(
+        tmp_path, announce(10**12), entry=UNKNOWN
+    )
+
+
+def test_a_server_may_take_its_time_before_it_begins_and_not_afterwards(tmp_path: Path) -> None:
+    (tmp_path / "answer").write_bytes(b"x" * 30)
+    times = iter([0.0, 29.0, 29.5, 29.5, 59.0])
+    with io.FileIO(tmp_path / "answer") as raw:
+        paced = PacedReader(raw, 30.0, lambda: next(times))
+        assert paced.readinto(bytearray(10)) == 10
+        assert paced.readinto(bytearray(10)) == 10
+        with pytest.raises(TimeoutError, match="fewer than 1,000 bytes a second came for 30 s"):
+            paced.readinto(bytearray(10))
+
+
+def test_what_came_before_it_hung_is_kept_and_gone_on_with(tmp_path: Path) -> None:
+    refusal(tmp_path, hang_after(400), entry=UNKNOWN, timeout_seconds=0.2, attempts=1)
+    assert (tmp_path / "file.json.part").read_bytes() == BODY[:400]
+    assert json.loads((tmp_path / "file.json.part.json").read_text())["total"] == len(BODY)

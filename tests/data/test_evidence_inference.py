@@ -45,7 +45,9 @@ def texts_of(instance: Instance) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("read_from", FORMS)
-def test_what_is_left_out_is_counted_by_reason(read_from: PaperFormat, tmp_path: Path) -> None:
+def test_prompts_become_hypotheses_marked_texts_their_aspects_and_what_is_left_out_is_counted(
+    read_from: PaperFormat, tmp_path: Path
+) -> None:
     report, instances = converted(write_trial_folder(tmp_path / "folder"), read_from)
     assert {reason: n for reason, n in report.annotations_left_out.items() if n} == LEFT_OUT
     assert report.prompts_left_out == PROMPTS_LEFT_OUT
@@ -56,11 +58,6 @@ def test_what_is_left_out_is_counted_by_reason(read_from: PaperFormat, tmp_path:
     assert sorted(one.reason for one in report.unplaced) == sorted(
         reason for reason in LEFT_OUT if reason.startswith(("text", "in a", "no paper"))
     )
-
-
-@pytest.mark.parametrize("read_from", FORMS)
-def test_a_prompt_becomes_a_hypothesis_and_its_marked_texts_aspects(read_from: PaperFormat, tmp_path: Path) -> None:
-    _, instances = converted(write_trial_folder(tmp_path / "folder"), read_from)
     assert [one.query.hypothesis for one in instances.values()] == [
         "green tea, compared with warm water, changes systolic pressure.",
         "green tea, compared with warm water, changes sleep.",
@@ -76,18 +73,10 @@ def test_a_prompt_becomes_a_hypothesis_and_its_marked_texts_aspects(read_from: P
     ]
     beginnings = [text.removeprefix("Results: ")[:15] for text in texts_of(pressure).values()]  # JATS keeps the label
     assert beginnings == ["Systolic pressu", "Tea lowered sys"]
-    assert list(texts_of(sleep).values()) == [
-        "Sleep was the same in both groups (Table 1).",
-        "Nobody slept worse.",
-    ]
+    assert list(texts_of(sleep).values()) == ["Sleep was the same in both groups (Table 1).", "Nobody slept worse."]
     (last,) = sleep.labels.sources["evidence_inference_2_aspect_1"]
     assert last == len(sleep.query.sentences) - 1, "the offsets lie in the body, where the text stands once more"
     assert len(texts_of(headaches)) == len(texts_of(coffee)) == 1
-
-
-@pytest.mark.parametrize("read_from", FORMS)
-def test_tables_and_captions_are_no_sentences(read_from: PaperFormat, tmp_path: Path) -> None:
-    _, instances = converted(write_trial_folder(tmp_path / "folder"), read_from)
     sentences = instances["evidence_inference_1"].query.sentences
     assert not [one for one in sentences if "Age in years" in one or "standard errors" in one or "Sleep and" in one]
     assert letters_of("".join(sentences)).endswith("withtea4vs9χ246p003nobodysleptworse")
@@ -266,12 +255,7 @@ def test_the_abstract_ends_where_the_labels_say(labels: tuple[str, ...], kinds: 
 
 
 def test_a_paragraph_that_lines_break_is_one_paragraph() -> None:
-    lines = [
-        "BODY:",
-        "Pressure fell by three with tea",
-        "and rose with water.",
-        "Sleep did not change in any week.",
-    ]
+    lines = ["BODY:", "Pressure fell by three with tea", "and rose with water.", "Sleep did not change in any week."]
     found = read_trial_text("\n".join(lines), "tea.txt")
     assert found.paper.sentences == ("Pressure fell by three with tea and rose with water.", lines[3])
     assert [found.text[span.start : span.stop] for span in found.paper.spans] == [f"{lines[1]}\n{lines[2]}", lines[3]]

@@ -244,96 +244,73 @@ def test_row_groups_of_any_size_are_read_one_after_the_other_and_none_twice(
 
 N = len(SAMPLE)
 SENTENCES = [list(one.query.sentences) for one in SAMPLE]
-Wrong = dict[str, tuple[Callable[[], Any], str]]
-WRONG_COLUMNS: Wrong = {
-    "no text": (lambda: with_column("hypothesis", pa.array(range(N))), "hypothesis: expected string, got int64"),
-    "no lists": (
-        lambda: with_column("sentences", pa.array(["a"] * N)),
-        r"sentences: expected list<string>, got string",
-    ),
-    "no column": (lambda: table().drop_columns(["sentences", "aspects"]), "sentences: expected a column of this name"),
-    "two columns of one name": (
+WRONG_COLUMNS: list[tuple[Callable[[], Any], str]] = [
+    (lambda: with_column("hypothesis", pa.array(range(N))), "hypothesis: expected string, got int64"),
+    (lambda: with_column("sentences", pa.array(["a"] * N)), r"sentences: expected list<string>, got string"),
+    (lambda: table().drop_columns(["sentences", "aspects"]), "sentences: expected a column of this name"),
+    (
         lambda: table().append_column("hypothesis", table().column("id")),
         "is no Parquet file of instances: hypothesis: expected one column of this name, got 2",
     ),
-    "a null id": (lambda: with_column("id", pa.array([None] * N, pa.string())), "row 0: id: expected text, got null"),
-    "no row": (lambda: table().slice(0, 0), "holds no instance; expected at least one row"),
-    "numbers too large": (
+    (lambda: with_column("id", pa.array([None] * N, pa.string())), "row 0: id: expected text, got null"),
+    (lambda: table().slice(0, 0), "holds no instance; expected at least one row"),
+    (
         lambda: with_column("er_10", pa.array([[2**40]] * N)),
         "cannot be read as Parquet: Integer value 1099511627776 not in range",
     ),
-}
-WRONG_ROWS: Wrong = {
-    "null": (
-        lambda: with_column("hypothesis", pa.array([None] * N, pa.string())),
-        "hypothesis: expected text, got null",
+]
+NO_SUCH = "expected positions in aspects, of which there are [0-9]+, got"
+WRONG_ROWS: list[tuple[str, Any, str]] = [
+    ("hypothesis", pa.array([None] * N, pa.string()), "expected text, got null"),
+    ("sentences", pa.array([None] * N, pa.list_(pa.string())), "expected a list, got null"),
+    (
+        "sentences",
+        pa.array([[None, *one[1:]] for one in SENTENCES]),
+        "expected no null in the list, got one at position 0",
     ),
-    "no sentences": (
-        lambda: with_column("sentences", pa.array([None] * N, pa.list_(pa.string()))),
-        "sentences: expected a list, got null",
+    ("sentence_types", pa.array([["abstract"]] * N), "expected one type for each of [0-9]+ sentences, got 1"),
+    (
+        "sentence_types",
+        pa.array([["title"] * len(one) for one in SENTENCES]),
+        "expected one of section_name, abstract, normal_paragraph for sentence 0, got 'title'",
     ),
-    "a null sentence": (
-        lambda: with_column("sentences", pa.array([[None, *one[1:]] for one in SENTENCES])),
-        "sentences: expected no null in the list, got one at position 0",
+    ("sentence_aspects", pa.array([[[0]]] * N), "expected one list for each of [0-9]+ sentences, got 1"),
+    ("sentence_aspects", pa.array([[[99]] * len(one) for one in SENTENCES]), f"{NO_SUCH} 99 for sentence 0"),
+    ("sentence_aspects", pa.array([[[-1]] * len(one) for one in SENTENCES]), f"{NO_SUCH} -1 for sentence 0"),
+    (
+        "sentence_aspects",
+        pa.array([[[None]] * len(one) for one in SENTENCES]),
+        "expected positions in aspects, got null",
     ),
-    "a kind too few": (
-        lambda: with_column("sentence_types", pa.array([["abstract"]] * N)),
-        "sentence_types: expected one type for each of [0-9]+ sentences, got 1",
+    ("other", pa.array(["{"] * N), "expected a JSON object, or null: Input data was truncated"),
+    (
+        "other",
+        pa.array(['{"hypothesis": ""}'] * N),
+        "expected what the columns do not say, got the key 'hypothesis' again",
     ),
-    "no kind": (
-        lambda: with_column("sentence_types", pa.array([["title"] * len(one) for one in SENTENCES])),
-        "sentence_types: expected one of section_name, abstract, normal_paragraph for sentence 0, got 'title'",
+    (
+        "sentence_aspects and other",
+        pa.array(['{"aspect2sentence_indices": {}}'] * N),
+        "expected the same, got two that differ; correct one of them",
     ),
-    "a list too few": (
-        lambda: with_column("sentence_aspects", pa.array([[[0]]] * N)),
-        "sentence_aspects: expected one list for each of [0-9]+ sentences, got 1",
-    ),
-    "no such aspect": (
-        lambda: with_column("sentence_aspects", pa.array([[[99]] * len(one) for one in SENTENCES])),
-        "sentence_aspects: expected positions in aspects, of which there are [0-9]+, got 99 for sentence 0",
-    ),
-    "an aspect before the first": (
-        lambda: with_column("sentence_aspects", pa.array([[[-1]] * len(one) for one in SENTENCES])),
-        "sentence_aspects: expected positions in aspects, of which there are [0-9]+, got -1 for sentence 0",
-    ),
-    "a null position": (
-        lambda: with_column("sentence_aspects", pa.array([[[None]] * len(one) for one in SENTENCES])),
-        "sentence_aspects: expected positions in aspects, got null",
-    ),
-    "other that is no JSON": (
-        lambda: table().append_column("other", pa.array(["{"] * N)),
-        "other: expected a JSON object, or null: Input data was truncated",
-    ),
-    "other that repeats": (
-        lambda: table().append_column("other", pa.array(['{"hypothesis": ""}'] * N)),
-        "other: expected what the columns do not say, got the key 'hypothesis' again",
-    ),
-    "other that contradicts": (
-        lambda: table().append_column("other", pa.array(['{"aspect2sentence_indices": {}}'] * N)),
-        "sentence_aspects and other: expected the same, got two that differ; correct one of them",
-    ),
-    "keys that are no list": (
-        lambda: table().append_column("other", pa.array(['{"$keys": 1}'] * N)),
-        "other: expected a JSON object, or null: Expected `array | null`, got `int`",
-    ),
-}
+    ("other", pa.array(['{"$keys": 1}'] * N), "expected a JSON object, or null: Expected `array | null`, got `int`"),
+]
 
 
-@pytest.mark.parametrize("wrong", WRONG_COLUMNS)
-def test_columns_that_cannot_be_read_are_named(wrong: str, tmp_path: Path) -> None:
-    make, words = WRONG_COLUMNS[wrong]
+@pytest.mark.parametrize(("make", "words"), WRONG_COLUMNS)
+def test_columns_that_cannot_be_read_are_named(make: Callable[[], Any], words: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.parquet"
     pq.write_table(make(), path)
     with pytest.raises(UnreadableError, match=rf"wrong\.parquet: .*{words}"):
         list(open_dataset(path))
 
 
-@pytest.mark.parametrize("wrong", WRONG_ROWS)
-def test_a_row_that_cannot_be_read_is_named(wrong: str, tmp_path: Path) -> None:
-    make, words = WRONG_ROWS[wrong]
+@pytest.mark.parametrize(("name", "values", "words"), WRONG_ROWS)
+def test_a_row_that_cannot_be_read_is_named(name: str, values: Any, words: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.parquet"
-    pq.write_table(make(), path)
-    with pytest.raises(FormatError, match=rf"wrong\.parquet: evidencebench_sample_id_0: {words}"):
+    in_other = name.endswith("other")
+    pq.write_table(table().append_column("other", values) if in_other else with_column(name, values), path)
+    with pytest.raises(FormatError, match=rf"wrong\.parquet: evidencebench_sample_id_0: {name}: {words}"):
         open_dataset(path)[0]
     report = validate_file(path)
     assert {violation.rule for violation in report.violations} == {"json"}
@@ -451,19 +428,11 @@ except EvidenceBenchError as error:
     ]
 
 
-def test_json_is_read_without_importing_pyarrow() -> None:
-    code = "import sys; from evidencebench import load_sample; list(load_sample()); print('pyarrow' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert found.stdout == b"False\n"
-
-
-def test_parquet_is_read_without_importing_pandas(tmp_path: Path) -> None:
+def test_json_is_read_without_importing_pyarrow_and_parquet_without_pandas(tmp_path: Path) -> None:
     write_dataset(tmp_path / "x.parquet", SAMPLE)
-    code = """
-import sys
-from evidencebench import open_dataset
-list(open_dataset(sys.argv[1]))
-print("pandas" in sys.modules)
-"""
-    found = subprocess.run([sys.executable, "-c", code, tmp_path / "x.parquet"], capture_output=True, check=True)
-    assert found.stdout == b"False\n"
+    for path, module in ((SAMPLE.path, "pyarrow"), (tmp_path / "x.parquet", "pandas")):
+        code = (
+            f"import sys; from evidencebench import open_dataset; list(open_dataset(sys.argv[1])); print('{module}' in "
+        )
+        found = subprocess.run([sys.executable, "-c", code + "sys.modules)", path], capture_output=True, check=True)
+        assert found.stdout == b"False\n", module

@@ -17,12 +17,7 @@ from evidencebench.data.sample import sample_path
 from evidencebench.data.tasks import TASKS
 from evidencebench.data.validation.checked_record import Violation
 from evidencebench.data.validation.rules import check_record
-from evidencebench.data.validation.validate import (
-    FileReport,
-    count_by_rule,
-    validate_file,
-    validate_files,
-)
+from evidencebench.data.validation.validate import FileReport, count_by_rule, validate_file, validate_files
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.execution.answering import answers_from
 from evidencebench.execution.making import make_system
@@ -38,6 +33,9 @@ GONE = object()
 OPTIMAL, AT_10 = "evidence_retrieval_at_optimal_evaluation", "evidence_retrieval_at_10_evaluation"
 RESULT_OPTIMAL = "results_evidence_retrieval_at_optimal_evaluation"
 RESULT_AT_5 = "results_evidence_retrieval_at_5_evaluation"
+TYPES, ASPECTS, RESULTS = "sentence_types_in_candidate_pool", "aspect_list_ids", "results_aspect_list_ids"
+FORWARDS, BACKWARDS = "aspect2sentence_indices", "sentence_index2aspects"
+PICKED, COVERED = "one_selection_of_sentences", "covered_aspects"
 KINDS = "section_name, abstract, normal_paragraph, section name, normal paragraph"
 
 SOURCES = {"a1": [1, 2], "a2": [2], "a3": [5]}
@@ -101,105 +99,55 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
     ({"paper_id": None}, "$.paper_id", "a string", "null"),
     ({"paper_as_candidate_pool": None}, "$.paper_as_candidate_pool", "a list of sentences", "null"),
     ({"paper_as_candidate_pool/3": ["x"]}, "$.paper_as_candidate_pool[3]", "a string", "['x']"),
-    ({"aspect_list_ids/3": 4}, "$.aspect_list_ids[3]", "an aspect id", "4"),
-    ({"results_aspect_list_ids/2": None}, "$.results_aspect_list_ids[2]", "an aspect id", "null"),
+    ({f"{ASPECTS}/3": 4}, f"$.{ASPECTS}[3]", "an aspect id", "4"),
+    ({f"{RESULTS}/2": None}, f"$.{RESULTS}[2]", "an aspect id", "null"),
     # kinds
-    (
-        {"sentence_types_in_candidate_pool": "abstract"},
-        "$.sentence_types_in_candidate_pool",
-        "a list of sentence types",
-        "'abstract'",
-    ),
-    (
-        {"sentence_types_in_candidate_pool/12": "abstract"},
-        "$.sentence_types_in_candidate_pool",
-        "one type for each of 12 sentences",
-        "13",
-    ),
-    (
-        {"sentence_types_in_candidate_pool/2": "figure"},
-        "$.sentence_types_in_candidate_pool[2]",
-        f"one of {KINDS}",
-        "'figure'",
-    ),
-    ({"sentence_types_in_candidate_pool/2": []}, "$.sentence_types_in_candidate_pool[2]", f"one of {KINDS}", "[]"),
+    ({TYPES: "abstract"}, f"$.{TYPES}", "a list of sentence types", "'abstract'"),
+    ({f"{TYPES}/12": "abstract"}, f"$.{TYPES}", "one type for each of 12 sentences", "13"),
+    ({f"{TYPES}/2": "figure"}, f"$.{TYPES}[2]", f"one of {KINDS}", "'figure'"),
+    ({f"{TYPES}/2": []}, f"$.{TYPES}[2]", f"one of {KINDS}", "[]"),
     # ids
-    ({"aspect_list_ids/3": "a1"}, "$.aspect_list_ids[3]", "an id that stands once", "'a1' again"),
+    ({f"{ASPECTS}/3": "a1"}, f"$.{ASPECTS}[3]", "an id that stands once", "'a1' again"),
+    ({f"{RESULTS}/2": "a2"}, f"$.{RESULTS}[2]", "an id that stands once", "'a2' again"),
+    ({f"{RESULTS}/2": "a9"}, f"$.{RESULTS}[2]", "an id of aspect_list_ids", "'a9'"),
     (
-        {"results_aspect_list_ids/2": "a2"},
-        "$.results_aspect_list_ids[2]",
-        "an id that stands once",
-        "'a2' again",
-    ),
-    ({"results_aspect_list_ids/2": "a9"}, "$.results_aspect_list_ids[2]", "an id of aspect_list_ids", "'a9'"),
-    (
-        {"results_aspect_list_ids": GONE, RESULT_OPTIMAL: None, RESULT_AT_5: None},
-        "$.results_aspect_list_ids",
+        {RESULTS: GONE, RESULT_OPTIMAL: None, RESULT_AT_5: None},
+        f"$.{RESULTS}",
         "a list of aspect ids, or null",
         "nothing",
     ),
-    (
-        NO_RESULTS | {"results_aspect_list_ids": []},
-        "$.results_aspect_list_ids",
-        "null where there are no Results aspects",
-        "an empty list",
-    ),
-    (
-        {"aspect2sentence_indices/a9": []},
-        "$.aspect2sentence_indices['a9']",
-        "an id of aspect_list_ids",
-        "'a9'",
-    ),
+    (NO_RESULTS | {RESULTS: []}, f"$.{RESULTS}", "null where there are no Results aspects", "an empty list"),
+    ({f"{FORWARDS}/a9": []}, f"$.{FORWARDS}['a9']", "an id of aspect_list_ids", "'a9'"),
     (
         NO_RESULTS
-        | {"aspect_list_ids": [], "aspect2sentence_indices": {}, OPTIMAL: None, AT_10: None}
-        | {"sentence_index2aspects": {str(index): [] for index in range(12)}},
-        "$.aspect_list_ids",
+        | {ASPECTS: [], FORWARDS: {}, OPTIMAL: None, AT_10: None}
+        | {BACKWARDS: {str(index): [] for index in range(12)}},
+        f"$.{ASPECTS}",
         "at least one aspect",
         "none",
     ),
     # aspects without a sentence
-    ({"aspect_list_ids/3": "a4"}, "$.aspect2sentence_indices['a4']", "an entry for every aspect", "none"),
-    (
-        {"aspect_list_ids/3": "a4", "aspect2sentence_indices/a4": []},
-        "$.aspect2sentence_indices['a4']",
-        "at least one sentence",
-        "none",
-    ),
-    (
-        {"aspect_list_ids/3": "a4", "aspect2sentence_indices/a4": 5},
-        "$.aspect2sentence_indices['a4']",
-        "a list of sentence indices",
-        "5",
-    ),
+    ({f"{ASPECTS}/3": "a4"}, f"$.{FORWARDS}['a4']", "an entry for every aspect", "none"),
+    ({f"{ASPECTS}/3": "a4", f"{FORWARDS}/a4": []}, f"$.{FORWARDS}['a4']", "at least one sentence", "none"),
+    ({f"{ASPECTS}/3": "a4", f"{FORWARDS}/a4": 5}, f"$.{FORWARDS}['a4']", "a list of sentence indices", "5"),
     # indices
-    ({"aspect2sentence_indices/a1/2": -1}, "$.aspect2sentence_indices['a1'][2]", "an index in 0..11", "-1"),
-    ({"aspect2sentence_indices/a1/2": 12}, "$.aspect2sentence_indices['a1'][2]", "an index in 0..11", "12"),
-    ({"aspect2sentence_indices/a1/2": 1e300}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "1e+300"),
-    ({"aspect2sentence_indices/a1/2": True}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "True"),
-    ({"aspect2sentence_indices/a1/2": 3.0}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "3.0"),
-    ({"aspect2sentence_indices/a1/2": "3"}, "$.aspect2sentence_indices['a1'][2]", "a sentence index", "'3'"),
-    ({"aspect2sentence_indices/a1/2": 1}, "$.aspect2sentence_indices['a1'][2]", "an index that stands once", "1 again"),
+    ({f"{FORWARDS}/a1/2": -1}, f"$.{FORWARDS}['a1'][2]", "an index in 0..11", "-1"),
+    ({f"{FORWARDS}/a1/2": 12}, f"$.{FORWARDS}['a1'][2]", "an index in 0..11", "12"),
+    ({f"{FORWARDS}/a1/2": 1e300}, f"$.{FORWARDS}['a1'][2]", "a sentence index", "1e+300"),
+    ({f"{FORWARDS}/a1/2": True}, f"$.{FORWARDS}['a1'][2]", "a sentence index", "True"),
+    ({f"{FORWARDS}/a1/2": 3.0}, f"$.{FORWARDS}['a1'][2]", "a sentence index", "3.0"),
+    ({f"{FORWARDS}/a1/2": "3"}, f"$.{FORWARDS}['a1'][2]", "a sentence index", "'3'"),
+    ({f"{FORWARDS}/a1/2": 1}, f"$.{FORWARDS}['a1'][2]", "an index that stands once", "1 again"),
     # the two maps
-    ({"sentence_index2aspects": []}, "$.sentence_index2aspects", "an object: sentence index -> aspect ids", "[]"),
-    ({"sentence_index2aspects/3": GONE}, "$.sentence_index2aspects['3']", "a key for every sentence", "none"),
-    ({"sentence_index2aspects/12": []}, "$.sentence_index2aspects['12']", "a sentence index in 0..11", "'12'"),
-    ({"sentence_index2aspects/03": []}, "$.sentence_index2aspects['03']", "a sentence index in 0..11", "'03'"),
-    ({"sentence_index2aspects/3": None}, "$.sentence_index2aspects['3']", "a list of aspect ids", "null"),
-    ({"sentence_index2aspects/3/0": 1}, "$.sentence_index2aspects['3']", "an aspect id", "1"),
-    ({"sentence_index2aspects/5/1": "a3"}, "$.sentence_index2aspects['5']", "an id that stands once", "'a3' again"),
-    (
-        {"sentence_index2aspects/3/0": "a1"},
-        "$.sentence_index2aspects['3']",
-        "only aspects whose sources hold this sentence",
-        "'a1'",
-    ),
-    (
-        {"sentence_index2aspects/5": []},
-        "$.sentence_index2aspects['5']",
-        "'a3', whose sources hold this sentence",
-        "a list without it",
-    ),
+    ({BACKWARDS: []}, f"$.{BACKWARDS}", "an object: sentence index -> aspect ids", "[]"),
+    ({f"{BACKWARDS}/3": GONE}, f"$.{BACKWARDS}['3']", "a key for every sentence", "none"),
+    ({f"{BACKWARDS}/12": []}, f"$.{BACKWARDS}['12']", "a sentence index in 0..11", "'12'"),
+    ({f"{BACKWARDS}/03": []}, f"$.{BACKWARDS}['03']", "a sentence index in 0..11", "'03'"),
+    ({f"{BACKWARDS}/3": None}, f"$.{BACKWARDS}['3']", "a list of aspect ids", "null"),
+    ({f"{BACKWARDS}/3/0": 1}, f"$.{BACKWARDS}['3']", "an aspect id", "1"),
+    ({f"{BACKWARDS}/5/1": "a3"}, f"$.{BACKWARDS}['5']", "an id that stands once", "'a3' again"),
+    ({f"{BACKWARDS}/3/0": "a1"}, f"$.{BACKWARDS}['3']", "only aspects whose sources hold this sentence", "'a1'"),
+    ({f"{BACKWARDS}/5": []}, f"$.{BACKWARDS}['5']", "'a3', whose sources hold this sentence", "a list without it"),
     # stored evaluations
     ({OPTIMAL: None}, f"$.{OPTIMAL}", "an evaluation, which 'data solve' derives", "null"),
     ({RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "an evaluation, which 'data solve' derives", "nothing"),
@@ -213,54 +161,24 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
     (NO_RESULTS | {RESULT_AT_5: GONE}, f"$.{RESULT_AT_5}", "null, since there are no Results aspects", "nothing"),
     ({f"{OPTIMAL}/optimal": GONE}, f"$.{OPTIMAL}.optimal", "a number of sentences", "nothing"),
     ({f"{OPTIMAL}/optimal": "2"}, f"$.{OPTIMAL}.optimal", "a number of sentences", "'2'"),
-    ({f"{OPTIMAL}/optimal": 3}, f"$.{OPTIMAL}.one_selection_of_sentences", "3 sentences", "2"),
+    ({f"{OPTIMAL}/optimal": 3}, f"$.{OPTIMAL}.{PICKED}", "3 sentences", "2"),
+    ({f"{AT_10}/{PICKED}/10": 11}, f"$.{AT_10}.{PICKED}", "10 sentences", "11"),
+    ({f"{RESULT_AT_5}/{PICKED}": GONE}, f"$.{RESULT_AT_5}.{PICKED}", "a list of sentence indices", "nothing"),
+    ({f"{AT_10}/{PICKED}/9": 12}, f"$.{AT_10}.{PICKED}[9]", "an index in 0..11", "12"),
+    ({f"{AT_10}/{PICKED}/9": False}, f"$.{AT_10}.{PICKED}[9]", "a sentence index", "False"),
+    ({f"{AT_10}/{PICKED}/9": 0}, f"$.{AT_10}.{PICKED}[9]", "an index that stands once", "0 again"),
+    ({f"{AT_10}/{COVERED}": None}, f"$.{AT_10}.{COVERED}", "a list of aspect ids", "null"),
+    ({f"{AT_10}/{COVERED}/3": 1}, f"$.{AT_10}.{COVERED}[3]", "an aspect id", "1"),
+    ({f"{AT_10}/{COVERED}/3": "a1"}, f"$.{AT_10}.{COVERED}", "each aspect once", "an aspect more than once"),
     (
-        {f"{AT_10}/one_selection_of_sentences/10": 11},
-        f"$.{AT_10}.one_selection_of_sentences",
-        "10 sentences",
-        "11",
-    ),
-    (
-        {f"{RESULT_AT_5}/one_selection_of_sentences": GONE},
-        f"$.{RESULT_AT_5}.one_selection_of_sentences",
-        "a list of sentence indices",
-        "nothing",
-    ),
-    (
-        {f"{AT_10}/one_selection_of_sentences/9": 12},
-        f"$.{AT_10}.one_selection_of_sentences[9]",
-        "an index in 0..11",
-        "12",
-    ),
-    (
-        {f"{AT_10}/one_selection_of_sentences/9": False},
-        f"$.{AT_10}.one_selection_of_sentences[9]",
-        "a sentence index",
-        "False",
-    ),
-    (
-        {f"{AT_10}/one_selection_of_sentences/9": 0},
-        f"$.{AT_10}.one_selection_of_sentences[9]",
-        "an index that stands once",
-        "0 again",
-    ),
-    ({f"{AT_10}/covered_aspects": None}, f"$.{AT_10}.covered_aspects", "a list of aspect ids", "null"),
-    ({f"{AT_10}/covered_aspects/3": 1}, f"$.{AT_10}.covered_aspects[3]", "an aspect id", "1"),
-    (
-        {f"{AT_10}/covered_aspects/3": "a1"},
-        f"$.{AT_10}.covered_aspects",
-        "each aspect once",
-        "an aspect more than once",
-    ),
-    (
-        {f"{AT_10}/covered_aspects": ["a1", "a3"]},
-        f"$.{AT_10}.covered_aspects",
+        {f"{AT_10}/{COVERED}": ["a1", "a3"]},
+        f"$.{AT_10}.{COVERED}",
         "'a2', which the selection covers",
         "a list without it",
     ),
     (
-        {f"{RESULT_AT_5}/covered_aspects/2": "a1"},
-        f"$.{RESULT_AT_5}.covered_aspects",
+        {f"{RESULT_AT_5}/{COVERED}/2": "a1"},
+        f"$.{RESULT_AT_5}.{COVERED}",
         "only aspects that the selection covers",
         "'a1'",
     ),
@@ -268,50 +186,25 @@ ONE_FAULT: list[tuple[Change, str, str, str]] = [
 
 # Stored optima that hold together and are not optimal.
 NOT_OPTIMAL: list[tuple[Change, str, str, str]] = [
-    (
-        {f"{OPTIMAL}/optimal": 3, f"{OPTIMAL}/one_selection_of_sentences": [1, 2, 5]},
-        f"$.{OPTIMAL}.optimal",
-        "2",
-        "3",
-    ),
-    (
-        {OPTIMAL: {"optimal": 1, "one_selection_of_sentences": [2], "covered_aspects": ["a1", "a2"]}},
-        f"$.{OPTIMAL}.optimal",
-        "2",
-        "1",
-    ),
-    (
-        {f"{OPTIMAL}/one_selection_of_sentences": [1, 5], f"{OPTIMAL}/covered_aspects": ["a1", "a3"]},
-        f"$.{OPTIMAL}.covered_aspects",
-        "3 aspects",
-        "2",
-    ),
-    (
-        {AT_10: {"one_selection_of_sentences": [*range(5), *range(6, 11)], "covered_aspects": ["a1", "a2"]}},
-        f"$.{AT_10}.covered_aspects",
-        "3 aspects",
-        "2",
-    ),
-    (
-        {RESULT_AT_5: {"one_selection_of_sentences": [0, 1, 2, 3, 4], "covered_aspects": ["a2"]}},
-        f"$.{RESULT_AT_5}.covered_aspects",
-        "2 aspects",
-        "1",
-    ),
+    ({f"{OPTIMAL}/optimal": 3, f"{OPTIMAL}/{PICKED}": [1, 2, 5]}, f"$.{OPTIMAL}.optimal", "2", "3"),
+    ({OPTIMAL: {"optimal": 1, PICKED: [2], COVERED: ["a1", "a2"]}}, f"$.{OPTIMAL}.optimal", "2", "1"),
+    ({f"{OPTIMAL}/{PICKED}": [1, 5], f"{OPTIMAL}/{COVERED}": ["a1", "a3"]}, f"$.{OPTIMAL}.{COVERED}", "3 aspects", "2"),
+    ({AT_10: {PICKED: [*range(5), *range(6, 11)], COVERED: ["a1", "a2"]}}, f"$.{AT_10}.{COVERED}", "3 aspects", "2"),
+    ({RESULT_AT_5: {PICKED: [0, 1, 2, 3, 4], COVERED: ["a2"]}}, f"$.{RESULT_AT_5}.{COVERED}", "2 aspects", "1"),
 ]
 
 # What the 100k dialect bends: a change to a valid 100k record -> the warnings of it, by rule.
 ALLOWED_IN_100K: list[tuple[Change, dict[str, int]]] = [
     ({}, {}),
     ({"x_unknown": {"deep": [1, None]}}, {}),
-    ({"results_aspect_list_ids": GONE, RESULT_OPTIMAL: GONE, RESULT_AT_5: GONE}, {}),
+    ({RESULTS: GONE, RESULT_OPTIMAL: GONE, RESULT_AT_5: GONE}, {}),
     ({OPTIMAL: None, AT_10: GONE}, {}),
     ({"systematic_review_id": "r 7"}, {}),
-    ({"aspect2sentence_indices/a1/2": 1}, {"unique": 1}),
-    ({f"{OPTIMAL}/one_selection_of_sentences/2": 2}, {"unique": 1}),
-    ({f"{OPTIMAL}/covered_aspects/3": "a1"}, {"unique": 1}),
-    ({"sentence_index2aspects/5/1": "a3"}, {"unique": 1}),
-    ({"aspect_list_ids/3": "a4", "aspect_list_ids/4": "a5", "aspect2sentence_indices/a5": []}, {"source": 2}),
+    ({f"{FORWARDS}/a1/2": 1}, {"unique": 1}),
+    ({f"{OPTIMAL}/{PICKED}/2": 2}, {"unique": 1}),
+    ({f"{OPTIMAL}/{COVERED}/3": "a1"}, {"unique": 1}),
+    ({f"{BACKWARDS}/5/1": "a3"}, {"unique": 1}),
+    ({f"{ASPECTS}/3": "a4", f"{ASPECTS}/4": "a5", f"{FORWARDS}/a5": []}, {"source": 2}),
 ]
 
 

@@ -23,7 +23,7 @@ def differing(number: int, *, marked_by: tuple[str, ...], not_marked_by: tuple[s
     )
 
 
-def test_sentences_stand_below_who_marked_them_and_text_stays_text() -> None:
+def test_sentences_stand_below_who_marked_them_text_stays_text_and_none_is_said() -> None:
     found = [
         differing(1, marked_by=("model",), not_marked_by=("Ada", "Bo")),
         differing(2, marked_by=("Ada",), not_marked_by=("Bo", "model")),
@@ -41,7 +41,4 @@ def test_sentences_stand_below_who_marked_them_and_text_stays_text() -> None:
     assert "<b>" not in page
     assert "<mark>&lt;script&gt;alert(1)&lt;/script&gt; fell 1</mark>" in first
     assert "script-src" in page
-
-
-def test_a_page_without_disagreements_says_so() -> None:
     assert "0 sentences on which raters differ" in disagreements_page([], title="t")

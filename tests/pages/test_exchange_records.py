@@ -12,13 +12,12 @@ from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.exchanges import requests_can_be_made
 from evidencebench.execution.execute import execute
-from evidencebench.models.llm.reply_cache import FILE_NAME, ReplyCache
+from evidencebench.models.llm.reply_cache import ReplyCache
 from evidencebench.pages.viewer import stored_exchanges as stored
 from evidencebench.pages.viewer.stored_exchanges import stored_exchanges
 from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
 from evidencebench.runs.run_file import read_run
 from model_runs import HOSTILE, MODEL, ask_models
-from report_pages import report_of
 
 SAMPLE = load_sample()
 A, B = SAMPLE.ids[:2]
@@ -97,12 +96,7 @@ def test_no_key_address_or_path_is_in_a_page(viewed: ViewerData, tmp_path: Path)
 def made_header(name: str, options: dict[str, Any], tmp_path: Path) -> Path:
     path = tmp_path / "made.jsonl"
     data = {"name": "sample.json", "path": "", "sha256": SAMPLE.sha256, "n": len(SAMPLE)}
-    header = {
-        "evidencebench_run": 1,
-        "system": {"name": name, "options": options},
-        "data": data,
-        "tasks": ["er_at_10"],
-    }
+    header = {"evidencebench_run": 1, "system": {"name": name, "options": options}, "data": data, "tasks": ["er_at_10"]}
     path.write_text(json.dumps(header, separators=(",", ":")) + "\n")
     return path
 
@@ -141,18 +135,3 @@ def test_looking_at_a_run_runs_no_code_that_its_header_names(
     with stored_exchanges(SAMPLE, tmp_path) as exchanges:
         assert viewer_data_of([path], SAMPLE, TWO[:1], exchanges=exchanges).asked(A, 0, 0).note
     assert not Path("owned").exists()
-
-
-def test_a_report_holds_prompts_and_replies_only_where_that_is_asked_for(tmp_path: Path) -> None:
-    run = ask_models(tmp_path, tasks=("er_at_10",), limit=2)
-    plain = report_of([run], SAMPLE, "er_at_10", limit=2)
-    assert plain.all("script", **{"class": "exchanges"}) == []
-    assert plain.data("overview")["has_exchanges"] is False
-    with stored_exchanges(SAMPLE, tmp_path) as exchanges:
-        asked = report_of([run], SAMPLE, "er_at_10", limit=2, exchanges=exchanges)
-    assert [one.attributes["id"] for one in asked.all("script", **{"class": "exchanges"})] == [
-        "exchanges-0",
-        "exchanges-1",
-    ]
-    assert asked.data("overview")["has_exchanges"] is True
-    assert (tmp_path / FILE_NAME).exists()

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -432,23 +432,6 @@ def test_stacked_charts_keep_their_sizes_and_do_not_overlap() -> None:
     assert [part.attrib["role"] for part in parts] == ["img"] * 3
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda: interval_chart([], title=""),
-        lambda: difference_chart([], title=""),
-        lambda: grouped_chart([], title=""),
-        lambda: grouped_chart([BarGroup(name="", bars=[])], title=""),
-        lambda: line_chart([], title="", x_name="", y_name=""),
-        lambda: line_chart([ChartLine(name="", points=[])], title="", x_name="", y_name=""),
-        lambda: line_chart([ChartLine(name="", points=[(3, 0.5)])], title="", x_name="", y_name=""),
-        lambda: stacked([], title=""),
-    ],
-)
-def test_nothing_and_next_to_nothing_can_be_drawn(draw: Callable[[], Node]) -> None:
-    assert parsed(svg_file(draw())).attrib["viewBox"].startswith(f"0 0 {WIDTH} ")
-
-
 def _tokens(rules: str, start: str) -> dict[str, str]:
     block = rules[rules.index(start) :].partition("}")[0]
     return dict(re.findall(r"--([a-z0-9-]+): ([^;]+);", block))
@@ -498,10 +481,14 @@ def test_a_png_holds_hostile_names() -> None:
     assert _png(interval_chart(bars, title=HOSTILE[1])).startswith(b"\x89PNG")
 
 
-def test_a_png_without_its_extra_names_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_png_without_its_extra_names_the_command_that_installs_it_also_before_anything_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)  # as where it is not installed
     with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[plot\]'"):
         png_file(interval_chart([], title="t"))
+    with pytest.raises(MissingExtraError, match="SVG needs nothing"):
+        require_png()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="fonts can be hidden by fontconfig only")
@@ -514,12 +501,6 @@ def test_a_png_on_a_machine_without_fonts_says_what_to_install(tmp_path: Path) -
     assert found.returncode == 1
     assert f"{DataError.__name__}: pictures as PNG: this machine has none of the fonts" in found.stderr
     assert "fonts-dejavu-core" in found.stderr
-
-
-def test_what_a_png_needs_can_be_asked_for_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(MissingExtraError, match="SVG needs nothing"):
-        require_png()
 
 
 @given(st.lists(bars_of(plain_names), max_size=6), st.lists(lines_of(plain_names), max_size=4))
@@ -613,15 +594,7 @@ def test_a_terminal_picture_in_ascii_says_the_same() -> None:
         Bar(name="Ada", mean=0.5, low=0.25, high=0.75, unfinished="3 of 12"),
     ]
     drawn, typed = (terminal_bars(bars, ascii_only=ascii_only) for ascii_only in (False, True))
-    assert (
-        drawn.translate(
-            str.maketrans(
-                NEEDED,
-                "||-ox?@..",
-            )
-        )
-        == typed
-    )
+    assert drawn.translate(str.maketrans(NEEDED, "||-ox?@..")) == typed
 
 
 def test_a_name_that_holds_a_plus_needs_no_word_about_several_marks() -> None:

@@ -199,10 +199,7 @@ def test_sample_says_what_there_is_to_audit_and_refuses_what_is_there(
     assert [
         len(read_misses("misses.jsonl").records),
         {miss.aspect for miss in read_misses("misses.jsonl").records},
-    ] == [
-        2,
-        {""},
-    ]
+    ] == [2, {""}]
     code, _, err = sample()
     assert (code, "misses.jsonl: exists" in err) == (2, True)
     code, out, _ = sample("--overwrite", "--json")

@@ -32,7 +32,9 @@ def records(viewed: ViewerData) -> tuple[Any, Any]:
     return json.loads(msgspec.json.encode(rows)), json.loads(msgspec.json.encode(instances))
 
 
-def test_it_answers_with_the_records_of_what_is_viewed(app: Running, sample_viewed: ViewerData) -> None:
+def test_it_answers_with_the_records_of_what_is_viewed_and_nothing_beyond_the_end(
+    app: Running, sample_viewed: ViewerData
+) -> None:
     rows, instances = records(sample_viewed)
     assert app.ask("/api/overview").json == json.loads(msgspec.json.encode(sample_viewed.overview()))
     found = app.ask("/api/rows").json
@@ -50,6 +52,7 @@ def test_it_answers_with_the_records_of_what_is_viewed(app: Running, sample_view
     for position, instance_id in enumerate(SAMPLE.ids):
         assert app.ask("/api/instances", id=instance_id).json == instances[position]
         assert app.ask("/api/instances", position=position).json == instances[position]
+    assert app.ask("/api/rows", offset=999_999_999).json["rows"] == []
 
 
 def test_the_recalls_of_a_row_are_those_of_its_paper(tmp_path: Path) -> None:
@@ -169,10 +172,6 @@ def test_what_is_asked_wrongly_is_answered_in_words(app: Running, asked: dict[st
     assert reply.error.startswith(said)
 
 
-def test_an_offset_beyond_the_end_leads_to_nothing(app: Running) -> None:
-    assert app.ask("/api/rows", offset=999_999_999).json["rows"] == []
-
-
 def test_errors_are_json_in_words_and_tell_nothing_of_the_machine(app: Running) -> None:
     unknown = app.ask("/api/instances", id="<script>")
     assert (unknown.status, unknown.error) == (404, "there is no paper '<script>' in sample.json")
@@ -262,16 +261,6 @@ def test_one_word_of_a_megabyte_is_a_word(tmp_path: Path) -> None:
         found = app.ask("/api/rows", q="a" * 1000).json
         assert [row["position"] for row in found["rows"]] == [2]
         assert app.ask("/api/instances", position=2).json["paper"]["hypothesis"] == word
-
-
-def test_runs_are_shown_beside_the_controls(tmp_path: Path) -> None:
-    execute("bm25", SAMPLE, tmp_path / "bm25.jsonl")
-    with running(viewer_data_of([tmp_path / "bm25.jsonl"], SAMPLE, [task_named("er_at_10")])) as app:
-        overview = app.ask("/api/overview").json
-        assert [system["label"] for system in overview["systems"]] == ["bm25", "lead", "abstract_backwards", "oracle"]
-        assert str(tmp_path) not in json.dumps(overview)
-        record = app.ask("/api/instances", id=SAMPLE.ids[0]).json
-        assert record["answers"][0][0]["status"] == "answered"
 
 
 def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_scan(

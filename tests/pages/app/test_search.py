@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.search_index import (
-    SearchIndex,
-    Where,
-    distinct_words,
-    hits_in,
-    words_in,
-    words_of,
-)
+from evidencebench.pages.app.search_index import SearchIndex, Where, distinct_words, hits_in, words_in, words_of
 from evidencebench.query import Kind, Query
 
 LETTERS = "ab1é" + "ё中"
@@ -82,13 +75,9 @@ def test_whatever_is_typed_is_never_a_command(asked: str) -> None:
 )
 def test_the_language_of_the_index_has_no_meaning(asked: str) -> None:
     index = index_of(["alpha text and", "beta"])
-    assert found(index, asked) == {
-        '"': None,
-        '""': None,
-        "NOT alpha": [],
-        "al\x00pha": [],
-        "\ud800": None,
-    }.get(asked, [0])
+    assert found(index, asked) == {'"': None, '""': None, "NOT alpha": [], "al\x00pha": [], "\ud800": None}.get(
+        asked, [0]
+    )
     index.close()
 
 

@@ -170,12 +170,6 @@ def test_an_app_that_others_reach_asks_for_its_token(sample_viewed: ViewerData) 
         assert "s3cret" not in opened.body.decode()
 
 
-def test_a_body_that_does_not_end_is_not_waited_for(sample_viewed: ViewerData) -> None:
-    with running(sample_viewed, body_seconds=0.3) as app, app.connected() as connection:
-        connection.sendall(head_of(app, "Content-Length: 10") + b"{")
-        assert ended_with(connection).startswith(b"HTTP/1.1 408 ")
-
-
 def test_a_head_that_trickles_in_is_not_waited_for(sample_viewed: ViewerData) -> None:
     with running(sample_viewed, connection=timed(head_seconds=0.5)) as app, app.connected() as connection:
         connection.settimeout(60)

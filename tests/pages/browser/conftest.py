@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bare_pages import bare_page
-from browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, address_of, browser_path
+from browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, address_of, browser_path, open_report
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
@@ -112,8 +112,15 @@ def sample_page(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture
+def sample(page: Page, sample_page: Path) -> Page:
+    """Open the list of the sample."""
+    page.goto(address_of(sample_page))
+    page.locator("a.row-link").first.wait_for()
+    return page
+
+
+@pytest.fixture
 def opened(page: Page, report: Path) -> Page:
     """Open the report that the fixture ``report`` of a test file gives, and wait until it is drawn."""
-    page.goto(address_of(report))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report)
     return page

@@ -51,18 +51,21 @@ def task(number: int) -> AnnotationTask:
     )
 
 
-def write(path: Path, sort: TaskSort = "sentences", criteria: Sequence[Criterion] = (), n: int = 3) -> None:
+def serving_words(
+    folder: Path, sort: TaskSort = "sentences", criteria: Sequence[Criterion] = (), n: int = 3
+) -> tuple[str, ...]:
+    """Write tasks, and return the arguments of the command that serves them."""
     header = TasksHeader(
         sort=sort, seed=0, data=FileDigest(name="tea.json", sha256="ab" * 32), criteria=tuple(criteria)
     )
-    write_tasks(path, header, [task(number) for number in range(1, n + 1)])
+    write_tasks(folder / "tasks.jsonl", header, [task(number) for number in range(1, n + 1)])
+    return "agreement", "annotate", str(folder / "tasks.jsonl"), "--folder", str(folder / "people")
 
 
 @pytest.fixture
 def words(tmp_path: Path) -> tuple[str, ...]:
     """Give the arguments of the command that serves three tasks."""
-    write(tmp_path / "tasks.jsonl")
-    return "agreement", "annotate", str(tmp_path / "tasks.jsonl"), "--folder", str(tmp_path / "people")
+    return serving_words(tmp_path)
 
 
 def sign_in(page: Page, url: str, name: str) -> None:
@@ -351,9 +354,7 @@ def test_text_of_papers_stays_text_and_every_page_fits_and_is_accessible(
 
 def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, page: Page) -> None:
     criteria = [Criterion(name=name, question=f"Is it {name}?") for name in ("valuable", "relevant")]
-    write(tmp_path / "tasks.jsonl", "hypotheses", criteria, n=2)
-    words = ("agreement", "annotate", str(tmp_path / "tasks.jsonl"), "--folder", str(tmp_path / "people"))
-    with serving(*words) as (url, _):
+    with serving(*serving_words(tmp_path, "hypotheses", criteria, n=2)) as (url, _):
         sign_in(page, url, "Ada")
         page.keyboard.press("Enter")
         expect(page.get_by_role("group", name="Is it valuable?").get_by_role("button", name="Yes")).to_be_focused()
@@ -373,9 +374,7 @@ def test_hypotheses_are_rated_with_yes_and_no(serving: Serving, tmp_path: Path, 
 
 
 def test_a_long_list_shows_a_hundred_tasks_at_first(serving: Serving, tmp_path: Path, page: Page) -> None:
-    write(tmp_path / "tasks.jsonl", n=130)
-    words = ("agreement", "annotate", str(tmp_path / "tasks.jsonl"), "--folder", str(tmp_path / "people"))
-    with serving(*words) as (url, _):
+    with serving(*serving_words(tmp_path, n=130)) as (url, _):
         sign_in(page, url, "Ada")
         expect(page.get_by_text("0 of 130 done")).to_be_visible()
         expect(page.locator(".queue-item")).to_have_count(100)

@@ -31,7 +31,7 @@ def rows(page: Page) -> Sequence[str]:
     return page.locator("a.row-link").all_inner_texts()
 
 
-def test_the_list_comes_from_the_server_and_a_paper_opens(page: Page, served: Running) -> None:
+def test_list_search_and_papers_come_from_the_server(page: Page, served: Running) -> None:
     page.goto(served.url)
     assert len(rows(page)) == len(SAMPLE)
     assert re.search(r"#/papers$", page.url)
@@ -39,9 +39,6 @@ def test_the_list_comes_from_the_server_and_a_paper_opens(page: Page, served: Ru
     expect(page.locator("#viewer")).to_contain_text(SAMPLE[1].query.sentences[1])
     assert SAMPLE.ids[1] in page.url
     assert_accessible(page)
-
-
-def test_searching_asks_the_server(page: Page, served: Running) -> None:
     page.goto(served.url)
     rows(page)
     word = max(SAMPLE[3].query.hypothesis.split(), key=len).strip(".,")

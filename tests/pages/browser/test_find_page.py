@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench.execution.making import make_system
 from evidencebench.pages.app.serving import Address, address_of
-from evidencebench.pages.findings.routes import FindingPages, make_finding_app
+from evidencebench.pages.findings.routes import make_finding_app
 from evidencebench.web.serving import listening_socket, served_in_thread
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
@@ -66,8 +66,10 @@ def _asked(page: Page, url: str, hypothesis: str = "Tea lowers blood pressure.")
     page.get_by_role("button", name="Find the evidence").click()
 
 
-def test_a_dropped_paper_is_asked_marked_and_exported(page: Page, url: str, tmp_path: Path) -> None:
+def test_a_dropped_paper_is_shown_as_text_asked_marked_and_exported(page: Page, url: str, tmp_path: Path) -> None:
     _asked(page, url)
+    expect(page.locator(".found-paper")).to_contain_text("<img src=x onerror=alert(2)> was typed")
+    assert page.locator(".found-paper img, .found-paper script").count() == 0
     marked = page.locator(".sentence.is-evidence")
     expect(marked).to_have_count(6)
     page.get_by_label("How many sentences").fill("2")
@@ -129,7 +131,9 @@ def test_the_evidence_is_grouped_by_what_it_reports_in_words_and_exports(page: P
         assert ("no difference" in text) is split
 
 
-def test_a_word_that_no_sentence_has_is_told_above_the_evidence_with_what_was_searched(page: Page, url: str) -> None:
+def test_words_that_no_sentence_has_are_told_with_what_was_searched_also_where_nothing_is_found(
+    page: Page, url: str
+) -> None:
     _asked(page, url, "Tea and xyzzy lower blood pressure.")
     status = page.get_by_role("status")
     expect(status).to_have_text(f"'xyzzy' is not in {_SEARCHED} 6 sentences found.")
@@ -138,12 +142,11 @@ def test_a_word_that_no_sentence_has_is_told_above_the_evidence_with_what_was_se
     page.get_by_label("Hypothesis").press("Enter")
     expect(status).to_have_text("6 sentences found.")
     expect(status).to_have_class("find-status")
-
-
-def test_hostile_text_stays_text(page: Page, url: str) -> None:
-    _dropped(page, url)
-    expect(page.locator(".found-paper")).to_contain_text("<img src=x onerror=alert(2)> was typed")
-    assert page.locator(".found-paper img, .found-paper script").count() == 0
+    page.get_by_label("Hypothesis").fill("Xyzzy harms unrelated cats.")
+    page.get_by_label("Hypothesis").press("Enter")
+    told = f"'xyzzy', 'harms', 'unrelated' and 'cats' are not in {_SEARCHED} No sentence was named as evidence."
+    expect(status).to_have_text(told)
+    expect(page.locator(".sentence.is-evidence")).to_have_count(0)
 
 
 def test_pasted_text_is_a_paper_too(page: Page, url: str) -> None:
@@ -171,21 +174,6 @@ def test_with_the_keyboard_alone_a_typed_text_is_asked(page: Page, url: str) -> 
     expect(page.locator(".evidence-list a:focus")).to_contain_text("3.1 mmHg")
     page.keyboard.press("Enter")
     expect(page.locator(".sentence.is-evidence:focus")).to_contain_text("3.1 mmHg")
-
-
-def test_that_no_sentence_has_any_word_is_said_with_what_was_searched(page: Page, url: str) -> None:
-    _asked(page, url, "Xyzzy harms unrelated cats.")
-    told = f"'xyzzy', 'harms', 'unrelated' and 'cats' are not in {_SEARCHED} No sentence was named as evidence."
-    expect(page.get_by_role("status")).to_have_text(told)
-    expect(page.locator(".sentence.is-evidence")).to_have_count(0)
-
-
-def test_what_is_no_paper_is_refused_in_words(new_page: NewPage, url: str) -> None:
-    page = new_page(expected_errors=["status of 422"])
-    page.goto(url)
-    page.evaluate(_DROP, ["paper.docx", "PK\x03\x04 rest"])
-    expect(page.get_by_role("status")).to_contain_text("paper.docx: ")
-    expect(page.get_by_role("status")).to_contain_text("ZIP")
 
 
 def test_after_a_paper_that_cannot_be_read_nothing_is_answered_and_the_error_stands(
@@ -255,15 +243,9 @@ def test_a_paper_that_the_app_forgot_is_sent_again(new_page: NewPage) -> None:
         for number in range(8):
             page.evaluate(_FORGET, [f"{number}.txt", f"Paper {number} is short.\n"])
         page.get_by_label("Hypothesis").fill("Tea lowers blood pressure.")
-        page.get_by_role("button", name="Find the evidence").click()
+        with page.expect_response(lambda reply: reply.status == 410):  # it keeps eight
+            page.get_by_role("button", name="Find the evidence").click()
         expect(page.locator(".sentence.is-evidence")).to_have_count(6)
-
-
-def test_the_app_keeps_a_few_papers_only() -> None:
-    pages = FindingPages(system=make_system("cues"))
-    for number in range(20):
-        pages.keep_paper(f"Paper {number} is short.\n".encode(), "x")
-    assert len(pages.papers) == 8
 
 
 @pytest.mark.parametrize(("width", "dark"), screens(390, 1280))

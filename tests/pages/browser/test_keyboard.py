@@ -7,20 +7,11 @@ from urllib.parse import parse_qsl
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import address_of
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.pages.viewer.viewer_data import viewer_data_of
 
 SAMPLE = load_sample()
-
-
-@pytest.fixture
-def sample(page: Page, sample_page: Path) -> Page:
-    """Open the list of the sample."""
-    page.goto(address_of(sample_page))
-    page.locator("a.row-link").first.wait_for()
-    return page
 
 
 @pytest.fixture
@@ -233,15 +224,12 @@ def test_the_address_follows_every_jump_and_a_reload_finds_the_sentence_again(pa
     expect(paper.locator(".sentence.is-target")).to_be_in_viewport()
 
 
-def test_tab_gets_from_the_hypothesis_over_the_account_to_the_text(paper: Page) -> None:
+def test_tab_gets_to_the_text_and_choosing_a_system_by_keyboard_keeps_the_focus_on_the_choice(paper: Page) -> None:
     paper.keyboard.press("Tab")
     expect(paper.locator(".strip button").first).to_be_focused()
     expect(paper.locator("#s-0")).to_be_in_viewport()  # no way to the text is needed: it is there
     stops = paper.locator("#text .sentence a:not([tabindex='-1'])")
     expect(stops).to_have_count(0)  # no stop a sentence
-
-
-def test_choosing_a_system_by_keyboard_keeps_the_focus_on_the_choice(paper: Page) -> None:
     paper.keyboard.press("e")  # the reader is at a sentence, which must not take the focus back
     paper.get_by_label("System A").focus()
     paper.keyboard.press("ArrowDown")
@@ -249,7 +237,7 @@ def test_choosing_a_system_by_keyboard_keeps_the_focus_on_the_choice(paper: Page
     expect(paper.get_by_label("System A")).to_be_focused()
 
 
-def test_the_question_mark_names_every_key_and_escape_closes_it_where_the_reader_was(paper: Page) -> None:
+def test_the_question_mark_names_every_key_and_single_keys_can_be_turned_off_for_good_and_on_again(paper: Page) -> None:
     paper.keyboard.press("?")
     dialog = paper.get_by_role("dialog", name="Keyboard")
     expect(dialog).to_be_visible()
@@ -262,9 +250,6 @@ def test_the_question_mark_names_every_key_and_escape_closes_it_where_the_reader
     expect(dialog).to_be_hidden()
     expect(paper.locator(".paper-place")).to_have_text("3 of 10")
     expect(paper.get_by_role("heading", name=SAMPLE[2].query.hypothesis)).to_be_focused()
-
-
-def test_single_keys_can_be_turned_off_for_good_and_on_again(paper: Page) -> None:
     paper.keyboard.press("?")
     paper.get_by_role("checkbox", name="Single-key shortcuts on").press("Space")
     paper.keyboard.press("Escape")

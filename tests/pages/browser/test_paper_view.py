@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Locator, Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, screens
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
@@ -101,14 +101,6 @@ def test_a_jump_to_nothing_says_so(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("button", name="next sentence of an aspect missed by A")).to_have_count(0)
 
 
-def test_jumps_bring_the_sentence_on_the_screen(page: Page, sample: GradedInstance, tmp_path: Path) -> None:
-    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
-    n = len(sample.paper.sentences)
-    for index in (n - 1, 0, n // 2):
-        page.evaluate("(index) => view.show(index)", index)
-        _assert_below_the_bar(page, index)
-
-
 def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: GradedInstance, tmp_path: Path) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), sample, State(sentence=50))
     expect(page.locator(".is-target")).to_have_id("s-50")
@@ -117,7 +109,9 @@ def test_a_sentence_in_the_address_is_pointed_at(page: Page, sample: GradedInsta
     expect(link).to_have_attribute("href", f"#/papers/{sample.paper.id}/50")
 
 
-def test_an_aspect_highlights_its_sentences_in_text_and_map(page: Page, tmp_path: Path) -> None:
+def test_an_aspect_highlights_its_sentences_in_text_and_map_and_a_number_in_the_text_chooses_it(
+    page: Page, tmp_path: Path
+) -> None:
     show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
     details = _choose(page, 3)
     name = page.locator(".aspect[data-aspect='3'] .aspect-name")
@@ -135,10 +129,6 @@ def test_an_aspect_highlights_its_sentences_in_text_and_map(page: Page, tmp_path
     expect(name).to_have_attribute("aria-expanded", "false")
     expect(page.locator(".aspect-details:visible")).to_have_count(0)
     assert _chosen(page) == []
-
-
-def test_a_number_in_the_text_chooses_its_aspect(page: Page, tmp_path: Path) -> None:
-    show_paper(page, tmp_path, overview_of(["bm25"]), record_of(HALF, terms=TERMS, texts=TEXTS))
     number = page.locator("#s-4").get_by_role("button", name="aspect 1: Tea was hot.")
     plain = number.evaluate("(one) => getComputedStyle(one).backgroundColor")
     number.click()
@@ -267,7 +257,7 @@ def test_the_aspects_can_be_filtered(page: Page, tmp_path: Path) -> None:
         "Only B 2": [0, 3],
     }
     assert [changes["aspects"] for changes in page.evaluate("noted")] == [
-        *(None, "missed-by-all", "missed-by-a", "missed-by-b", "only-a", "only-b"),
+        *(None, "missed-by-all", "missed-by-a", "missed-by-b", "only-a", "only-b")
     ]
 
 
@@ -315,9 +305,7 @@ def test_a_matrix_of_many_systems_scrolls_in_its_frame_and_keeps_the_names(new_p
         expect(page.locator(".matrix thead th").nth(1)).to_have_class("of-a")
         frame = page.locator(".matrix-frame")
         frame.evaluate("(one) => { one.scrollLeft = 10_000; }")
-        name, box = page.locator(".aspect-name").first.bounding_box(), frame.bounding_box()
-        assert name is not None
-        assert box is not None
+        name, box = box_of(page.locator(".aspect-name").first), box_of(frame)
         assert frame.evaluate("(one) => one.scrollLeft") > 100
         assert abs(name["x"] - box["x"]) < 4
         assert_accessible(page)
@@ -382,16 +370,13 @@ def test_the_strip_stays_and_says_what_each_of_two_systems_alone_finds(
         expect(whole).to_be_in_viewport()
         page.evaluate("view.show(50)")
         _assert_below_the_bar(page, 50)
-        strip, line = page.locator(".strip").bounding_box(), cut.bounding_box()
-        assert strip is not None
-        assert line is not None
+        strip, line = box_of(page.locator(".strip")), box_of(cut)
         assert line["y"] == 0
         assert strip["y"] + strip["height"] < 80  # two lines
         assert cut.evaluate("(one) => one.contains(document.elementFromPoint(30, 10))")
         expect(cut).to_have_attribute("title", sample.paper.hypothesis)
         cut.press("Enter")
-        height = cut.locator("span").bounding_box()
-        assert height is not None
+        height = box_of(cut.locator("span"))
         assert (height["height"] > 32) == (width == 390)
         expect(page.locator(".strip .score").last).to_have_text("100.0\u00a0%")
         only = page.locator(".strip-side").last.locator(".chip")
@@ -451,20 +436,23 @@ def test_marks_of_a_system_can_be_hidden(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#s-2 .mark-b")).to_be_visible()
 
 
+@pytest.mark.parametrize(("width", "name"), [(1280, ".map-upright"), (360, ".map-lying")])
 def test_a_click_on_the_map_goes_there_and_the_map_shows_where_the_reader_is(
-    page: Page, sample: GradedInstance, tmp_path: Path
+    new_page: NewPage, sample: GradedInstance, tmp_path: Path, width: int, name: str
 ) -> None:
+    page = new_page(width, 800)
     show_paper(page, tmp_path, overview_of(["bm25"]), sample)
     page.evaluate("document.querySelector('.text-column').scrollIntoView()")
     before = page.locator(".map-upright .map-view").get_attribute("d")
-    n = len(sample.paper.sentences)
-    box = page.locator(".map-upright svg").bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] * (40.5 / n))
+    n, drawn = len(sample.paper.sentences), page.locator(f"{name} svg")
+    box = box_of(drawn)
+    across, down = (0.5, 40.5 / n) if width == 1280 else (40.5 / n, 0.5)
+    page.mouse.click(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
     expect(page.locator("#s-40")).to_be_focused()
     expect(page.locator("#s-40 .body")).to_be_in_viewport(ratio=1)
-    expect(page.locator(".map-upright .map-view")).not_to_have_attribute("d", before or "")
-    expect(page.locator(".map-upright svg")).to_have_accessible_name(re.compile(f"^Map of the paper: {n} sentences, "))
+    if width == 1280:
+        expect(page.locator(".map-upright .map-view")).not_to_have_attribute("d", before or "")
+        expect(drawn).to_have_accessible_name(re.compile(f"^Map of the paper: {n} sentences, "))
 
 
 HOSTILE = (
@@ -547,17 +535,6 @@ def test_the_view_is_accessible_and_fits(
     expect(page.locator(".map-upright")).to_be_visible(visible=width >= 560)
 
 
-def test_the_map_of_a_small_screen_goes_there_too(new_page: NewPage, sample: GradedInstance, tmp_path: Path) -> None:
-    page = new_page(360, 780)
-    show_paper(page, tmp_path, overview_of(["bm25"]), sample)
-    page.evaluate("document.querySelector('.text-column').scrollIntoView()")
-    box = page.locator(".map-lying svg").bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] * (40.5 / len(sample.paper.sentences)), box["y"] + box["height"] / 2)
-    expect(page.locator("#s-40")).to_be_focused()
-    expect(page.locator("#s-40 .body")).to_be_in_viewport(ratio=1)
-
-
 @pytest.mark.data
 def test_papers_of_the_real_data_are_shown(page: Page, train: Dataset, tmp_path: Path) -> None:
     viewed = viewer_data_of((), train, list(TASKS.values()))
@@ -618,11 +595,8 @@ def _assert_below_the_bar(page: Page, index: int) -> None:
     page.wait_for_function(
         "() => { const y = window.lastY; window.lastY = scrollY; return y === scrollY; }", polling=150
     )
-    strip, bar = page.locator(".strip").bounding_box(), page.locator(".bars").bounding_box()
-    row = page.locator(f"#s-{index}").bounding_box()
-    assert strip is not None
-    assert bar is not None
-    assert row is not None
+    strip, bar = box_of(page.locator(".strip")), box_of(page.locator(".bars"))
+    row = box_of(page.locator(f"#s-{index}"))
     place = f"sentence {index}: {row['y']:.0f}, strip to {strip['y'] + strip['height']:.0f}, bar from {bar['y']:.0f}"
     assert strip["y"] + strip["height"] <= row["y"] + 1, place
     assert row["y"] + row["height"] <= bar["y"] + 1, place

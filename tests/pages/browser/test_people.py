@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, Pages, address_of, assert_accessible, assert_asks_before_leaving, assert_fits
+from browsing import NewPage, Pages, address_of, assert_accessible, assert_asks_before_leaving, assert_fits, box_of
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
@@ -30,12 +30,12 @@ from evidencebench.runs.people.people_folder import PeopleFolder
 from evidencebench.runs.run_file import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
+from serving_commands import serving_command
 
 SAMPLE = load_sample()
 A, B = SAMPLE.ids[:2]
 OPTIMAL = TASKS["er_at_optimal"]
 BUDGET = 6  # of A
-VIEW = (sys.executable, "-m", "evidencebench", "view", "--data", "sample")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +107,28 @@ def shown_recall(page: Page) -> float:
 def command(*arguments: str) -> Any:
     words = [sys.executable, "-m", "evidencebench", *arguments, "--json"]
     return json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+
+
+@pytest.fixture
+def picking(serve: Serve, page: Page) -> Iterator[Page]:
+    """Give a page on which Ada has opened the first paper."""
+    with serve() as served:
+        sign_in(page, served, "Ada")
+        open_first(page)
+        yield page
+
+
+@pytest.fixture
+def machines(serve: Serve, new_page: NewPage) -> Iterator[tuple[Page, Page]]:
+    """Give two browsers, which cannot tell each other anything, with the first paper opened by Ada in both."""
+    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
+    with serve() as served:
+        other.clock.install()
+        for one in (page, other):
+            sign_in(one, served, "Ada")
+            one.goto(f"{served.address.url}#/pick/{A}")
+            expect(count(one)).to_have_text(f"0 of {BUDGET} picked.")
+        yield page, other
 
 
 def test_from_the_name_to_the_score_with_a_mouse(serve: Serve, page: Page) -> None:
@@ -199,20 +221,18 @@ def tab_to(page: Page, target: Any) -> None:
     pytest.fail("Tab does not lead there")
 
 
-def test_a_pick_over_the_budget_is_refused_with_a_reason(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        open_first(page)
-        for index in range(1, BUDGET + 1):
-            sentence(page, index).click()
-        sentence(page, 12).click()
-        expect(page.get_by_role("alert").filter(has_text="All 6 picks are used")).to_be_visible()
-        expect(sentence(page, 12)).to_have_attribute("aria-pressed", "false")
-        expect(count(page)).to_have_text("6 of 6 picked.")
-        sentence(page, 1).click()
-        expect(page.get_by_text("All 6 picks are used")).to_have_count(0)
-        sentence(page, 12).click()
-        expect(sentence(page, 12)).to_have_attribute("aria-pressed", "true")
+def test_a_pick_over_the_budget_is_refused_with_a_reason(picking: Page) -> None:
+    page = picking
+    for index in range(1, BUDGET + 1):
+        sentence(page, index).click()
+    sentence(page, 12).click()
+    expect(page.get_by_role("alert").filter(has_text="All 6 picks are used")).to_be_visible()
+    expect(sentence(page, 12)).to_have_attribute("aria-pressed", "false")
+    expect(count(page)).to_have_text("6 of 6 picked.")
+    sentence(page, 1).click()
+    expect(page.get_by_text("All 6 picks are used")).to_have_count(0)
+    sentence(page, 12).click()
+    expect(sentence(page, 12)).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_draft_outlives_a_reload_another_browser_and_a_restart_of_the_server(serve: Serve, new_page: NewPage) -> None:
@@ -239,61 +259,34 @@ def test_a_draft_outlives_a_reload_another_browser_and_a_restart_of_the_server(s
 
 def test_picks_made_while_the_server_is_away_are_kept_when_it_is_back(tmp_path: Path, new_page: NewPage) -> None:
     page = new_page(expected_errors=["Failed to load resource"])
-    port = 0
-    for picked in (3, 9):
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "evidencebench",
-                "view",
-                "--data",
-                "sample",
-                "--people",
-                str(tmp_path),
-                "--port",
-                str(port),
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            assert process.stdout is not None
-            url = process.stdout.readline().split(" on ")[1].strip()
-            port = int(url.rstrip("/").rsplit(":", 1)[1])
-            if picked == 3:
-                page.goto(url)
-                page.get_by_label("Your name").fill("Ada")
-                page.keyboard.press("Enter")
-                open_first(page)
-                sentence(page, 3).click()
-                saved(page)
-            else:
-                saved(page)  # signed in again by itself, and sent what was waiting
-                (drafts,) = tmp_path.glob("*.drafts.json")
-                assert json.loads(drafts.read_bytes())["drafts"][A]["sentences"] == [3, 9]
-        finally:
-            process.kill()
-            process.communicate()
-        if picked == 3:
-            sentence(page, 9).click()
-            expect(page.locator(".pick-saved")).to_have_text("Not saved.")
-            expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
-            assert_asks_before_leaving(page)  # whoever closes the tab now would lose the pick
-
-
-def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
+    words = ("view", "--data", "sample", "--people", str(tmp_path))
+    with serving_command(*words) as (url, port):
+        page.goto(url)
+        page.get_by_label("Your name").fill("Ada")
+        page.keyboard.press("Enter")
         open_first(page)
-        for index in (1, 2, 3):
-            page.wait_for_timeout(1100)
-            sentence(page, index).click()
+        sentence(page, 3).click()
         saved(page)
-        page.reload()
-        expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
-        submit(page, "Submit 3 sentences")
-        expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
+    sentence(page, 9).click()
+    expect(page.locator(".pick-saved")).to_have_text("Not saved.")
+    expect(page.get_by_role("alert").filter(has_text="does not answer")).to_be_visible()
+    assert_asks_before_leaving(page)  # whoever closes the tab now would lose the pick
+    with serving_command(*words, port=port):
+        saved(page)  # signed in again by itself, and sent what was waiting
+        (drafts,) = tmp_path.glob("*.drafts.json")
+        assert json.loads(drafts.read_bytes())["drafts"][A]["sentences"] == [3, 9]
+
+
+def test_time_counts_while_somebody_works_and_goes_on_after_a_reload(picking: Page) -> None:
+    page = picking
+    for index in (1, 2, 3):
+        page.wait_for_timeout(1100)
+        sentence(page, index).click()
+    saved(page)
+    page.reload()
+    expect(count(page)).to_have_text(f"3 of {BUDGET} picked.")
+    submit(page, "Submit 3 sentences")
+    expect(page.get_by_text(re.compile(r"^0:0[3-9] min of work"))).to_be_visible()
 
 
 def test_two_people_at_once_each_have_their_own(serve: Serve, new_page: NewPage) -> None:
@@ -308,10 +301,7 @@ def test_two_people_at_once_each_have_their_own(serve: Serve, new_page: NewPage)
             submit(page, "Submit 1 sentence")
         runs = {name: read_run(served.run_file(name)).answer(A, "er_at_optimal") for name in ("Ada", "Bob")}
         paths = [str(served.run_file(name)) for name in ("Ada", "Bob")]
-    assert runs == {
-        "Ada": Ranking(sentences=(2,), ordered=False),
-        "Bob": Ranking(sentences=(4,), ordered=False),
-    }
+    assert runs == {"Ada": Ranking(sentences=(2,), ordered=False), "Bob": Ranking(sentences=(4,), ordered=False)}
     (pair,) = command("compare", *paths, "--data", "sample", "--limit", "1")["pairs"]
     assert {pair["first"], pair["second"]} == {"person(name=Ada)", "person(name=Bob)"}
     assert pair["overlap"]["mean"] == 0
@@ -460,12 +450,9 @@ def test_a_sentence_that_is_reached_is_not_hidden_by_the_bar(serve: Serve, new_p
         open_first(page)
         for key in (*["j"] * 25, *["k"] * 20):
             page.keyboard.press(key)
-            box = page.locator("*:focus").bounding_box()
-            bar = page.locator(".pick-bar").bounding_box()
-            side = page.locator(".pick-side").bounding_box()
-            assert box is not None
-            assert bar is not None
-            assert side is not None
+            box = box_of(page.locator("*:focus"))
+            bar = box_of(page.locator(".pick-bar"))
+            side = box_of(page.locator(".pick-side"))
             assert box["y"] >= bar["y"] + bar["height"] - 1
             assert box["y"] + min(box["height"], 24) <= side["y"] + 1
 
@@ -483,8 +470,7 @@ def test_signing_out_forgets_the_person_in_this_browser(serve: Serve, page: Page
 
 def drag_over(page: Page, index: int) -> str:
     """Drag the mouse over the words of a sentence; return the selected text."""
-    words = sentence(page, index).locator(".pick-words").bounding_box()
-    assert words is not None
+    words = box_of(sentence(page, index).locator(".pick-words"))
     page.mouse.move(words["x"] + 12, words["y"] + 12)
     page.mouse.down()
     page.mouse.move(words["x"] + 200, words["y"] + 12, steps=5)
@@ -493,25 +479,23 @@ def drag_over(page: Page, index: int) -> str:
     return selected
 
 
-def test_text_that_is_selected_for_copying_is_not_picked(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        open_first(page)
-        assert drag_over(page, 4) in SAMPLE[A].query.sentences[4]
-        assert len(page.evaluate("String(getSelection())")) > 5
-        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "false")
-        sentence(page, 5).click(click_count=2)  # selects a word
-        sentence(page, 6).click(click_count=3)  # selects all of it
-        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
-        sentence(page, 4).click()
-        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
-        drag_over(page, 4)
-        expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
-        page.keyboard.press("Space")
-        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
-        saved(page)
-        (drafts,) = served.folder.glob("*.drafts.json")
-        assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
+def test_text_that_is_selected_for_copying_is_not_picked(picking: Page, tmp_path: Path) -> None:
+    page = picking
+    assert drag_over(page, 4) in SAMPLE[A].query.sentences[4]
+    assert len(page.evaluate("String(getSelection())")) > 5
+    expect(sentence(page, 4)).to_have_attribute("aria-pressed", "false")
+    sentence(page, 5).click(click_count=2)  # selects a word
+    sentence(page, 6).click(click_count=3)  # selects all of it
+    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    sentence(page, 4).click()
+    expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+    drag_over(page, 4)
+    expect(sentence(page, 4)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Space")
+    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    saved(page)
+    (drafts,) = (tmp_path / "people").glob("*.drafts.json")
+    assert json.loads(drafts.read_bytes())["drafts"][A]["revision"] >= 2
 
 
 UNTIL_AT_REST = """async () => {
@@ -527,8 +511,7 @@ def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: Ne
     with serve() as served:
         sign_in(page, served, "Ada")
         open_first(page)
-        box = sentence(page, 3).bounding_box()
-        assert box is not None
+        box = box_of(sentence(page, 3))
         touch = page.context.new_cdp_session(page)
         for kind, y in (("touchStart", 0), ("touchMove", -30), ("touchMove", -60), ("touchEnd", None)):
             points = [] if y is None else [{"x": box["x"] + 60, "y": box["y"] + 15 + y}]
@@ -539,45 +522,15 @@ def test_a_finger_picks_by_a_tap_and_not_by_scrolling(serve: Serve, new_page: Ne
         expect(sentence(page, 3)).to_have_attribute("aria-pressed", "true")
 
 
-def two_tabs(served: Served, page: Page) -> Page:
-    """Open the first paper in a page, and in a second tab of the same browser; return the second."""
-    sign_in(page, served, "Ada")
-    open_first(page)
-    other = page.context.new_page()
-    other.goto(f"{served.address.url}#/pick/{A}")
-    expect(count(other)).to_have_text(f"0 of {BUDGET} picked.")
-    return other
-
-
-def test_a_tab_learns_at_once_that_the_other_one_has_submitted(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        other = two_tabs(served, page)
-        sentence(other, 5).click()
-        other.locator("aside").get_by_role("button", name="Submit 1 sentence").click()
-        submit(page, "Submit 1 sentence")
-        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
-        expect(other.get_by_role("dialog")).to_have_count(0)
-        expect(other.get_by_role("button", name=re.compile("^Submit"))).to_have_count(0)
-        other.get_by_role("link", name="Your answer and the evidence").click()
-        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
-        check(other)
-
-
-def test_a_queue_in_another_tab_learns_what_was_submitted(serve: Serve, page: Page) -> None:
+def test_what_one_tab_picks_or_submits_is_seen_in_the_others_at_once(serve: Serve, page: Page) -> None:
     with serve() as served:
         sign_in(page, served, "Ada")
-        queue = page.context.new_page()
+        open_first(page)
+        other, queue = page.context.new_page(), page.context.new_page()
+        other.goto(f"{served.address.url}#/pick/{A}")
+        expect(count(other)).to_have_text(f"0 of {BUDGET} picked.")
         queue.goto(f"{served.address.url}#/queue")
         expect(queue.get_by_text("0 of 10 submitted")).to_be_visible()
-        open_first(page)
-        sentence(page, 1).click()
-        submit(page, "Submit 1 sentence")
-        expect(queue.get_by_text("1 of 10 submitted")).to_be_visible()
-
-
-def test_what_one_tab_picks_is_seen_in_the_other_at_once_and_undone_there_alone(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        other = two_tabs(served, page)
         sentence(other, 5).click()
         expect(page.locator(".picks li b")).to_have_text(["5"])
         told = page.get_by_role("alert").filter(has_text="what you picked there and here is put together now")
@@ -588,36 +541,43 @@ def test_what_one_tab_picks_is_seen_in_the_other_at_once_and_undone_there_alone(
         other.get_by_role("button", name="Undo").click()
         expect(page.locator(".picks li b")).to_have_text(["1"])
         expect(other.locator(".picks li b")).to_have_text(["1"])
+        other.locator("aside").get_by_role("button", name="Submit 1 sentence").click()
+        submit(page, "Submit 1 sentence")
+        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+        expect(other.get_by_role("dialog")).to_have_count(0)
+        expect(other.get_by_role("button", name=re.compile("^Submit"))).to_have_count(0)
+        other.get_by_role("link", name="Your answer and the evidence").click()
+        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+        check(other)
+        expect(queue.get_by_text("1 of 10 submitted")).to_be_visible()
 
 
-def test_changes_can_be_undone_and_redone_by_keys_also_after_a_reload(serve: Serve, page: Page) -> None:
-    with serve() as served:
-        sign_in(page, served, "Ada")
-        open_first(page)
-        for index in (1, 2, 3):
-            sentence(page, index).click()
-        sentence(page, 2).click()
-        picked = page.locator(".picks li b")
-        expect(picked).to_have_text(["1", "3"])
-        saved(page)
-        page.reload()
-        expect(picked).to_have_text(["1", "3"])
-        page.keyboard.press("Control+z")
-        expect(picked).to_have_text(["1", "2", "3"])
-        page.keyboard.press("Meta+z")
-        expect(picked).to_have_text(["1", "2"])
-        saved(page)
-        page.reload()
-        expect(picked).to_have_text(["1", "2"])
-        page.keyboard.press("Control+Shift+z")
-        expect(picked).to_have_text(["1", "2", "3"])
-        page.keyboard.press("Control+y")
-        expect(picked).to_have_text(["1", "3"])
-        expect(page.get_by_role("button", name="Redo")).to_be_disabled()
-        for _ in range(4):
-            page.get_by_role("button", name="Undo").click()
-        expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
-        expect(page.get_by_role("button", name="Undo")).to_be_disabled()
+def test_changes_can_be_undone_and_redone_by_keys_also_after_a_reload(picking: Page) -> None:
+    page = picking
+    for index in (1, 2, 3):
+        sentence(page, index).click()
+    sentence(page, 2).click()
+    picked = page.locator(".picks li b")
+    expect(picked).to_have_text(["1", "3"])
+    saved(page)
+    page.reload()
+    expect(picked).to_have_text(["1", "3"])
+    page.keyboard.press("Control+z")
+    expect(picked).to_have_text(["1", "2", "3"])
+    page.keyboard.press("Meta+z")
+    expect(picked).to_have_text(["1", "2"])
+    saved(page)
+    page.reload()
+    expect(picked).to_have_text(["1", "2"])
+    page.keyboard.press("Control+Shift+z")
+    expect(picked).to_have_text(["1", "2", "3"])
+    page.keyboard.press("Control+y")
+    expect(picked).to_have_text(["1", "3"])
+    expect(page.get_by_role("button", name="Redo")).to_be_disabled()
+    for _ in range(4):
+        page.get_by_role("button", name="Undo").click()
+    expect(count(page)).to_have_text(f"0 of {BUDGET} picked.")
+    expect(page.get_by_role("button", name="Undo")).to_be_disabled()
 
 
 def test_a_person_comes_back_to_the_paper_and_the_place_that_were_left(serve: Serve, new_page: NewPage) -> None:
@@ -679,83 +639,64 @@ def test_each_submitted_paper_has_its_score_and_the_end_a_summary_beside_the_sys
         assert f"{label}{mean[name]} {ends}" in rows
 
 
-def two_machines(served: Served, page: Page, other: Page) -> None:
-    """Open the first paper in two browsers, which cannot tell each other anything."""
-    for one in (page, other):
-        sign_in(one, served, "Ada")
-        one.goto(f"{served.address.url}#/pick/{A}")
-        expect(count(one)).to_have_text(f"0 of {BUDGET} picked.")
-
-
-def test_what_one_person_picks_on_two_machines_is_put_together(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        for index in (1, 2):
-            sentence(page, index).click()
-            saved(page)
-        sentence(other, 5).click()
-        expect(other.locator(".picks li b")).to_have_text(["1", "2", "5"])
-        expect(other.get_by_role("alert").filter(has_text="changed in another tab")).to_be_visible()
-        saved(other)
-        sentence(page, 2).click()  # takes it back, not knowing of 5
-        expect(page.locator(".picks li b")).to_have_text(["1", "5"])
+def test_what_one_person_picks_on_two_machines_is_put_together(machines: tuple[Page, Page], tmp_path: Path) -> None:
+    page, other = machines
+    for index in (1, 2):
+        sentence(page, index).click()
         saved(page)
-        other.evaluate("window.dispatchEvent(new Event('focus'))")  # as when somebody comes back to it
-        expect(other.locator(".picks li b")).to_have_text(["1", "5"])
-        submit(other, "Submit 2 sentences")
-        path = served.run_file("Ada")
+    sentence(other, 5).click()
+    expect(other.locator(".picks li b")).to_have_text(["1", "2", "5"])
+    expect(other.get_by_role("alert").filter(has_text="changed in another tab")).to_be_visible()
+    saved(other)
+    sentence(page, 2).click()  # takes it back, not knowing of 5
+    expect(page.locator(".picks li b")).to_have_text(["1", "5"])
+    saved(page)
+    other.evaluate("window.dispatchEvent(new Event('focus'))")  # as when somebody comes back to it
+    expect(other.locator(".picks li b")).to_have_text(["1", "5"])
+    submit(other, "Submit 2 sentences")
+    (path,) = (tmp_path / "people").glob("ada-*.jsonl")
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(1, 5), ordered=False)
 
 
-def test_what_has_no_room_beside_the_other_tabs_picks_is_named(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        for index in range(1, BUDGET + 1):
-            sentence(page, index).click()
-        saved(page)
-        sentence(other, 20).click()
-        told = "Left out, since all picks are used: sentence 20."
-        expect(other.get_by_role("alert").filter(has_text=told)).to_be_visible()
-        expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
+def test_what_has_no_room_beside_the_other_tabs_picks_is_named(machines: tuple[Page, Page]) -> None:
+    page, other = machines
+    for index in range(1, BUDGET + 1):
+        sentence(page, index).click()
+    saved(page)
+    sentence(other, 20).click()
+    told = "Left out, since all picks are used: sentence 20."
+    expect(other.get_by_role("alert").filter(has_text=told)).to_be_visible()
+    expect(count(other)).to_have_text(f"{BUDGET} of {BUDGET} picked.")
 
 
-def test_a_machine_is_told_when_the_paper_was_submitted_on_another_one(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        sentence(page, 2).click()
-        submit(page, "Submit 1 sentence")
-        sentence(other, 5).click()
-        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
-        expect(sentence(other, 5)).to_have_count(0)
-        other.get_by_role("link", name="Your answer and the evidence").click()
-        expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
+def test_a_machine_is_told_when_the_paper_was_submitted_on_another_one(machines: tuple[Page, Page]) -> None:
+    page, other = machines
+    sentence(page, 2).click()
+    submit(page, "Submit 1 sentence")
+    sentence(other, 5).click()
+    expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+    expect(sentence(other, 5)).to_have_count(0)
+    other.get_by_role("link", name="Your answer and the evidence").click()
+    expect(other.get_by_role("heading", name="Your aspect recall")).to_be_visible()
 
 
 def test_an_idle_page_learns_by_itself_that_the_paper_was_submitted_on_another_machine(
-    serve: Serve, new_page: NewPage
+    machines: tuple[Page, Page],
 ) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        other.clock.install()
-        two_machines(served, page, other)
-        sentence(page, 2).click()
-        submit(page, "Submit 1 sentence")
-        other.clock.fast_forward(60_000)
-        expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
-        expect(other.get_by_role("button", name=re.compile("^Submit|evidence"))).to_have_count(0)
+    page, other = machines
+    sentence(page, 2).click()
+    submit(page, "Submit 1 sentence")
+    other.clock.fast_forward(60_000)
+    expect(other.get_by_role("alert").filter(has_text="submitted this paper in another tab")).to_be_visible()
+    expect(other.get_by_role("button", name=re.compile("^Submit|evidence"))).to_have_count(0)
 
 
-def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(serve: Serve, new_page: NewPage) -> None:
-    page, other = (new_page(expected_errors=["status of 409"]) for _ in range(2))
-    with serve() as served:
-        two_machines(served, page, other)
-        sentence(page, 2).click()
-        saved(page)
-        other.locator("aside").get_by_role("button", name="I find no evidence").click()
-        other.get_by_role("dialog").get_by_role("button", name="Submit no sentence").click()
-        expect(other.locator(".picks li b")).to_have_text(["2"])
-        expect(other.get_by_role("alert").filter(has_text="put together")).to_be_visible()
-        submit(other, "Submit 1 sentence")
+def test_a_submission_that_has_not_seen_the_other_tabs_picks_is_not_final(machines: tuple[Page, Page]) -> None:
+    page, other = machines
+    sentence(page, 2).click()
+    saved(page)
+    other.locator("aside").get_by_role("button", name="I find no evidence").click()
+    other.get_by_role("dialog").get_by_role("button", name="Submit no sentence").click()
+    expect(other.locator(".picks li b")).to_have_text(["2"])
+    expect(other.get_by_role("alert").filter(has_text="put together")).to_be_visible()
+    submit(other, "Submit 1 sentence")

@@ -9,7 +9,7 @@ import pypdfium2
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits, screens
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report, screens
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
@@ -33,7 +33,9 @@ def report(sample_runs: tuple[Path, ...], tmp_path_factory: pytest.TempPathFacto
     return path
 
 
-def test_results_and_papers_take_turns_and_back_goes_back(opened: Page) -> None:
+def test_results_and_papers_take_turns_back_goes_back_and_a_link_leads_to_a_section_even_from_a_paper(
+    opened: Page,
+) -> None:
     expect(opened.get_by_role("heading", level=1)).to_have_text("Two rankings")
     expect(opened.locator("#viewer")).to_be_hidden()
     opened.get_by_role("link", name="Papers", exact=True).click()
@@ -44,9 +46,6 @@ def test_results_and_papers_take_turns_and_back_goes_back(opened: Page) -> None:
     expect(opened.locator("#results")).to_be_visible()
     expect(opened.locator("#viewer")).to_be_hidden()
     expect(opened.get_by_role("link", name="Results", exact=True)).to_have_attribute("aria-current", "page")
-
-
-def test_a_link_to_a_section_leads_there_even_from_a_paper(opened: Page) -> None:
     opened.get_by_role("link", name="Does it use the hypothesis?").click()
     expect(opened.locator("#hypotheses h2")).to_be_in_viewport()
     opened.evaluate("location.hash = '#/papers'")
@@ -64,7 +63,9 @@ def shown_tasks(page: Page) -> set[str]:
     return {block.get_attribute("data-task") or "" for block in blocks if block.is_visible()}
 
 
-def test_one_switch_chooses_the_task_of_the_whole_page_and_the_address_keeps_it(opened: Page, report: Path) -> None:
+def test_one_switch_chooses_the_task_of_the_whole_page_the_address_keeps_it_and_what_is_read_stays(
+    opened: Page, report: Path
+) -> None:
     assert shown_tasks(opened) == {"er_at_10"}
     opened.locator("#task-switch").get_by_label("Task").select_option("Results aspects, 5 sentences")
     expect(opened.locator("#leaderboard [data-task=result_er_at_5]")).to_be_visible()
@@ -79,16 +80,11 @@ def test_one_switch_chooses_the_task_of_the_whole_page_and_the_address_keeps_it(
     expect(opened.locator("#pairs h2")).to_be_in_viewport()
     opened.goto(address_of(report, "#?task=er_at_99"))
     expect(opened.locator(".task-told")).to_have_text("This page has no task=er_at_99.")
-
-
-def test_a_change_of_the_task_leaves_what_is_read_in_its_place(opened: Page) -> None:
     opened.evaluate("location.hash = '#method'")
-    before = opened.locator("#method").bounding_box()
+    before = box_of(opened.locator("#method"))
     opened.locator("#task-switch select").select_option(index=1)
     expect(opened.locator("#leaderboard [data-task=result_er_at_5]")).to_be_visible()
-    after = opened.locator("#method").bounding_box()
-    assert before is not None
-    assert after is not None
+    after = box_of(opened.locator("#method"))
     assert after["y"] == pytest.approx(before["y"], abs=1)
 
 
@@ -166,8 +162,7 @@ def test_a_system_with_one_point_in_the_recall_curve_is_a_mark_and_no_long_line(
     page.goto(address_of(report_of_many))
     chart = page.locator("#curves .chart").first
     curve = chart.locator("g", has=page.locator("title", has_text=re.compile("^cues$"))).first
-    box = curve.locator(".chart-marker").bounding_box()
-    assert box is not None
+    box = box_of(curve.locator(".chart-marker"))
     assert box["width"] >= 8
     assert curve.locator("polyline").count() == 0
     spans = chart.evaluate(
@@ -181,16 +176,14 @@ def test_a_system_with_one_point_in_the_recall_curve_is_a_mark_and_no_long_line(
 @pytest.mark.parametrize("width", [360, 390])
 def test_charts_fit_on_a_phone_and_their_text_is_readable(new_page: NewPage, report_of_many: Path, width: int) -> None:
     page = new_page(width, 844)
-    page.goto(address_of(report_of_many))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report_of_many)
     page.evaluate(OPEN_ALL)
     charts = [
         chart for chart in page.locator("#results figure .chart, #results .panels .chart").all() if chart.is_visible()
     ]
     assert len(charts) >= 6
     for chart in charts:
-        box = chart.bounding_box()
-        assert box is not None
+        box = box_of(chart)
         assert 0 <= box["x"] < box["x"] + box["width"] <= width
         size = chart.evaluate(
             """(one) => {
@@ -240,21 +233,14 @@ def test_long_names_leave_room_for_the_numbers_on_a_small_screen(new_page: NewPa
     name, score = frame.locator("tbody tr").nth(-1).locator("th, td").all()[:2]
     name.scroll_into_view_if_needed()
     for cell in (name, score):
-        box = cell.bounding_box()
-        assert box is not None
+        box = box_of(cell)
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 360
-    before = name.bounding_box()
+    before = box_of(name)
     frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
     assert frame.evaluate("(one) => one.scrollLeft") > 0
-    assert name.bounding_box() == before  # stays beside the numbers
+    assert box_of(name) == before  # stays beside the numbers
     assert "linear-gradient" in frame.evaluate("(one) => getComputedStyle(one).backgroundImage")
-
-
-def test_a_link_to_a_sentence_of_a_paper_opens_it(page: Page, report: Path) -> None:
-    page.goto(address_of(report, f"#/papers/{SAMPLE.ids[2]}/12"))
-    expect(page.locator("#s-12")).to_be_in_viewport()
-    expect(page.locator("#results")).to_be_hidden()
 
 
 def test_the_papers_are_found_again_as_they_were_left(page: Page, report: Path) -> None:
@@ -291,7 +277,19 @@ def test_a_mark_leads_to_its_paper_with_the_two_systems(opened: Page) -> None:
     assert opened.evaluate("location.hash").endswith("?task=result_er_at_5&a=lead&b=bm25")
 
 
-def test_marks_that_coincide_say_how_many_and_list_them(opened: Page) -> None:
+def test_the_plot_and_its_table_agree_with_the_rows_and_marks_that_coincide_are_counted_and_listed(
+    opened: Page,
+) -> None:
+    rows = json.loads(opened.locator("#rows").text_content() or "")
+    recalls = [(row["recalls"][0][0], row["recalls"][1][0]) for row in rows]
+    better = sum(a > b + 1e-9 for a, b in recalls)
+    worse = sum(b > a + 1e-9 for a, b in recalls)
+    told = re.sub(r"\s+", " ", opened.locator("#scatter p:has(.system-mark)").text_content() or "")
+    assert f"A is better on {better}, ■ B on {worse}; equal on {len(rows) - better - worse}" in told
+    largest = max(abs(a - b) for a, b in recalls)
+    first = opened.locator(".scatter tbody tr").first.locator("td").last.text_content() or ""
+    assert abs(float(first.replace("−", "-"))) == pytest.approx(100 * largest, abs=0.051)
+    assert opened.locator(".scatter tbody tr").count() == better + worse
     opened.get_by_label("System A").select_option("oracle")
     opened.get_by_label("System B").select_option("oracle")
     mark = opened.locator("g.scatter-mark").first
@@ -303,19 +301,6 @@ def test_marks_that_coincide_say_how_many_and_list_them(opened: Page) -> None:
     expect(opened.locator(".scatter-list caption")).to_contain_text(f"{number} papers with A 100.0 %")
     links.first.click()
     expect(opened.locator("#results")).to_be_hidden()
-
-
-def test_the_plot_and_its_table_agree_with_the_rows_in_the_page(opened: Page) -> None:
-    rows = json.loads(opened.locator("#rows").text_content() or "")
-    recalls = [(row["recalls"][0][0], row["recalls"][1][0]) for row in rows]
-    better = sum(a > b + 1e-9 for a, b in recalls)
-    worse = sum(b > a + 1e-9 for a, b in recalls)
-    told = re.sub(r"\s+", " ", opened.locator("#scatter p:has(.system-mark)").text_content() or "")
-    assert f"A is better on {better}, ■ B on {worse}; equal on {len(rows) - better - worse}" in told
-    largest = max(abs(a - b) for a, b in recalls)
-    first = opened.locator(".scatter tbody tr").first.locator("td").last.text_content() or ""
-    assert abs(float(first.replace("−", "-"))) == pytest.approx(100 * largest, abs=0.051)
-    assert opened.locator(".scatter tbody tr").count() == better + worse
 
 
 def test_the_plot_is_used_by_keyboard_alone(opened: Page) -> None:
@@ -335,27 +320,12 @@ def test_the_plot_is_used_by_keyboard_alone(opened: Page) -> None:
     expect(opened.locator("#s-0" if is_link else ".scatter-list a").first).to_be_attached()
 
 
-def test_colours_follow_the_button_and_are_remembered(opened: Page, report: Path) -> None:
-    background = "getComputedStyle(document.body).backgroundColor"
-    assert opened.evaluate(background) == "rgb(255, 255, 255)"
-    button = opened.get_by_role("button", name="Theme")
-    button.click()
-    button.click()
-    expect(button).to_have_text("Theme: dark")
-    dark = opened.evaluate(background)
-    assert dark != "rgb(255, 255, 255)"
-    opened.goto(address_of(report, "#again"))
-    opened.reload()
-    assert opened.evaluate(background) == dark
-
-
 @pytest.mark.parametrize(("width", "dark"), screens(1280, 360))
 def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
     new_page: NewPage, report: Path, width: int, *, dark: bool
 ) -> None:
     page = new_page(width, dark=dark)
-    page.goto(address_of(report))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report)
     page.evaluate(OPEN_ALL)
     assert_fits(page)
     assert_accessible(page)
@@ -363,8 +333,7 @@ def test_the_report_fits_its_window_and_axe_finds_nothing_serious(
 
 def test_print_is_on_white_without_what_is_folded(new_page: NewPage, report: Path) -> None:
     page = new_page(dark=True)
-    page.goto(address_of(report))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report)
     page.get_by_role("button", name="Theme").click()
     page.get_by_role("button", name="Theme").click()  # dark by choice too
     page.locator("#curves summary").click()
@@ -384,8 +353,7 @@ def test_a_report_of_nineteen_systems_is_short(new_page: NewPage, tmp_path: Path
     made = report_page(paths, SAMPLE, ("er_at_10", "er_at_5", "result_er_at_5"), resampling=Resampling(n_draws=50))
     (tmp_path / "report.html").write_text(made, "utf-8")
     page = new_page()
-    page.goto(address_of(tmp_path / "report.html"))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, tmp_path / "report.html")
     assert page.locator("#picks [data-task=er_at_10] li").count() == 19
     assert page.evaluate("document.documentElement.scrollHeight") < 8000
 
@@ -397,8 +365,7 @@ def texts_of(pdf: bytes) -> list[str]:
 
 @pytest.mark.parametrize("paper", ["A4", "A5", "Letter", "Legal"])
 def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: Page, report_of_many: Path, paper: str) -> None:
-    page.goto(address_of(report_of_many))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report_of_many)
     sheets = texts_of(page.pdf(format=paper))
     follows = {
         "What the picks add": "picks:",
@@ -412,8 +379,7 @@ def test_no_heading_stands_alone_at_the_end_of_a_sheet(page: Page, report_of_man
 
 def test_numbers_and_ranks_are_not_broken_over_lines_in_print(new_page: NewPage, report_of_many: Path) -> None:
     page = new_page(680, 960)  # as wide as a sheet of A4
-    page.goto(address_of(report_of_many))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report_of_many)
     page.evaluate(OPEN_ALL)
     page.emulate_media(media="print")
     lines = page.evaluate(
@@ -462,8 +428,7 @@ def test_hostile_texts_are_shown_as_text_and_nothing_runs(new_page: NewPage, tmp
     )
     (tmp_path / "report.html").write_text(made, encoding="utf-8")
     page = new_page(360)
-    page.goto(address_of(tmp_path / "report.html"))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, tmp_path / "report.html")
     page.evaluate(OPEN_ALL)
     assert_fits(page)
     page.locator(".scatter tbody a").first.click()
@@ -482,22 +447,18 @@ def report_with_errors(tmp_path: Path) -> Path:
         "data": {"name": "data", "path": "data", "sha256": SAMPLE.sha256, "n": len(SAMPLE)},
         "tasks": ["er_at_10"],
     }
-    failure = {"id": SAMPLE.ids[3], "error": "FileNotFoundError: no such file: '/home/ada/lab/words.txt'"}
+    failure = {"id": SAMPLE.ids[3], "error": "FileNotFoundError: no such file: '/home/ada/secret lab/words.txt'"}
     lines = [header, failure, {"id": SAMPLE.ids[0], "sentences": [3]}]
     (tmp_path / "run.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    made = report_page([tmp_path / "run.jsonl"], SAMPLE, TASKS["er_at_10"], resampling=Resampling(n_draws=50))
+    quick, command = Resampling(n_draws=50), "evidencebench report /home/ada/x"
+    made = report_page([tmp_path / "run.jsonl"], SAMPLE, TASKS["er_at_10"], resampling=quick, command=command)
     (tmp_path / "report.html").write_text(made, encoding="utf-8")
     return tmp_path / "report.html"
 
 
-def test_the_paper_of_an_error_is_a_link_that_opens_it(page: Page, report_with_errors: Path) -> None:
-    page.goto(address_of(report_with_errors, "#failures?a=lead"))
-    page.locator("#failures").get_by_role("link", name=SAMPLE.ids[3], exact=True).click()
-    expect(page.locator("#s-0")).to_be_attached()
-    assert page.url.endswith(f"#/papers/{SAMPLE.ids[3]}?a=lead")
-
-
-def test_files_are_shown_by_their_names_on_every_part_of_the_page(page: Page, report_with_errors: Path) -> None:
+def test_files_are_shown_by_their_names_on_every_part_and_the_paper_of_an_error_is_a_link_that_opens_it(
+    page: Page, report_with_errors: Path
+) -> None:
     page.goto(address_of(report_with_errors))
     page.evaluate(OPEN_ALL)
     expect(page.locator("#signatures")).to_contain_text("selector(model=model.json)")
@@ -506,6 +467,10 @@ def test_files_are_shown_by_their_names_on_every_part_of_the_page(page: Page, re
     page.locator("#s-0").wait_for()
     expect(page.locator("#viewer")).to_contain_text("words.txt")
     assert "/home/" not in page.evaluate("document.documentElement.outerHTML")
+    page.goto(address_of(report_with_errors, "#failures?a=lead"))
+    page.locator("#failures").get_by_role("link", name=SAMPLE.ids[3], exact=True).click()
+    expect(page.locator("#s-0")).to_be_attached()
+    assert page.url.endswith(f"#/papers/{SAMPLE.ids[3]}?a=lead")
 
 
 def test_a_report_without_papers_has_no_link_to_them_and_no_error(page: Page, sample_runs: tuple[Path, ...]) -> None:

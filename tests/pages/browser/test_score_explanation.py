@@ -27,112 +27,106 @@ from paper_records import (
 @pytest.mark.parametrize(
     ("task", "record", "said"),
     [
-        pytest.param(
+        (
             AT_2,
             record_of(HALF, terms=TERMS),
             "bm25 selected 2 sentences. 2 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
-            id="what it selected and covers",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(HALF, terms=TERMS),
-            "At most 2 sentences may be selected. All 4 aspects of the paper count. The best 2 sentences cover 3 of 4 "
-            "(75.0 %), so nobody can score more here.",
-            id="what the task allows",
+            (
+                "At most 2 sentences may be selected. All 4 aspects of the paper count. The best 2 sentences cover 3 "
+                "of 4 (75.0 %), so nobody can score more here."
+            ),
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(OTHER, terms=TERMS),
             "cover 3 of the 4 aspects that count: 75.0 %, the most that is possible.",
-            id="the best there is",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(GradedAnswer(status="answered", certain=(0,)), terms=TERMS),
             "bm25 selected 1 sentence of the 2 allowed. None of them is evidence, so it covers 0 of the 4 aspects that",
-            id="fewer than allowed, and none of them evidence",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(GradedAnswer(status="answered", tied=(2, 5, 0), n_drawn=2, recall=0.5), terms=TERMS),
-            "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the mean "
-            "over all choices. On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count: 50.0 %.",
-            id="over the budget",
+            (
+                "bm25 named 3 sentences, of which only 2 count, any of them with the same chance: the score is the "
+                "mean over all choices. On average, 1.3 of them are evidence and cover 2 of the 4 aspects that count: "
+                "50.0 %."
+            ),
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(GradedAnswer(status="answered", certain=(2,), tied=(5, 0), n_drawn=1, recall=0.625), terms=TERMS),
             "named 3 sentences, of which only 2 count, 1 of them for certain and 1 of the 2 that tie",
-            id="ties at the cut",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(GradedAnswer(status="failed", error="the server is down"), terms=TERMS),
             "bm25 failed on this paper and gave no answer, which counts as 0 %. Its error: the server is down",
-            id="failed",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(GradedAnswer(status="empty"), terms=TERMS),
             "bm25 answered, but selected no sentence. An empty answer covers nothing.",
-            id="empty",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(GradedAnswer(status="missing"), terms=TERMS),
             "bm25 has no answer to this paper in its run, which counts as 0 %.",
-            id="missing",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(GradedAnswer(status="invalid", error="selects sentence 99"), terms=TERMS),
             "bm25 gave an answer that cannot be graded, which counts as 0 %: selects sentence 99",
-            id="invalid",
         ),
-        pytest.param(
+        (
             UNLIMITED,
             record_of(None, terms=TaskTerms(budget=None, n_aspects=4, ceiling=1.0)),
             "bm25 cannot answer this task: it ranks sentences, and without a budget nothing says where to stop.",
-            id="cannot answer",
         ),
-        pytest.param(
+        (
             UNLIMITED,
             record_of(HALF, n_results=2, terms=TaskTerms(budget=None, n_aspects=2, ceiling=1.0)),
-            "Any number of sentences may be selected. Of the paper's 4 aspects, only the 2 labelled Results count. "
-            "All sentences together cover all 2 (100.0 %).",
-            id="no budget",
+            (
+                "Any number of sentences may be selected. Of the paper's 4 aspects, only the 2 labelled Results count. "
+                "All sentences together cover all 2 (100.0 %)."
+            ),
         ),
-        pytest.param(
+        (
             RESULTS_AT_2,
             record_of(None, n_results=0),
             "This task counts Results aspects only, and the paper has none. It is left out of this task's scores.",
-            id="no aspect counts",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(HALF, sources=((2,), (4,), (), ()), terms=TERMS),
             "2 aspects have no sentence in the paper and cannot be covered, but they count: 2 3",
-            id="uncoverable aspects",
         ),
-        pytest.param(
+        (
             AT_2,
             record_of(HALF, terms=TaskTerms(budget=2, n_aspects=4, ceiling=None)),
             "How much the best choice could cover is not known: it could not be proven.",
-            id="no proven ceiling",
         ),
-        pytest.param(
+        (
             AT_OPTIMAL,
             record_of(HALF, terms=TaskTerms(budget=3, n_aspects=4, ceiling=1.0)),
-            "At most 3 sentences may be selected: the fewest that cover every aspect that can be covered. "
-            "All 4 aspects of the paper count. The best 3 sentences cover all 4 (100.0 %).",
-            id="at the optimum",
+            (
+                "At most 3 sentences may be selected: the fewest that cover every aspect that can be covered. "
+                "All 4 aspects of the paper count. The best 3 sentences cover all 4 (100.0 %)."
+            ),
         ),
-        pytest.param(
+        (
             AT_OPTIMAL,
             record_of(GradedAnswer(status="empty"), sources=((),), terms=TaskTerms(budget=0, n_aspects=1, ceiling=0.0)),
-            "No sentence of the paper states an aspect, so none may be selected and every score is 0 %. "
-            "The paper's only aspect counts.",
-            id="nothing can be covered",
+            (
+                "No sentence of the paper states an aspect, so none may be selected and every score is 0 %. "
+                "The paper's only aspect counts."
+            ),
         ),
     ],
 )

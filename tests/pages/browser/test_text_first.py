@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from asking_app import running
-from browsing import NewPage, address_of, assert_fits
+from browsing import NewPage, address_of, assert_fits, box_of
 from evidencebench.data.sample import load_sample
 from evidencebench.pages.report.page import report_page
 from evidencebench.pages.viewer.page_records import GradedAnswer, TaskTerms
@@ -28,8 +28,7 @@ def _assert_text_first(page: Page, address: str) -> None:
         first = page.locator(".sentence").first
         expect(first).to_be_visible()
         page.wait_for_function("() => scrollY === 0")
-        box = first.bounding_box()
-        assert box is not None
+        box = box_of(first)
         assert box["y"] < most, f"the first sentence begins at {box['y']:.0f} of {height}, {width} wide"
         assert_fits(page)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from browsing import NewPage, address_of, assert_accessible, assert_fits
+from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of, open_report
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import task_named
 from evidencebench.pages.report.page import report_page
@@ -93,35 +93,22 @@ def report(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_opening_says_which_systems_are_level_which_are_beaten_and_how_many_answers_failed(opened: Page) -> None:
+def test_the_opening_says_who_is_level_beaten_or_failed_and_its_plot_is_on_the_first_screen(opened: Page) -> None:
     verdict = opened.locator("#summary .finding").first
     expect(verdict).to_contain_text("2 of 4 runs are level at the top: first 70.8")
     expect(verdict.locator("dd").first).to_have_text("third, fourth: significantly below first.")
     expect(verdict).to_contain_text("3 of 96 answers failed (fourth 3). Each scores 0.")
-
-
-def test_a_p_at_the_resolution_of_the_test_is_at_most(opened: Page) -> None:
-    # No drawn flip is as extreme, so p is at most 1/1000 times Holm's factor.
-    said = opened.locator("#summary .finding").first.text_content() or ""
+    said = verdict.text_content() or ""
     (bound,) = re.findall(r"p ≤ (0\.\d{4})", said)
     assert float(bound) * (1 + FLIPS) == pytest.approx(round(float(bound) * (1 + FLIPS)))
-
-
-def test_the_verdict_and_its_plot_are_on_the_first_screen(opened: Page) -> None:
     plot = opened.locator("#summary .forest").first
     for row in plot.locator("tr").all():
-        box = row.bounding_box()
-        assert box is not None
+        box = box_of(row)
         assert box["y"] + box["height"] <= 900
     assert plot.locator("tbody tr").count() == len(COVERED) + 3  # and the controls, but not the ceiling
-    frame = opened.locator("#results").bounding_box()
-    box = plot.bounding_box()
-    assert frame is not None
-    assert box is not None
+    frame = box_of(opened.locator("#results"))
+    box = box_of(plot)
     assert box["width"] > 0.9 * frame["width"]
-
-
-def test_systems_that_cannot_be_told_apart_share_a_bar_and_others_do_not(opened: Page) -> None:
     letters = {
         row.locator("th").text_content(): set("".join(row.locator(".level-in").all_text_contents()))
         for row in opened.locator("#summary [data-task=er_at_8] .forest tbody tr").all()
@@ -135,8 +122,7 @@ def test_systems_that_cannot_be_told_apart_share_a_bar_and_others_do_not(opened:
 def test_the_verdict_fits_and_axe_finds_nothing(new_page: NewPage, report: Path, width: int) -> None:
     for dark in (False, True):
         page = new_page(width, dark=dark)
-        page.goto(address_of(report))
-        page.locator(".scatter-mark").first.wait_for()
+        open_report(page, report)
         assert_fits(page)
         assert_accessible(page)
 
@@ -174,26 +160,18 @@ def test_a_cell_of_the_matrix_opens_its_pair_by_mouse_and_by_keyboard(opened: Pa
     assert matrix.locator("button[tabindex='0']").count() == 1
 
 
-def test_opening_leaderboard_and_pairs_have_one_p_for_one_pair(opened: Page) -> None:
+def test_one_pair_has_one_p_a_mark_at_zero_hides_no_number_and_a_minus_is_no_hyphen(opened: Page, report: Path) -> None:
     said = opened.locator("#summary .finding").first.text_content() or ""
     control = opened.locator("#summary .forest tbody th").filter(has_text="*").first.text_content() or ""
     (p_value,) = re.findall(r"p ≤ 0\.\d{4}", said)
     opened.locator("#pairs").get_by_label("System B").select_option(control.removesuffix("\u00a0*"))
     expect(opened.locator("#scatter p[role=status]")).to_contain_text(p_value)
-
-
-def test_a_mark_at_zero_hides_no_number_of_the_axes(opened: Page) -> None:
     opened.locator("#pairs").get_by_label("System A").select_option("lead")
     opened.locator("#pairs").get_by_label("System B").select_option("lead")
-    mark = opened.locator(".scatter-mark").filter(has_text="24").first.bounding_box()
-    assert mark is not None
+    mark = box_of(opened.locator(".scatter-mark").filter(has_text="24").first)
     for tick in opened.locator(".scatter-chart .chart-tick").filter(has_text=re.compile("^0$")).all():
-        box = tick.bounding_box()
-        assert box is not None
+        box = box_of(tick)
         assert box["x"] + box["width"] <= mark["x"] or box["y"] >= mark["y"] + mark["height"]
-
-
-def test_a_minus_is_no_hyphen(opened: Page, report: Path) -> None:
     opened.goto(address_of(report, "#pairs?a=fourth&b=first"))
     opened.locator(".scatter-mark").first.wait_for()
     shown = opened.locator("#results").inner_text()
@@ -203,15 +181,14 @@ def test_a_minus_is_no_hyphen(opened: Page, report: Path) -> None:
 
 def test_many_pairs_scroll_inside_their_frame(new_page: NewPage, report: Path) -> None:
     page = new_page(360)
-    page.goto(address_of(report, "#pairs"))
-    page.locator(".scatter-mark").first.wait_for()
+    open_report(page, report, "#pairs")
     assert_fits(page)
     frame = page.locator("#pairs .frame").first
     name = frame.locator("tbody th").first
-    before = name.bounding_box()
+    before = box_of(name)
     frame.evaluate("(one) => { one.scrollLeft = one.scrollWidth }")
     assert frame.evaluate("(one) => one.scrollLeft") > 0
-    assert name.bounding_box() == before
+    assert box_of(name) == before
 
 
 def test_wrong_hypotheses_are_tested_only_against_systems_that_can_differ(

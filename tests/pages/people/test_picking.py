@@ -86,6 +86,19 @@ def serve(tmp_path: Path) -> Serve:
     return serving
 
 
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    """Give the folder of their files."""
+    return tmp_path / "people"
+
+
+@pytest.fixture
+def ada(serve: Serve) -> Iterator[Client]:
+    """Give a client in which Ada is signed in."""
+    with serve() as asked, asked.browser("Ada") as client:
+        yield client
+
+
 def paper(client: Client, name: str, instance_id: str) -> Reply:
     return client.get("/api/people/task", params=asked_of(name, instance_id))
 
@@ -213,10 +226,7 @@ def test_with_a_fixed_budget_what_a_person_is_told_is_the_same_bytes_whatever_th
         path.parent.mkdir()
         write_dataset(path, [with_other_labels(instance, random) for instance in SAMPLE[:4]])
         dataset = open_dataset(path)
-        with (
-            serve(dataset, task=at_10, folder=tmp_path / f"people {number}") as asked,
-            asked.browser("Ada") as client,
-        ):
+        with serve(dataset, task=at_10, folder=tmp_path / f"people {number}") as asked, asked.browser("Ada") as client:
             replies = told_before_submission(client, "Ada", dataset)
         told.append([(reply.status_code, reply.content) for reply in replies])
     assert told[0] == told[1]
@@ -239,9 +249,8 @@ def test_before_signing_in_a_page_says_what_is_asked_and_of_how_many_papers(serv
     assert list(asked.folder.iterdir()) == []
 
 
-def test_a_person_is_shown_what_a_system_is_given_and_no_more(serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        found = paper(client, "Ada", A).json()
+def test_a_person_is_shown_what_a_system_is_given_and_no_more(ada: Client) -> None:
+    found = paper(ada, "Ada", A).json()
     query = SAMPLE[A].query
     assert found["task"] == {
         "position": 0,
@@ -351,28 +360,12 @@ def test_the_paper_that_was_left_last_and_the_place_in_it_are_kept(serve: Serve)
         assert [paper(client, "Ada", one).json()["answer"]["reached"] for one in (A, B)] == [9, 7]
 
 
-@pytest.mark.parametrize("n_picked", [0, 1, 3])
-def test_the_recall_that_a_person_is_shown_is_the_recall_that_score_gives(n_picked: int, serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        shown = submit(client, "Ada", A, range(2, 2 + n_picked)).json()["record"]["answers"][0][0]
-    (path,) = asked.folder.glob("*.jsonl")
-    scores = score_runs([path], SAMPLE, (), rules=Rules(), limit=1).scores["person(name=Ada)"]["er_at_optimal"]
-    assert [shown["recall"]] == scores.scores["aspect_recall"].tolist()
-    assert shown["status"] == ("answered" if n_picked else "empty")
-    assert scores.counts.empty == (not n_picked)
-
-
-def test_a_submission_is_final(serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        assert submit(client, "Ada", A, [1]).status_code == 200
-        for refused in (
-            submit(client, "Ada", A, [2]),
-            save(client, picks("Ada", A, [2])),
-            paper(client, "Ada", A),
-        ):
-            assert refused.status_code == 409
-            assert refused.json() == {"error": f"{A}: already submitted, and a submission is final", "is_final": True}
-    (path,) = asked.folder.glob("*.jsonl")
+def test_a_submission_is_final(ada: Client, people: Path) -> None:
+    assert submit(ada, "Ada", A, [1]).status_code == 200
+    for refused in (submit(ada, "Ada", A, [2]), save(ada, picks("Ada", A, [2])), paper(ada, "Ada", A)):
+        assert refused.status_code == 409
+        assert refused.json() == {"error": f"{A}: already submitted, and a submission is final", "is_final": True}
+    (path,) = people.glob("*.jsonl")
     assert read_run(path).answer(A, "er_at_optimal") == Ranking(sentences=(1,), ordered=False)
 
 
@@ -411,19 +404,17 @@ def test_of_submissions_at_once_one_counts(serve: Serve) -> None:
     ],
 )
 def test_what_the_page_would_not_send_is_refused_in_words(
-    change: dict[str, Any], status: int, words: str, serve: Serve
+    change: dict[str, Any], status: int, words: str, ada: Client
 ) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        body = changed(picks("Ada", A, [1]), **change)
-        for refused in (save(client, body), client.post("/api/people/submit", json=body)):
-            assert refused.status_code == status, refused.text
-            assert words in refused.json()["error"]
-        assert queue(client, "Ada")[0]["status"] == "open"
+    body = changed(picks("Ada", A, [1]), **change)
+    for refused in (save(ada, body), ada.post("/api/people/submit", json=body)):
+        assert refused.status_code == status, refused.text
+        assert words in refused.json()["error"]
+    assert queue(ada, "Ada")[0]["status"] == "open"
 
 
 @pytest.mark.parametrize(
-    "body",
-    [b"", b"{", b"[]", b"null", b"\xff", b'{"name":1}', b'{"nam":"Ada"}', b'{"name":"\\ud800"}', b"[" * 5000],
+    "body", [b"", b"{", b"[]", b"null", b"\xff", b'{"name":1}', b'{"nam":"Ada"}', b'{"name":"\\ud800"}', b"[" * 5000]
 )
 def test_a_body_that_is_no_name_is_refused(body: bytes, serve: Serve) -> None:
     with serve() as asked, asked.browser() as client:
@@ -491,22 +482,20 @@ def test_what_one_has_submitted_is_not_shown_to_another(serve: Serve) -> None:
     }
 
 
-def test_a_tab_never_writes_for_whoever_signed_in_in_another_one(serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        client.post("/api/people/session", json={"name": "Bob"})
-        assert submit(client, "Ada", A, [1]).status_code == 401
-        assert paper(client, "Ada", A).status_code == 401
-        assert submit(client, "Bob", A, [2]).status_code == 200
-    assert [path.name.split("-")[0] for path in asked.folder.glob("*.jsonl")] == ["bob"]
+def test_a_tab_never_writes_for_whoever_signed_in_in_another_one(ada: Client, people: Path) -> None:
+    ada.post("/api/people/session", json={"name": "Bob"})
+    assert submit(ada, "Ada", A, [1]).status_code == 401
+    assert paper(ada, "Ada", A).status_code == 401
+    assert submit(ada, "Bob", A, [2]).status_code == 200
+    assert [path.name.split("-")[0] for path in people.glob("*.jsonl")] == ["bob"]
 
 
-def test_a_page_of_an_earlier_version_is_told_to_be_loaded_again(serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        old = picks("Ada", A, [1])
-        del old["answer"]["revision"], old["answer"]["tab"]
-        refused = save(client, old)
-        assert refused.status_code == 400
-        assert refused.json()["error"].endswith("`revision`; load the page again")
+def test_a_page_of_an_earlier_version_is_told_to_be_loaded_again(ada: Client) -> None:
+    old = picks("Ada", A, [1])
+    del old["answer"]["revision"], old["answer"]["tab"]
+    refused = save(ada, old)
+    assert refused.status_code == 400
+    assert refused.json()["error"].endswith("`revision`; load the page again")
 
 
 def test_of_two_tabs_neither_replaces_what_it_has_not_seen_until_one_submits(serve: Serve) -> None:
@@ -666,30 +655,28 @@ def test_every_reply_is_json_that_may_stand_in_a_page(serve: Serve) -> None:
 
 
 def test_a_submission_is_not_acknowledged_once_the_persons_file_is_gone(
-    serve: Serve, caplog: pytest.LogCaptureFixture
+    ada: Client, people: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        assert submit(client, "Ada", A, [1]).status_code == 200
-        paper(client, "Ada", B)
-        (path,) = asked.folder.glob("*.jsonl")
-        path.unlink()
-        refused = client.post("/api/people/submit", json=picks("Ada", B, [1]))
-        assert refused.status_code == 503
-        assert refused.json()["error"].startswith(
-            f"{path.parent.name}/{path.name}: was removed or replaced while it was in use"
-        )
-        assert str(path.parent) not in refused.text
+    assert submit(ada, "Ada", A, [1]).status_code == 200
+    paper(ada, "Ada", B)
+    (path,) = people.glob("*.jsonl")
+    path.unlink()
+    refused = ada.post("/api/people/submit", json=picks("Ada", B, [1]))
+    assert refused.status_code == 503
+    assert refused.json()["error"].startswith(
+        f"{path.parent.name}/{path.name}: was removed or replaced while it was in use"
+    )
+    assert str(path.parent) not in refused.text
     assert str(path) in caplog.text
 
 
-def test_a_paper_that_was_never_opened_cannot_be_submitted(serve: Serve) -> None:
-    with serve() as asked, asked.browser("Ada") as client:
-        looked = client.head("/api/people/task", params=asked_of("Ada", A))
-        assert looked.status_code == 405
-        refused = client.post("/api/people/submit", json=picks("Ada", A, [1]))
-        assert refused.status_code == 409
-        assert "submitted without having been opened" in refused.json()["error"]
-        assert submit(client, "Ada", A, [1]).status_code == 200
+def test_a_paper_that_was_never_opened_cannot_be_submitted(ada: Client) -> None:
+    looked = ada.head("/api/people/task", params=asked_of("Ada", A))
+    assert looked.status_code == 405
+    refused = ada.post("/api/people/submit", json=picks("Ada", A, [1]))
+    assert refused.status_code == 409
+    assert "submitted without having been opened" in refused.json()["error"]
+    assert submit(ada, "Ada", A, [1]).status_code == 200
 
 
 def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path) -> None:

@@ -70,9 +70,7 @@ def test_nobody_sees_the_answers_of_another(folder: Path) -> None:
     assert bo.client.get("/api/people/task?list=tasks&id=task_1&person=Ada").status_code == 401
 
 
-def test_a_dispute_is_shown_to_those_who_are_done_with_its_task_and_to_those_who_annotate_nothing(
-    folder: Path,
-) -> None:
+def test_a_dispute_is_shown_to_those_who_are_done_with_its_task_and_to_those_who_annotate_nothing(folder: Path) -> None:
     ada, bo, cy, dee = (Browser(folder, name) for name in ("Ada", "Bo", "Cy", "Dee"))
     for task in ("task_1", "task_2"):
         ada.mark(task, 1)
