@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.papers.html_tree import MOST_DEPTH, parse_html
-from evidencebench.papers.markup_tree import Element
+from evidencebench.papers.html_tree import parse_html
+from evidencebench.papers.markup_tree import MOST_DEPTH, Element
 from examples import SHORTER
 
 

@@ -148,7 +148,9 @@ def test_cells_of_tables_are_no_headings() -> None:
     assert Kind.HEADING not in read_text("\n".join(lines)).kinds
 
 
-@pytest.mark.parametrize("line", ["Key words: tea, milk", "KEYWORDS: tea", "Table 1. Tea by group", "Figure 2 Tea"])
+@pytest.mark.parametrize(
+    "line", ["Key words: tea, milk", "KEYWORDS: tea", "Table 1. Tea by group", "Figure 2 Tea", "Box 1: Doses"]
+)
 def test_keywords_and_captions_are_no_headings(line: str) -> None:
     assert Kind.HEADING not in read_text(f"{_PARAGRAPH}\n\n{line}\n\n{_PARAGRAPH}").kinds
 

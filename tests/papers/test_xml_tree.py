@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.markup_tree import Element
+from evidencebench.papers.markup_tree import MOST_DEPTH, Element
 from evidencebench.papers.xml_text import root_tag, xml_text
-from evidencebench.papers.xml_tree import MOST_DEPTH, parse_xml
+from evidencebench.papers.xml_tree import parse_xml
 from examples import examples
 
 LETTERS = st.text(

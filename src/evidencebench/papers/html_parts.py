@@ -25,9 +25,9 @@ def sort_left_out(element: Element) -> str | None:
         return "hidden text"
     if element.tag == "table":
         return None if element.first(*_TABLES_OF_LAYOUT) else "table"
-    found = _SORTS["tags"].get(element.tag) or _SORTS["roles"].get(attributes.get("role", ""))
-    if found or element.tag not in BLOCKS or element.tag in ("body", "html", "main"):
-        return found
+    sort = _SORTS["tags"].get(element.tag) or _SORTS["roles"].get(attributes.get("role", ""))
+    if sort or element.tag not in BLOCKS or element.tag in ("body", "html", "main"):
+        return sort
     return next((_SORTS["names"][name] for name in names_of(element) if name in _SORTS["names"]), None)
 
 

@@ -6,17 +6,10 @@ The parser of the standard library tells places too, but takes time that is quad
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from html import unescape
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.markup_tree import Characters, Element
-
-MOST_DEPTH = 256
-"""The most elements around one place. Deeper ones hold nothing: their text belongs to the innermost of these."""
-
-MOST_NODES = 2_000_000
-"""The most elements and pieces of text of one file; an article has some thousands."""
+from evidencebench.papers.markup_tree import MOST_DEPTH, MOST_NODES, Characters, Element
 
 # A name, and what follows it up to the end of the tag. A quote counts only behind an equals sign, as in browsers.
 _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+)>""")
@@ -64,14 +57,8 @@ _TABLE_PARTS = frozenset({"table", "tr", "tbody", "thead", "tfoot"}) | _CELLS
 def parse_html(text: str, *, name: str) -> Element:
     """Return an element that holds all of a page; ``name`` is the file's name in messages.
 
-    Names are in lower case. Comments are left out, character references are read. End tags that are missing, as of
-    ``<p>`` and ``<li>``, are where browsers put them; those that end nothing are ignored.
-
-    >>> page = parse_html("<p>Tea &lt; 5<p>It <b>fell", name="tea.html")
-    >>> [(one.tag, one.text) for one in page.all("p", "b")]
-    [('p', 'Tea < 5'), ('p', 'It fell'), ('b', 'fell')]
-
-    Raises `UnreadableError` if it has more than `MOST_NODES`.
+    End tags that are missing or needless are taken as browsers do, as far as it matters for text. Comments are left
+    out. Raises `UnreadableError` if it has more than `MOST_NODES`.
     """
     builder = _HtmlBuilder(name, is_xhtml=text.lstrip().startswith("<?xml"))
     position = 0
@@ -141,9 +128,11 @@ class _HtmlBuilder:
             self._end_open(frozenset({"p"}), _P_LIES_IN)
         if tag in _ENDED_BY:
             self._end_open(*_ENDED_BY[tag])
-        element = Element(tag, dict(_attributes(rest)))
+        attributes = ((found[1].lower(), found[2] or found[3] or found[4] or "") for found in _ATTRIBUTE.finditer(rest))
+        element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
         self._add(element)
-        ends_itself = rest.endswith("/") and (self._is_xhtml or any(self._n_open[one] for one in _FOREIGN))
+        # What lies deeper than the deepest holds nothing: its text belongs to the innermost of these.
+        ends_itself = rest.endswith("/") and (self._is_xhtml or any(self._n_open[name] for name in _FOREIGN))
         if tag not in _VOID and not ends_itself and len(self._open) <= MOST_DEPTH:
             self._open.append(element)
             self._n_open[tag] += 1
@@ -179,13 +168,6 @@ class _HtmlBuilder:
                 f"{self._name}: expected at most {MOST_NODES:,} elements and pieces of text, got more; split the file"
             )
         self._open[-1].children.append(node)
-
-
-def _attributes(rest: str) -> Iterator[tuple[str, str]]:
-    for found in _ATTRIBUTE.finditer(rest):
-        key = found[1].lower()
-        if key in _KEPT_ATTRIBUTES:
-            yield key, unescape(found[2] or found[3] or found[4] or "")
 
 
 def _behind(text: str, end: str, start: int) -> int:

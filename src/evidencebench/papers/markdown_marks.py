@@ -46,11 +46,10 @@ def read_marks(parser: MarkdownIt) -> MarkdownIt:
 
 def _read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as the parser calls it
     for sort in _FIRST.get(state.src[state.pos], ()):
-        found = _PATTERNS[sort].match(state.src, state.pos, state.posMax)
-        if found:
+        if match := _PATTERNS[sort].match(state.src, state.pos, state.posMax):
             if not silent:
                 token = state.push(sort, "", 0)
-                token.content, token.markup = found[1] or "", found[0]
-            state.pos = found.end()
+                token.content, token.markup = match[1] or "", match[0]
+            state.pos = match.end()
             return True
     return False

@@ -34,11 +34,7 @@ def math_pieces(formula: Element) -> Iterator[Characters | str]:
 
 
 def tex_text(tex: str) -> str:
-    r"""Return TeX as plain text, without its commands.
-
-    >>> tex_text(r"\documentclass{minimal}\begin{document}$$\beta \leq \frac{x_{1}}{\mathrm{SD}}$$\end{document}")
-    'β ≤ x1/SD'
-    """
+    """Return TeX as plain text, without its commands."""
     found = _TEX_BODY.search(tex[:_MOST_TEX])
     text = (found[1] or found[2]) if found else tex[:_MOST_TEX]
     text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", r"\1", text)
@@ -48,7 +44,6 @@ def tex_text(tex: str) -> str:
 
 
 def _parts(node: Element) -> list[Element | Characters | str]:
-    """Return what an element of MathML is written as, in order."""
     parts: list[Element | Characters] = list(node.elements)
     written: list[Element | Characters | str]
     match node.tag, parts:
@@ -72,7 +67,7 @@ def _parts(node: Element) -> list[Element | Characters | str]:
 
 
 def _group(part: Element | Characters) -> list[Element | Characters | str]:
-    leaf = isinstance(part, Characters) or sum(bool(one.text.strip()) for one in part.characters()) <= 1
+    leaf = isinstance(part, Characters) or sum(bool(piece.text.strip()) for piece in part.characters()) <= 1
     return [part] if leaf else ["(", part, ")"]
 
 

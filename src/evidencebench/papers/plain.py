@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
@@ -42,16 +40,11 @@ class _Unit:
 
 
 def read_plain(content: bytes, name: str) -> Paper:
-    r"""Return the paper in a plain text.
+    """Return the paper in a plain text, whose layout is told by `layout_of`.
 
-    Its layout is told by `layout_of`. Where each line is a sentence, a line that begins with ``#`` is a heading. In
-    paragraphs, headings are told by `HeadingFinder`, words that a line's end breaks are joined, and a list of
-    references, page numbers and running heads are left out. The texts of Evidence Inference name their parts. What
-    stands below the heading "Abstract" or "Summary" is the abstract, see `Outline`.
-
-    >>> paper = read_plain(b"# Abstract\nTea lowered pressure.\n# Results\nIt fell by 3 mmHg.", name="tea.txt")
-    >>> [kind.value for kind in paper.kinds]
-    ['section_name', 'abstract', 'section_name', 'normal_paragraph']
+    Where each line is a sentence, a line that begins with ``#`` is a heading. In paragraphs, headings are told by
+    `HeadingFinder`, words that a line's end breaks are joined, and a list of references, page numbers and running heads
+    are left out. The texts of Evidence Inference name their parts. The abstract is told by its title, see `Outline`.
     """
     text = text_of(content, name=name)
     lines, count = lines_of(text), LossCount()
@@ -81,17 +74,14 @@ def _sentences(lines: Iterable[Line]) -> Iterator[_Unit]:
 def _labelled(lines: Iterable[Line]) -> Iterator[_Unit]:
     part = ""
     for line in lines:
-        found = _LABEL.fullmatch(line.text)
-        if not found:
-            yield _Unit(
-                [line], level=0 if part == "TITLE" else None, kind=Kind.BODY if part == "BODY" else Kind.ABSTRACT
-            )
+        label = _LABEL.fullmatch(line.text)
+        part = label["part"] if label else part
+        kind = Kind.BODY if part == "BODY" else Kind.ABSTRACT
+        if label is None:
+            yield _Unit([line], level=0 if part == "TITLE" else None, kind=kind)
             part = "ABSTRACT" if part == "TITLE" else part  # an abstract without parts has no label
-            continue
-        part = found["part"]
-        if title := found["title"]:
-            kind = Kind.BODY if part == "BODY" else Kind.ABSTRACT
-            yield _Unit([_cut(line, *found.span("title"))], level=level_of(title), kind=kind)
+        elif title := label["title"]:
+            yield _Unit([_cut(line, *label.span("title"))], level=level_of(title), kind=kind)
 
 
 def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
@@ -118,8 +108,7 @@ def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
         yield _Unit(waiting)
 
 
-def _goes_on(line: Line, after: Line) -> bool:
-    """Say whether a paragraph goes on behind a page's end."""
+def _goes_on(line: Line, after: Line) -> bool:  # behind a page's end
     return line.page != after.page and not _STOPPED.search(line.text) and after.text[0].islower()
 
 
@@ -153,8 +142,7 @@ def _paper(
 ) -> Paper:
     outline, blocks, title = Outline(), list[Block](), ""
     for unit in units:
-        pieces = list(_pieces(unit.lines, words))
-        text = _joined(pieces)
+        text, kept, hyphens = _joined(unit.lines, words)
         if not text.text:
             continue
         above = outline.path
@@ -170,10 +158,9 @@ def _paper(
         part: Part = "abstract" if kind is Kind.ABSTRACT else "body"
         if unit.level == 0 and not title:
             part, title = "title", text.text
-        for piece in pieces:
-            count.read(part, piece.kept)
-            if piece.cut:
-                count.leave_out("hyphen at a line's end", piece.cut)
+        count.read(part, kept)
+        for hyphen in hyphens:
+            count.leave_out("hyphen at a line's end", hyphen)
         count.keep(part, text.text)
         kind = kind if unit.level is None else Kind.HEADING
         blocks.append(Block(text=text, kind=kind, section=above, page=unit.lines[0].page, is_sentence=is_sentence))
@@ -182,24 +169,15 @@ def _paper(
     return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count.loss)
 
 
-class _Piece(NamedTuple):
-    kept: str
-    start: int
-    cut: str  # from the line's end
-    behind: str  # between this line and the next one
-
-
-def _pieces(lines: Sequence[Line], words: frozenset[str]) -> Iterator[_Piece]:
-    for line, after in pairwise(lines):
-        n_cut, between = joint(line.text, after.text, words)
+def _joined(lines: Sequence[Line], words: frozenset[str]) -> tuple[SourcedText, str, list[str]]:
+    """Return the text of lines, the characters of the lines that are in it, and the hyphens that are not."""
+    writer, kept, hyphens = TextWriter(), list[str](), list[str]()
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
+        n_cut, between = joint(line.text, after.text, words) if after else (0, "")
         stop = len(line.text) - n_cut
-        yield _Piece(line.text[:stop], line.start, line.text[stop:], between)
-    yield _Piece(lines[-1].text, lines[-1].start, "", "")
-
-
-def _joined(pieces: Iterable[_Piece]) -> SourcedText:
-    writer = TextWriter()
-    for piece in pieces:
-        writer.add(piece.kept, start=piece.start)
-        writer.add_mark(piece.behind)
-    return writer.finish()
+        writer.add(line.text[:stop], start=line.start)
+        writer.add_mark(between)
+        kept.append(line.text[:stop])
+        if n_cut:
+            hyphens.append(line.text[stop:])
+    return writer.finish(), "".join(kept), hyphens

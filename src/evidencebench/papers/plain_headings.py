@@ -5,7 +5,7 @@ import re
 from evidencebench.papers.captions import captioned
 from evidencebench.papers.section_titles import is_known_title, level_of, number_of
 
-_STOPPED = re.compile(r"[.!?,;:]$")
+_HEADING_STOP = re.compile(r"[.!?,;:]$")
 _NOT_TITLES = re.compile(r"key ?-?words?\s*:", re.IGNORECASE)
 _MOST_WORDS = 12
 _LEAST_LETTERS = 4
@@ -31,20 +31,19 @@ class HeadingFinder:
         """
         number = number_of(line)
         is_next = self._is_next(number)
-        if not (self._is_known(line, before) or (alone and self._is_title(line, after, is_next=is_next))):
+        ends_before = not before or _HEADING_STOP.search(before) is not None
+        is_known = is_known_title(line) and not line[0].islower() and ends_before
+        if not is_known and not (alone and self._is_title(line, after, is_next=is_next)):
             return None
         if number and is_next:
             self._last = number
         return level_of(line)
 
-    def _is_known(self, line: str, before: str) -> bool:
-        return is_known_title(line) and not line[0].islower() and (not before or bool(_STOPPED.search(before)))
-
     def _is_title(self, line: str, after: str, *, is_next: bool) -> bool:
         words = line.split()
         is_titled = line[0].isupper() and sum(map(str.isalpha, line)) >= _LEAST_LETTERS
-        leads_on = len(after) >= _LEAST_TEXT or bool(_STOPPED.search(after)) or is_known_title(after)
-        is_other = _STOPPED.search(line) or _NOT_TITLES.match(line) or captioned(line)
+        leads_on = len(after) >= _LEAST_TEXT or bool(_HEADING_STOP.search(after)) or is_known_title(after)
+        is_other = _HEADING_STOP.search(line) or _NOT_TITLES.match(line) or captioned(line)
         return (is_titled or is_next) and len(words) <= _MOST_WORDS and not is_other and leads_on
 
     def _is_next(self, number: tuple[int, ...]) -> bool:

@@ -64,40 +64,24 @@ _NUMBER = re.compile(r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?|[IVX]{1,4}\.)
 
 
 def plain_title(title: str) -> str:
-    """Return a title without its number and its stop, in lower case.
-
-    >>> plain_title("2.1. Study design:"), plain_title("METHODS")
-    ('study design', 'methods')
-    """
+    """Return a title without its number and its stop, in lower case."""
     return _NUMBER.sub("", title.strip(), count=1).rstrip(".: ").casefold()
 
 
 def number_of(title: str) -> tuple[int, ...]:
-    """Return the number that a title begins with, part by part; an empty one where there is none.
-
-    >>> number_of("2.1. Study design"), number_of("2 cups of tea")
-    ((2, 1), ())
-    """
-    found = _NUMBER.match(title)
-    return tuple(map(int, found["number"].split("."))) if found and found["number"] else ()
+    """Return the number that a title begins with, part by part; an empty one where there is none."""
+    match = _NUMBER.match(title)
+    return tuple(map(int, match["number"].split("."))) if match and match["number"] else ()
 
 
 def level_of(title: str) -> int:
-    """Return the level of a heading whose level is not marked, from 1: of its number, else 2 but for main sections.
-
-    >>> level_of("METHODS"), level_of("Tea leaves"), level_of("2.1. Methods")
-    (1, 2, 2)
-    """
+    """Return the level of a heading whose level is not marked, from 1: of its number, else 2 but for main sections."""
     is_main = section_of(title) is not None or _OUTERMOST.fullmatch(plain_title(title))
     return len(number_of(title)) or (1 if is_main else 2)
 
 
 def section_of(title: str) -> SectionSort | None:
-    """Return what a title announces; None where its words are the paper's own.
-
-    >>> section_of("2. Results:"), section_of("Tea leaves")
-    (<SectionSort.BODY: 'body'>, None)
-    """
+    """Return what a title announces; None where its words are the paper's own."""
     plain = plain_title(title)
     return next((section for section, pattern in _PATTERNS.items() if pattern.fullmatch(plain)), None)
 
@@ -123,16 +107,6 @@ class Outline:
 
     The abstract goes from its title to the next heading that is not below it. Headings of a structured abstract may be
     of the abstract's level: the first stands right behind its title, and none stands twice.
-
-    >>> outline = Outline()
-    >>> for level, title in [(1, "Abstract"), (1, "Methods"), (1, "Results"), (1, "Methods"), (2, "Setting")]:
-    ...     outline.enter(title, level=level)
-    ...     print(outline.path, outline.kind.value)
-    ('Abstract',) abstract
-    ('Abstract', 'Methods') abstract
-    ('Abstract', 'Results') abstract
-    ('Methods',) normal_paragraph
-    ('Methods', 'Setting') normal_paragraph
     """
 
     def __init__(self) -> None:

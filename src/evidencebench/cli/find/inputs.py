@@ -42,12 +42,10 @@ def read_papers(name: str) -> list[Paper | UnreadableError]:
 
 
 def read_hypotheses(path: Path) -> tuple[str, ...]:
-    """Return the hypotheses of a text file or standard input, one a line, each once.
-
-    Raises `UnreadableError` where it has none.
-    """
+    """Return the hypotheses of a text file or standard input, one a line, each once; at least one."""
     lines, name = read_lines(path)
-    found = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
-    if not 0 < len(found) <= MOST_HYPOTHESES:
-        raise UnreadableError(f"{name}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {len(found):,}")
-    return found
+    hypotheses = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+    n = len(hypotheses)
+    if not 0 < n <= MOST_HYPOTHESES:
+        raise UnreadableError(f"{name}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
+    return hypotheses

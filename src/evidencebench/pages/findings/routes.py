@@ -21,7 +21,7 @@ from evidencebench.pages.app.static import page_app
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record, paper_record
-from evidencebench.pages.findings.words import CHANCE_MEANING, DIRECTION_MEANING, direction_headings
+from evidencebench.pages.findings.words import CHANCE_MEANING, DIRECTION_MEANING, HEADINGS
 from evidencebench.pages.markup import encode_json
 from evidencebench.pages.responses import RefusedError, json_response
 from evidencebench.pages.viewer.page_parts import FIND_SCRIPTS, FIND_STYLES
@@ -117,7 +117,7 @@ class FindingPages:
     async def answer(self, request: Request) -> Response:
         """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
         asked = _decoded(_Question, await request.body())
-        words = {"headings": direction_headings(), "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
 
         def answer() -> Response:
             return json_response({**finding_record(self._find(asked, split=True)), **words})

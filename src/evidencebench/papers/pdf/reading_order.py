@@ -85,30 +85,30 @@ def _edges(blocks: Sequence[_PageBlock]) -> tuple[float, float]:
 
 def _columns(blocks: Sequence[_PageBlock], gutter: float) -> list[list[_PageBlock]]:
     """Return the blocks, parted where white space runs from top to bottom."""
-    found: list[list[_PageBlock]] = []
+    parts: list[list[_PageBlock]] = []
     right = 0.0
     for block in sorted(blocks, key=lambda block: block.left):
-        if not found or block.left - right > gutter:
-            found.append([block])
+        if not parts or block.left - right > gutter:
+            parts.append([block])
             right = block.right
         else:
-            found[-1].append(block)
+            parts[-1].append(block)
             right = max(right, block.right)
-    return found
+    return parts
 
 
 def _strips(blocks: Sequence[_PageBlock]) -> list[list[_PageBlock]]:
     """Return the blocks, parted where white space runs from left to right."""
-    found: list[list[_PageBlock]] = []
+    parts: list[list[_PageBlock]] = []
     bottom = 0.0
     for block in sorted(blocks, key=lambda block: block.top):
-        if not found or block.top >= bottom:
-            found.append([block])
+        if not parts or block.top >= bottom:
+            parts.append([block])
             bottom = block.bottom
         else:
-            found[-1].append(block)
+            parts[-1].append(block)
             bottom = max(bottom, block.bottom)
-    return found
+    return parts
 
 
 def _joined_strips(strips: Sequence[list[_PageBlock]], gutter: float) -> list[list[_PageBlock]]:
@@ -118,7 +118,7 @@ def _joined_strips(strips: Sequence[list[_PageBlock]], gutter: float) -> list[li
     """
     groups: list[list[list[_PageBlock]]] = []
     for strip in strips:
-        above = [block for one in groups[-1] for block in one] if groups else []
+        above = [block for joined in groups[-1] for block in joined] if groups else []
         if above and len(_columns([*above, *strip], gutter)) > 1:
             groups[-1].append(strip)
             continue

@@ -42,4 +42,4 @@ def name_of(heading: str) -> str:
     """Return a heading as `plain_title` does, letters that are spaced out drawn together."""
     name = plain_title(heading)
     letters = name.split()
-    return "".join(letters) if len(letters) >= _LEAST_SPACED and all(len(one) == 1 for one in letters) else name
+    return "".join(letters) if len(letters) >= _LEAST_SPACED and all(len(letter) == 1 for letter in letters) else name
