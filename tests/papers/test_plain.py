@@ -110,17 +110,8 @@ def test_paragraphs_have_headings_in_lines_of_their_own() -> None:
         [
             *("Tea and pressure", "Abstract", _PARAGRAPH, "1. Introduction", _PARAGRAPH),
             *("2. Methods", "", "2.1 Who was asked", "", _PARAGRAPH, _PARAGRAPH),
-            *(
-                "",
-                "Dose",
-                "",
-                "3 Cups a day were drunk.",
-                "",
-                "References",
-                "",
-                "1. A tea paper. J Tea. 2001.",
-                "2. Other.",
-            ),
+            *("", "Dose", "", "3 Cups a day were drunk.", "", "References", "", "1. A tea paper. J Tea. 2001."),
+            *("2. Other.",),
         ]
     )
     paper = read_text(text)

@@ -151,8 +151,6 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
 
 
 class _PassageReader:
-    """Turns passages, in order, into blocks."""
-
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.title = ""

@@ -153,10 +153,7 @@ def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:
 
 
 def read_index(folder: Path) -> dict[str, FetchedPaper]:
-    """Return the papers of a folder's index by the ids that were asked for; of none, there are none.
-
-    Raises `DataError` where it cannot be read, or is another table.
-    """
+    """Return the papers of a folder's index by the ids that were asked for; raises `DataError` for another table."""
     path = folder / INDEX_NAME
     try:
         content = read_whole(path)

@@ -156,19 +156,16 @@ class SectionFinder:
         if not text:
             return
         around = self._around
+        least = _LEAST_IN_SECTION if self._outer or around.sections else _LEAST_SENTENCE
         if sort := self._left_out or captioned(text):
             self._count_out(sort, paragraph)
         elif self._is_menu(paragraph):
             self._count_out("navigation", paragraph)
-        elif not any(self._n_open.values()) and not self._is_text(text):
+        elif not any(self._n_open.values()) and not (len(text) >= least and _SENTENCES.search(text)):
             self._count_out("other text", paragraph)
         else:
             (around.sections[-1] if around.sections else around.base).children.append(paragraph)
             around.outline.pass_paragraph()
-
-    def _is_text(self, text: str) -> bool:
-        least = _LEAST_IN_SECTION if self._outer or self._around.sections else _LEAST_SENTENCE
-        return len(text) >= least and _SENTENCES.search(text) is not None
 
     def _is_menu(self, paragraph: Element) -> bool:
         """Say whether a paragraph is little but links, and no ``p`` of a section, as one with a register's number."""

@@ -70,8 +70,6 @@ def parse_html(text: str, *, name: str) -> Element:
 
 
 class _HtmlBuilder:
-    """Puts the tree together, tag by tag."""
-
     def __init__(self, name: str, *, is_xhtml: bool) -> None:
         self.top = Element("")
         self._name = name

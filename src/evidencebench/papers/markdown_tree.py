@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from evidencebench.papers.html_tree import HEADINGS
-from evidencebench.papers.markdown_marks import MARKS, read_marks
+from evidencebench.papers.markdown_marks import MARKS, read_mark
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.section_titles import is_known_title, number_of
 
@@ -39,7 +39,8 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
     lines = [start, *(found.end() for found in _LINE_END.finditer(text, start)), len(text)]
     body = Element("body")
     until = 0  # the line up to which all is in the tree
-    parser = read_marks(MarkdownIt("commonmark").enable("table").disable("text_join"))
+    parser = MarkdownIt("commonmark").enable("table").disable("text_join")
+    parser.inline.ruler.before("escape", "marks", read_mark)
     tables = _tables_of_pandoc(text, lines)
     for token, after in pairwise([*parser.parse(text[start:]), Token("", "", 0)]):
         if token.map is None or token.map[0] < until:

@@ -1,7 +1,6 @@
 """Errors for files that no reader takes: what they are by their content, and what to do."""
 
 import re
-from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
@@ -72,7 +71,7 @@ def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
 
 
 def _require_plain(text: str, name: str) -> None:
-    lines = list(islice(_lines(text), _MOST_LINES))
+    lines = list(islice(filter(None, map(str.strip, text.splitlines())), _MOST_LINES))
     if not lines:
         return
     n_tagged = sum(_TAGGED.match(line) is not None for line in lines)
@@ -84,10 +83,6 @@ def _require_plain(text: str, name: str) -> None:
         raise metadata_only(name, "RIS, BibTeX or the format of PubMed", "records of papers")
     if _LATEX.match(text):
         raise _refusal(name, "LaTeX", "take its text out first, as with detex")
-
-
-def _lines(text: str) -> Iterator[str]:
-    return filter(None, map(str.strip, text.splitlines()))
 
 
 def _is_json(text: str) -> bool:

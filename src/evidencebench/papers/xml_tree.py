@@ -39,8 +39,6 @@ def parse_xml(content: bytes, *, name: str) -> Element:
 
 
 class _XmlBuilder:
-    """Puts the tree together from what expat reports, piece by piece."""
-
     def __init__(self, text: str, name: str) -> None:
         self.bytes = text.encode()
         self._name = name

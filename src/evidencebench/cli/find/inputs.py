@@ -15,8 +15,7 @@ MOST_HYPOTHESES = 1_000
 def paper_names(given: Iterable[str]) -> Iterator[str]:
     """Yield the names of the papers' files; a folder stands for all files in it and below, in order of their names.
 
-    Hidden files and folders, whose names begin with a dot, and the list that `papers fetch` writes are left out. Raises
-    `UnreadableError` for an empty folder.
+    Hidden files and the list that `papers fetch` writes are left out. Raises `UnreadableError` for an empty folder.
     """
     for name in given:
         folder = Path(name)
@@ -24,14 +23,11 @@ def paper_names(given: Iterable[str]) -> Iterator[str]:
             yield name
             continue
         files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
-        inside = sorted(path for path in files if not _is_hidden(path, folder))
+        shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+        inside = sorted(shown)
         if not inside:
             raise UnreadableError(f"{folder}: expected papers, got a folder without files")
         yield from map(str, inside)
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def read_papers(name: str) -> list[Paper | UnreadableError]:

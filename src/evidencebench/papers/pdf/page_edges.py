@@ -24,7 +24,9 @@ _LONGEST_NUMBER = 5
 
 def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[int]:
     """Return the identities of the lines that run over the pages: heads, feet and page numbers."""
-    edges = [_edge_lines(lines) for lines in pages]
+    pages_from_top = [sorted(lines, key=lambda line: line.baseline) for lines in pages]
+    # The lines at the top and at the foot of each page that stand apart from its text.
+    edges = [[*_apart(lines), *_apart(lines[::-1])] for lines in pages_from_top]
     places: dict[tuple[str, int], set[int]] = defaultdict(set)  # pattern and height -> pages
     for number, lines in enumerate(edges):
         for line in lines:
@@ -57,12 +59,6 @@ def line_numbers(lines: Sequence[PrintedLine]) -> set[int]:
         if n + 1 >= least and n >= 0.8 * (len(column) - 1) and step in (1, 5):
             numbering |= {id(line) for line in column}
     return numbering
-
-
-def _edge_lines(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
-    """Return the lines at the top and at the foot of a page that stand apart from its text."""
-    rows = sorted(lines, key=lambda line: line.baseline)
-    return [*_apart(rows), *_apart(rows[::-1])]
 
 
 def _apart(lines: Sequence[PrintedLine]) -> list[PrintedLine]:

@@ -16,7 +16,7 @@ from evidencebench.papers.pdf.paragraphs import BEGINS, ENDED, PrintedParagraph,
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.papers.pdf.section_names import ABSTRACT_LABEL
-from evidencebench.papers.pdf.unread_pages import require_text, unread_pages
+from evidencebench.papers.pdf.unread_pages import unread_pages
 from evidencebench.query import Kind
 
 _HEAD_BYTES = 1024
@@ -38,10 +38,9 @@ def is_pdf(content: bytes) -> bool:
 def read_pdf(content: bytes, name: str) -> Paper:
     """Return the paper in a PDF; raises `UnreadableError` if it is scanned, encrypted, damaged or too long."""
     pages, fonts = pages_of(content, name)
-    require_text(pages, name)
     styles = styles_of(fonts)
     count = LossCount()
-    warnings = unread_pages(pages, count)
+    warnings = unread_pages(pages, name, count)
     for page in pages:
         for sort, text in page.unread.items():
             count.leave_out(sort, text)

@@ -26,8 +26,11 @@ _LEAST_FREQUENT = 0.45
 _LEAST_SAMPLE, _LEAST_LETTERS = 200, 0.5
 
 
-def require_text(pages: Sequence[PdfPage], name: str) -> None:
-    """Raise `UnreadableError` if the pages cannot be opened, or most of them have no text, or gibberish."""
+def unread_pages(pages: Sequence[PdfPage], name: str, count: LossCount) -> tuple[str, ...]:
+    """Return what a reader must know of single pages, and count them.
+
+    Raises `UnreadableError` if no page can be opened, or most of them have no text, or gibberish.
+    """
     opened = [page for page in pages if not page.is_broken]
     if not opened:
         raise UnreadableError(
@@ -40,37 +43,30 @@ def require_text(pages: Sequence[PdfPage], name: str) -> None:
             f"{name}: PDF: scanned: {n_without} of {len(opened)} pages hold no text, only pictures of it; {_OCR} "
             "scan.pdf paper.pdf'"
         )
-    n_illegible = sum(not is_legible(page.text) for page in opened)
-    if n_illegible > _MOST * (len(opened) - n_without):
+    illegible = [page for page in opened if not _is_legible(page.text)]
+    if len(illegible) > _MOST * (len(opened) - n_without):
         raise UnreadableError(
-            f"{name}: PDF: the text of {n_illegible} of {len(opened)} pages is gibberish: its fonts do not say which "
-            f"letters they show; {_OCR} --force-ocr old.pdf paper.pdf'"
+            f"{name}: PDF: the text of {len(illegible)} of {len(opened)} pages is gibberish: its fonts do not say "
+            f"which letters they show; {_OCR} --force-ocr old.pdf paper.pdf'"
         )
-
-
-def unread_pages(pages: Sequence[PdfPage], count: LossCount) -> tuple[str, ...]:
-    """Return what a reader must know of single pages, and count them."""
     warnings: list[str] = []
-    broken = [page for page in pages if page.is_broken]
-    without = [page for page in pages if not page.is_broken and _n_visible(page) < _ALMOST_NONE]
-    illegible = [page for page in pages if not is_legible(page.text)]
-    if broken:
+    if broken := [page for page in pages if page.is_broken]:
         listed = _listed(broken)
         count.leave_out(f"{listed}, which could not be opened", "", n_elements=len(broken))
         warnings.append(f"{listed.capitalize()} could not be opened; fetch the PDF again to have all of it.")
-    if without:
-        listed = _listed(without)
-        count.leave_out(f"{listed}, with hardly any text", "", n_elements=len(without))
+    if empty := [page for page in opened if _n_visible(page) < _ALMOST_NONE]:
+        listed = _listed(empty)
+        count.leave_out(f"{listed}, with hardly any text", "", n_elements=len(empty))
         warnings.append(f"There is hardly any text on {listed}; pictures of text are not read.")
     if illegible:
         warnings.append(f"The text of {_listed(illegible)} is gibberish: its fonts do not say which letters they show.")
     return tuple(warnings)
 
 
-def is_legible(text: str) -> bool:
+def _is_legible(text: str) -> bool:
     """Say whether text looks like words of a language, by the share of letters, and that of frequent ones.
 
-    >>> is_legible("SBP (mmHg) 0.41 (1.23) -1.99 (1.14) 0.82 (-3.09, 4.72) LDL (mmHg) 0.01 (0.02) 0.02 (0.03) " * 20)
+    >>> _is_legible("SBP (mmHg) 0.41 (1.23) -1.99 (1.14) 0.82 (-3.09, 4.72) LDL (mmHg) 0.01 (0.02) 0.02 (0.03) " * 20)
     True
     """
     counts = Counter(unicodedata.normalize("NFKD", text.casefold()))
