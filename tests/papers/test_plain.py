@@ -1,7 +1,6 @@
 """A paper as plain text."""
 
 import textwrap
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.plain import read_plain
 from evidencebench.papers.read import read, read_content
 from evidencebench.query import Kind
-from examples import SHORTER
 
 _SHARED = Path(__file__).parents[3] / "shared" / "data"
 _PARAGRAPH = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The trial was small and short."
@@ -267,14 +265,6 @@ def test_any_text_keeps_its_characters_or_is_refused_in_words(words: list[str]) 
     for sentence, span in zip(paper.sentences, paper.spans, strict=True):
         source = iter(text[span.start : span.stop])
         assert all(character in source for character in sentence if character != " "), "they stand there in this order"
-
-
-@pytest.mark.parametrize(
-    "piece", ["a", "[", "[a](x", "a-\n", "x-\n\n\n(", ". ", "**", "<html><meta ", "a" * 99 + " b-\n"]
-)
-def test_hostile_text_does_not_take_forever(piece: str) -> None:
-    with suppress(UnreadableError):
-        read_content((piece * (1_000_000 // SHORTER // len(piece))).encode(), name="tea.txt")
 
 
 def test_a_line_alone_that_holds_sentences_is_a_paragraph_with_or_without_a_last_stop() -> None:

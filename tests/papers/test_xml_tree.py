@@ -95,20 +95,6 @@ def test_a_broken_file_is_refused_with_its_line_and_what_to_do(content: bytes, m
         parse_xml(content, name="tea.xml")
 
 
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">',
-        '<!ENTITY c SYSTEM "file:///etc/passwd">',
-        '<!ENTITY % c SYSTEM "http://localhost:9/c.dtd">',
-    ],
-)
-def test_entities_are_never_declared_nor_fetched(declaration: str) -> None:
-    content = f"<!DOCTYPE a [{declaration}]><a>&c;</a>".encode()
-    with pytest.raises(UnreadableError, match=r"expected XML that declares no entities, got one named '[ac]'; remove"):
-        parse_xml(content, name="tea.xml")
-
-
 def test_default_values_of_attributes_are_not_repeated() -> None:
     content = f'<!DOCTYPE a [<!ATTLIST p x CDATA "{"tea" * 1000}">]><a>{"<p/>" * 3}</a>'.encode()
     assert [one.attributes for one in parse_xml(content, name="tea.xml").elements] == [{}, {}, {}]

@@ -37,10 +37,7 @@ def paper_of(
     warnings: tuple[str, ...] = (),
     is_record: bool = False,
 ) -> Paper:
-    """Return the paper that the blocks make up, in order; raises `UnreadableError` if they hold no sentence.
-
-    ``is_record`` says that the format also holds papers without their text.
-    """
+    """Return the paper of the blocks; ``is_record``: of a format that also holds papers without their text."""
     sentences: list[str] = []
     kinds: list[Kind] = []
     places: list[Place] = []
@@ -75,10 +72,7 @@ def paper_of(
 def each_paper(
     sources: Sequence[_Source], ids: Sequence[str], read: Callable[[_Source, str], Paper], file: str
 ) -> list[Paper | UnreadableError]:
-    """Return the paper of each source of a file, or why it cannot be read.
-
-    Papers are named as the file where it has one, else with their ids, or numbers where these do not tell.
-    """
+    """Return the paper of each source of a file, named by its id or else number, or why it cannot be read."""
     papers: list[Paper | UnreadableError] = []
     uses = Counter(ids)
     for number, (source, own_id) in enumerate(zip(sources, ids, strict=True), 1):

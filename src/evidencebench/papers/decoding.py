@@ -13,10 +13,7 @@ def has_mark(content: bytes) -> bool:
 
 
 def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
-    """Return the text of a file, without its mark; ``declared`` is the encoding of a file that has none.
-
-    Raises `UnreadableError` if it is in another encoding, which is never guessed, or longer than `MOST_CHARACTERS`.
-    """
+    """Return the text of a file, without its mark; one in another encoding, never guessed, or too long is refused."""
     text = text_file.decoded(content, name=name, declared=declared)
     if len(text) > MOST_CHARACTERS:
         raise UnreadableError(

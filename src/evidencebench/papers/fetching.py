@@ -125,10 +125,7 @@ def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
 
 
 def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> FetchedPaper | None:
-    """Return a paper whose file is in the folder; None: it is not there, as far as is known.
-
-    Where the file is not the one whose checksum the index has, its reason says so: it may be cut, or changed by hand.
-    """
+    """Return a paper whose file is in the folder; its reason says where the file is not the one that was fetched."""
     paper = held.get(str(wanted))
     if paper is None and wanted.scheme is IdScheme.PMCID:
         paper = FetchedPaper(id=str(wanted), pmcid=wanted.value, file=f"{wanted}.xml")

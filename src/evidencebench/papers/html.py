@@ -62,10 +62,7 @@ def paper_of_page(
     ids: Mapping[str, str] | None = None,
     page_text: str | None = None,
 ) -> Paper:
-    """Return the paper in an element that holds an article; ``title`` is the element of its title, within it or not.
-
-    Raises `UnreadableError` if it holds no sentence, or hardly any where the page's whole text is given.
-    """
+    """Return the paper of an article; ``title`` is in it or not; ``page_text`` tells pages without an article."""
     count = LossCount()
     finder = SectionFinder(title=title, count=count)
     finder.find(root)

@@ -42,10 +42,7 @@ def ids_of_page(metadata: Mapping[str, str]) -> dict[str, str]:
 
 
 def title_in(page: Element, root: Element, metadata: Mapping[str, str]) -> Element | None:
-    """Return the element that holds the paper's title: a heading that the metadata names, or the outermost heading.
-
-    Where there is none, it is the page's own title.
-    """
+    """Return the element of the title: a heading that the metadata names, the outermost one, or the page's title."""
     given = next((metadata[key] for key in _TITLE_KEYS if metadata.get(key)), "")
     headings = [heading for heading in page.all(*HEADINGS) if heading.text]
     named = next((heading for heading in headings if given and _letters(heading.text) == _letters(given)), None)

@@ -55,11 +55,7 @@ _TABLE_PARTS = frozenset({"table", "tr", "tbody", "thead", "tfoot"}) | _CELLS
 
 
 def parse_html(text: str, *, name: str) -> Element:
-    """Return an element that holds all of a page; ``name`` is the file's name in messages.
-
-    End tags that are missing or needless are taken as browsers do, as far as it matters for text. Comments are left
-    out. Raises `UnreadableError` if it has more than `MOST_NODES`.
-    """
+    """Return an element that holds all of a page, with the end tags that browsers add; comments are left out."""
     builder = _HtmlBuilder(name, is_xhtml=text.lstrip().startswith("<?xml"))
     position = 0
     while (start := text.find("<", position)) >= 0:

@@ -29,10 +29,7 @@ _BACK = {
 
 
 def articles_in(root: Element) -> list[Element]:
-    """Return the articles of a file, of which a set has several.
-
-    An article that has no body of its own, but sub-articles with one, stands for these.
-    """
+    """Return the articles of a file; one without a body stands for its sub-articles that have one."""
     outermost, waiting = list[Element](), [root]
     while waiting:
         element = waiting.pop()

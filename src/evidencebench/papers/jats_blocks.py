@@ -45,10 +45,7 @@ _OTHER_FORMS = "other form of a formula"
 
 
 class BlockReader:
-    """Reads the blocks of an element, such as an article's body; what it leaves out goes into counters.
-
-    In an abstract, the titles of its sections begin a paragraph, as in ``Results: Pressure fell.``
-    """
+    """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
     def __init__(self, kind: Kind, *, part: Part, count: LossCount) -> None:
         self._kind, self._part, self._count = kind, part, count

@@ -12,10 +12,7 @@ MOST_NODES = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """Text of an element; one by one in the file from ``start`` on, or as a whole in start..stop-1, as ``&lt;`` is.
-
-    Where start is stop, the file lacks it, as it does the number that an attribute gives to a heading.
-    """
+    """Text that stands in start..stop-1 of the file, one by one or as a whole; nowhere if start is stop."""
 
     text: str
     start: int

@@ -22,30 +22,22 @@ from evidencebench.query import Kind
 LABELLED = re.compile(r"^(?:TITLE|ABSTRACT\..+):\s*$", re.MULTILINE)
 _LABEL = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:?")
 
-_LONGEST_TITLE, _MOST_PARTS_OF_TITLE = 300, 2
+_LONGEST_TITLE, _MOST_PARTS_OF_TITLE = 300, 2  # a title may have a subtitle: "Tea. A trial"
 _STOPPED = re.compile(r"[.!;:,]$")
 _BULLET = re.compile(r"[-*\u2022\u25aa\u25cf] \S")
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """The lines of a paragraph, or of a heading with its level, from 1; the paper's title has level 0.
-
-    ``kind`` is that of paragraphs here; None: as the outline says.
-    """
+    """The lines of a paragraph, or of a heading with its level, from 1; the paper's title has level 0."""
 
     lines: Sequence[Line]
     level: int | None = None
-    kind: Kind | None = None
+    kind: Kind | None = None  # of paragraphs; None: as the outline says
 
 
 def read_plain(content: bytes, name: str) -> Paper:
-    """Return the paper in a plain text, whose layout is told by `layout_of`.
-
-    Where each line is a sentence, a line that begins with ``#`` is a heading. In paragraphs, headings are told by
-    `HeadingFinder`, words that a line's end breaks are joined, and a list of references, page numbers and running heads
-    are left out. The texts of Evidence Inference name their parts. The abstract is told by its title, see `Outline`.
-    """
+    """Return the paper in a plain text: of labelled parts, of one sentence a line, or of paragraphs."""
     text = text_of(content, name=name)
     lines, count = lines_of(text), LossCount()
     if LABELLED.search(text):
@@ -113,10 +105,7 @@ def _goes_on(line: Line, after: Line) -> bool:  # behind a page's end
 
 
 def _titled(units: Iterable[_Unit]) -> Iterator[_Unit]:
-    """Take the first paragraph for the title if it is short and ends as no sentence does.
-
-    A file with pages begins with anything. A title may have a subtitle: "Tea. A trial".
-    """
+    """Take the first paragraph for the title if it is short and ends as no sentence does, but for files with pages."""
     for number, unit in enumerate(units):
         text = " ".join(line.text for line in unit.lines)
         is_short = len(text) <= _LONGEST_TITLE and len(sentence_spans(text)) <= _MOST_PARTS_OF_TITLE

@@ -14,21 +14,13 @@ _LEAST_TEXT = 40
 
 
 class HeadingFinder:
-    """Tells headings, line by line.
-
-    * A title that many papers have, such as Methods or 2. Results, in a line of its own.
-    * A short line alone, before a line of text, that begins with a capital or the next number, such as 2.1 behind 2.
-    """
+    """Tells known titles, and short lines alone that begin with a capital or the next number, as 2.1 behind 2."""
 
     def __init__(self) -> None:
         self._last: tuple[int, ...] = (0,)
 
     def level(self, line: str, *, before: str, after: str, alone: bool) -> int | None:
-        """Return the level of a heading, as `level_of` gives it; None for any other line.
-
-        ``before`` is the line of text right before it, empty where it is apart from it; ``after`` is the next line that
-        is not empty; ``alone`` says whether it is apart from both.
-        """
+        """Return the level of a heading, None for any other line; ``before`` is empty where that line is apart."""
         number = number_of(line)
         is_next = self._is_next(number)
         ends_before = not before or _HEADING_STOP.search(before) is not None

@@ -44,10 +44,7 @@ _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
 
 
 def text_of(content: bytes, *, name: str) -> str:
-    """Return the text of a file of plain text; ``name`` is the file's name in messages.
-
-    Raises `UnreadableError` if it is something else: an archive, markup, JSON, LaTeX or another encoding.
-    """
+    """Return the text of a file of plain text; raises `UnreadableError` for an archive, markup, JSON, LaTeX, ..."""
     for beginning, what, advice in _BEGINNINGS:
         if content.lstrip()[: len(beginning)] == beginning:
             raise _refusal(name, what, advice)

@@ -103,11 +103,7 @@ def is_known_title(title: str) -> bool:
 
 
 class Outline:
-    """Where a reader stands among the headings that it has met.
-
-    The abstract goes from its title to the next heading that is not below it. Headings of a structured abstract may be
-    of the abstract's level: the first stands right behind its title, and none stands twice.
-    """
+    """The headings around a place; the abstract goes to the next heading that is not below its title."""
 
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
@@ -149,8 +145,8 @@ class Outline:
         if self._open and is_abstract_title(self._open[-1][1]):
             self._is_structured = False
 
+    # Headings of a structured abstract may be of its level: the first stands behind its title, and none stands twice.
     def _depth(self, title: str, level: int) -> int:
-        """How many of the open sections lie around a heading that comes next."""
         for depth, (of_open, open_title) in enumerate(self._open):
             if of_open < level or (
                 of_open == level

@@ -53,11 +53,7 @@ _PART = re.compile(r"[-\u2013/)\].]")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and stop of each sentence of a paragraph, in order, without the white space around it.
-
-    Between two sentences there is nothing but white space, so that every other character is in exactly one of them.
-    The time is linear in the length of the text; a text without any end is one sentence.
-    """
+    """Return start and stop of each sentence of a paragraph, without the white space around it, in linear time."""
     spans: list[tuple[int, int]] = []
     start = len(text) - len(text.lstrip())
     for stop in _STOP.finditer(text):
@@ -83,10 +79,7 @@ def _is_end(text: str, start: int, stop: re.Match[str]) -> bool:
 
 
 def _may_begin(text: str, stop: re.Match[str]) -> bool:
-    """Say whether a sentence may begin behind this stop.
-
-    In small letters only with a sign or a digit, as in p53, or where no abbreviation can stand before.
-    """
+    # In small letters only with a sign or a digit, as in p53, or where no abbreviation can stand before.
     word = stop["word"]
     if text[stop.end()] in _GOES_ON:
         return False

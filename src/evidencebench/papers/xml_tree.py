@@ -24,11 +24,7 @@ _CUT_OFF = frozenset(
 
 
 def parse_xml(content: bytes, *, name: str) -> Element:
-    """Return the outermost element of an XML file; raises `UnreadableError`.
-
-    Names are in lower case and without a namespace. Comments and processing instructions are left out. Named characters
-    that the file does not declare, such as ``&nbsp;``, become what they are in HTML. ``name`` is for messages.
-    """
+    """Return the outermost element of an XML file; undeclared named characters are read as in HTML."""
     text = xml_text(content, name=name)
     builder = _XmlBuilder(text, name)
     try:

@@ -87,10 +87,8 @@ def told(finding: Finding) -> str:
 
 
 def not_searched(paper: Paper) -> list[str]:
-    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``.
-
-    Numbers are there only where each table is marked as one. Of a text nobody can know what it lacks of its paper.
-    """
+    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``."""
+    # Of a text nobody can know what it lacks of its paper. Numbers are there only where each table is marked as one.
     rest = "what this text lacks of its paper" if paper.format.startswith("text") else "front matter"
     counts = _COUNTED if paper.format in {JATS, TEI} else ()
     left_out = [(sort, out) for sort, out in paper.loss.left_out.items() if sort not in {*_NO_TEXT, rest}]

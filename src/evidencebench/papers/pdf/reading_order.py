@@ -88,9 +88,7 @@ def _columns(blocks: Sequence[_PageBlock], gutter: float) -> list[list[_PageBloc
 
 
 def _parted(
-    blocks: Sequence[_PageBlock],
-    ends: Callable[[_PageBlock], tuple[float, float]],
-    is_apart: Callable[[float], bool],
+    blocks: Sequence[_PageBlock], ends: Callable[[_PageBlock], tuple[float, float]], is_apart: Callable[[float], bool]
 ) -> list[list[_PageBlock]]:
     """Return the blocks, parted where white space runs through all of them."""
     parts: list[list[_PageBlock]] = []
@@ -107,16 +105,14 @@ def _parted(
 
 
 def _joined_strips(strips: Sequence[list[_PageBlock]], gutter: float) -> list[list[_PageBlock]]:
-    """Join strips that share the white space between their columns: each column is read to its end.
-
-    A line alone between columns and what follows them is the heading of what follows.
-    """
+    """Join strips that share the white space between their columns: each column is read to its end."""
     groups: list[list[list[_PageBlock]]] = []
     for strip in strips:
         above = [block for joined in groups[-1] for block in joined] if groups else []
         if above and len(_columns([*above, *strip], gutter)) > 1:
             groups[-1].append(strip)
             continue
+        # A line alone between columns and what follows them is the heading of what follows.
         if groups and len(groups[-1]) > 1 and [len(block.lines) for block in groups[-1][-1]] == [1]:
             groups.append([groups[-1].pop()])
         groups.append([strip])

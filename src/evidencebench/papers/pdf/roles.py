@@ -200,10 +200,7 @@ def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
 def _title(
     paragraphs: Sequence[PrintedParagraph], body: TypeStyle, styles: Sequence[TypeStyle]
 ) -> PrintedParagraph | None:
-    """Return the paragraph of the first page in the largest type, of those that have some words.
-
-    In a manuscript, all may be of one size: then it is a first heading.
-    """
+    """Return the paragraph of the first page in the largest type, or a first heading where all are of one size."""
     first = [
         paragraph
         for paragraph in paragraphs

@@ -21,11 +21,7 @@ _LEAST_SPACED = 4  # letters of a word that is spaced out
 
 
 def section_of(heading: str) -> SectionSort | None:
-    """Return what a heading announces; None where its words are the paper's own.
-
-    >>> section_of("2. R E S U L T S"), section_of("Funding and support")
-    (<SectionSort.BODY: 'body'>, <SectionSort.BACK_MATTER: 'other back matter'>)
-    """
+    """Return what a heading announces; None where its words are the paper's own."""
     name = name_of(heading)
     if _BACK_MATTER.fullmatch(name):
         return SectionSort.BACK_MATTER

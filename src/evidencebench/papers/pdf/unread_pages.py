@@ -27,10 +27,7 @@ _LEAST_SAMPLE, _LEAST_LETTERS = 200, 0.5
 
 
 def unread_pages(pages: Sequence[PdfPage], name: str, count: LossCount) -> tuple[str, ...]:
-    """Return what a reader must know of single pages, and count them.
-
-    Raises `UnreadableError` if no page can be opened, or most of them have no text, or gibberish.
-    """
+    """Return what a reader must know of single pages, and count them; raises `UnreadableError` if most are unread."""
     opened = [page for page in pages if not page.is_broken]
     if not opened:
         raise UnreadableError(
