@@ -48,9 +48,7 @@ class _Sentence(msgspec.Struct):
     text: str | None = None
 
 
-class _Passage(msgspec.Struct):
-    offset: _Offset = 0
-    text: str | None = None
+class _Passage(_Sentence):
     infons: dict[str, Any] = {}
     sentences: list[_Sentence] = []
 

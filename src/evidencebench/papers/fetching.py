@@ -119,8 +119,8 @@ def _cell(text: str | None) -> str:
 
 def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
     if isinstance(error, TransientError):
-        said = f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
-        return f"{said}; check the network and --base-url, or try later"
+        message = f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
+        return f"{message}; check the network and --base-url, or try later"
     return str(error).removeprefix(f"{wanted}: ")
 
 

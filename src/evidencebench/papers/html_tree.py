@@ -77,12 +77,12 @@ class _HtmlBuilder:
     def add_text(self, text: str, start: int, stop: int) -> None:
         """Add the characters start..stop-1 of the file, character references read."""
         position = start
-        for found in _REFERENCE.finditer(text, start, stop):
-            read = unescape(found[0])
-            if read != found[0]:
-                self._add_characters(text[position : found.start()], position, found.start())
-                self._add_characters(read, found.start(), found.end())
-                position = found.end()
+        for reference in _REFERENCE.finditer(text, start, stop):
+            read = unescape(reference[0])
+            if read != reference[0]:
+                self._add_characters(text[position : reference.start()], position, reference.start())
+                self._add_characters(read, reference.start(), reference.end())
+                position = reference.end()
         self._add_characters(text[position:stop], position, stop)
 
     def add_markup(self, text: str, start: int) -> int:
@@ -93,19 +93,19 @@ class _HtmlBuilder:
             return _behind(text, "]]>", start)
         if text.startswith(("<!", "<?"), start):
             return _behind(text, ">", start)
-        found = _TAG.match(text, start)
-        if not found:
+        match = _TAG.match(text, start)
+        if not match:
             is_tag = text[start + 1 : start + 2].isalpha() or text.startswith("</", start)
             stop = len(text) if is_tag else start + 1  # a tag without an end takes the rest; "p < 0.05" is text
             if not is_tag:
                 self.add_text(text, start, stop)
             return stop
-        tag = found["name"].lower()
-        if found["end"]:
+        tag = match["name"].lower()
+        if match["end"]:
             self._end(tag)
-            return found.end()
-        self._start(tag, found["rest"])
-        return self._add_raw(text, tag, found.end()) if tag in _RAW and self._open[-1].tag == tag else found.end()
+            return match.end()
+        self._start(tag, match["rest"])
+        return self._add_raw(text, tag, match.end()) if tag in _RAW and self._open[-1].tag == tag else match.end()
 
     def _add_raw(self, text: str, tag: str, start: int) -> int:
         """Add the text of an element in which there are no tags; returns where it ends."""
@@ -122,7 +122,7 @@ class _HtmlBuilder:
             self._end_open(frozenset({"p"}), _P_LIES_IN)
         if tag in _ENDED_BY:
             self._end_open(*_ENDED_BY[tag])
-        attributes = ((found[1].lower(), found[2] or found[3] or found[4] or "") for found in _ATTRIBUTE.finditer(rest))
+        attributes = ((match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(rest))
         element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
         self._add(element)
         # What lies deeper than the deepest holds nothing: its text belongs to the innermost of these.
@@ -166,5 +166,5 @@ class _HtmlBuilder:
 
 def _behind(text: str, end: str, start: int) -> int:
     """Return the place behind the next ``end``; the end of the file if there is none."""
-    found = text.find(end, start)
-    return len(text) if found < 0 else found + len(end)
+    at = text.find(end, start)
+    return len(text) if at < 0 else at + len(end)

@@ -36,7 +36,7 @@ _LINK_END = re.compile(
 
 def parse_markdown(text: str, *, start: int = 0) -> Element:
     """Return a ``body`` of headings and paragraphs; ``start`` is where the Markdown begins in the text."""
-    lines = [start, *(found.end() for found in _LINE_END.finditer(text, start)), len(text)]
+    lines = [start, *(line_end.end() for line_end in _LINE_END.finditer(text, start)), len(text)]
     body = Element("body")
     until = 0  # the line up to which all is in the tree
     parser = MarkdownIt("commonmark").enable("table").disable("text_join")
@@ -111,8 +111,8 @@ class _MarkdownBlock:
         self._content = content
         self._at = 0  # the place in the content
         # For each line, where it begins in the content and in the text.
-        self._begins = [0, *(found.end() for found in re.finditer("\n", content))]
-        self._places = [
+        self._begins = [0, *(line_end.end() for line_end in re.finditer("\n", content))]
+        self._line_starts = [
             start + max(0, text[start:stop].rfind(line))
             for line, (start, stop) in zip(content.split("\n"), pairwise(lines), strict=False)
         ]
@@ -132,7 +132,7 @@ class _MarkdownBlock:
             case "text_special":
                 start = self._find(token.markup)
                 stop = start + len(token.markup)
-                self._open[-1].children.append(Characters(token.content, self._place(start), self._place(stop)))
+                self._open[-1].children.append(Characters(token.content, self._in_text(start), self._in_text(stop)))
                 self._at = stop
             case "code_inline":
                 self._add_characters(token.content)
@@ -174,9 +174,9 @@ class _MarkdownBlock:
         start = self._find(token.markup)
         self._at = start + len(token.markup)
         if sort in _MARKED:
-            place = self._place(start + token.markup.find(token.content))
+            at = self._in_text(start + token.markup.find(token.content))
             attributes = {"class": "tex-math"} if sort == "formula" else {}
-            characters = Characters(token.content, place, place + len(token.content))
+            characters = Characters(token.content, at, at + len(token.content))
             self._open[-1].children.append(Element(_MARKED[sort], attributes, [characters]))
 
     def _begin(self, element: Element) -> None:
@@ -191,8 +191,8 @@ class _MarkdownBlock:
         if not piece:
             return
         start = self._find(piece)
-        place = self._place(start)
-        self._open[-1].children.append(Characters(piece, place, place + len(piece)))
+        at = self._in_text(start)
+        self._open[-1].children.append(Characters(piece, at, at + len(piece)))
         self._at = start + len(piece)
 
     def _pass_link(self) -> None:
@@ -202,6 +202,6 @@ class _MarkdownBlock:
     def _find(self, piece: str) -> int:
         return max(self._at, self._content.find(piece, self._at))
 
-    def _place(self, position: int) -> int:
-        line = min(bisect_right(self._begins, position), len(self._places)) - 1
-        return self._places[line] + position - self._begins[line]
+    def _in_text(self, position: int) -> int:
+        line = min(bisect_right(self._begins, position), len(self._line_starts)) - 1
+        return self._line_starts[line] + position - self._begins[line]

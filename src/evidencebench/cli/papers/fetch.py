@@ -104,13 +104,13 @@ def command(
         return
     if missing:
         _print_request(service, missing)
-    asked = frozenset(map(str, missing))
+    missing_ids = frozenset(map(str, missing))
     papers = fetch_papers(
         service,
         wanted,
         folder,
         overwrite=overwrite,
-        on_paper=lambda paper: None if as_json else _print_paper(paper, was_here=paper.id not in asked),
+        on_paper=lambda paper: None if as_json else _print_paper(paper, was_here=paper.id not in missing_ids),
     )
     n_failed = sum(bool(paper.reason) for paper in papers)
     if as_json:

@@ -90,10 +90,10 @@ def _refusal(found: Found) -> str:
     )
 
 
-def _pages(found: Sequence[PageFound], data: bytes) -> list[PdfPage]:
+def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:
     pages: list[PdfPage] = []
     position, start = 0, 0
-    for number, page in enumerate(found, start=1):
+    for number, page in enumerate(heads, start=1):
         arrays = PageArrays()
         for array in arrays.all:
             size = page.n_characters * array.itemsize

@@ -190,7 +190,7 @@ class _Reading:
 def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
     """Return the style of most of the text, references apart, which may be longer than it."""
     counts: Counter[TypeStyle] = Counter()
-    ends = [place for place, one in enumerate(paragraphs) if section_of(one.text) is SectionSort.REFERENCES]
+    ends = [index for index, paragraph in enumerate(paragraphs) if section_of(paragraph.text) is SectionSort.REFERENCES]
     for paragraph in paragraphs[: ends[-1] if ends else None] or paragraphs:
         for line in paragraph.lines:
             counts[line.style] += len(line.glyphs) ** 2  # the lines of text are longer than those of cells
@@ -248,7 +248,7 @@ def _levels(headings: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -
     for key, depth in depths.items():
         if depth:
             usual[ranks[key]][depth] += 1
-    levels = {rank: place for place, rank in enumerate(sorted(set(ranks.values())), start=1)}
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
     levels |= {rank: counts.most_common(1)[0][0] for rank, counts in usual.items()}
     return {key: depths[key] or levels[rank] for key, rank in ranks.items()}
 
