@@ -112,11 +112,7 @@ def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path
         (SEARCH, answer(200, b"<html>Log in</html>"), "/search: expected the JSON of a search, got a web page; check"),
         (SEARCH, answer(200, b'{"hitCount": 1}'), "expected the JSON of a search, got something else"),
         (SEARCH, answer(200, b"{" * 5_000_000), "expected at most 4,194,304 bytes, got more"),
-        (
-            FILE,
-            answer(404),
-            "got the answer 404 Not Found; the service has no XML of it: get its PDF from",
-        ),
+        (FILE, answer(404), "got the answer 404 Not Found; the service has no XML of it: get its PDF from"),
         (FILE, answer(403), "got the answer 403 Forbidden"),
         (
             FILE,
@@ -135,11 +131,7 @@ def test_a_paper_that_is_not_to_be_had_is_refused_with_the_reason(tmp_path: Path
             redirect("http://localhost:1/elsewhere.xml"),
             "redirect on the same host and port, got one to http://localhost:1",
         ),
-        (
-            FILE,
-            redirect("http://127.0.0.1:99999/elsewhere.xml"),
-            "expected an http or https address, got another",
-        ),
+        (FILE, redirect("http://127.0.0.1:99999/elsewhere.xml"), "expected an http or https address, got another"),
         (FILE, redirect("file:///etc/hostname"), "expected a redirect to an http or https address"),
     ],
 )

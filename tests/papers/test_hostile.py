@@ -239,12 +239,14 @@ _REPEATED = {
     "namespaces": article("".join(f"<a{n}:p xmlns:a{n}='b{n}'/>" for n in range(_MANY))),
     "attributes": article(attributes=" ".join(f"a{n}='1'" for n in range(_MANY))),
     "declared elements": article(declared="".join(f"<!ELEMENT a{n} ANY>" for n in range(_MANY))),
-} | {
-    f"only {number}": part * _MANY
-    for number, part in enumerate(
-        ("<!--", "<?", "<", "<a ", "</", "&", "[", "> ", "- ", "# ", "`", "|", "1. ", "<p>\n", "[a](", "**a ")
-    )
 }
+_ALONE = (
+    *("<!--", "<?", "<", "<a ", "</", "&", "[", "> ", "- ", "# ", "`", "|", "1. ", "<p>\n", "[a](", "**a ", "a", ". "),
+    *("a-\n", "x-\n\n\n(", "a" * 99 + " b-\n", "<html><meta ", "<![CDATA[", '<a b="', "<a b='\"", "<b></i>", "&amp"),
+)
+for _number, _piece in enumerate(_ALONE):
+    _long = _piece * min(_MANY, 5 * _MANY // len(_piece))
+    _REPEATED |= {f"only {_number}": _long, f"a page of {_number}": f"<html>{_long}"}
 
 
 def test_what_is_nested_or_repeated_without_measure_is_read_or_refused(verdicts_on: VerdictsOn) -> None:

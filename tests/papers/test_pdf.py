@@ -12,7 +12,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.pdf.pages import pages_of, text_of_pages
+from evidencebench.papers.pdf.pages import pages_of
 from evidencebench.papers.pdf.reader import read_pdf
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind
@@ -159,7 +159,7 @@ def test_every_span_is_the_sentence_in_the_text_of_the_pages() -> None:
     sheet.paragraph(72, 80, " ".join(said[8:]), width=180)
     content = sheet.pdf()
     paper = read_content(content, name="tea.pdf")
-    text = text_of_pages(pages_of(content, "tea.pdf")[0])
+    text = "\f".join(page.text for page in pages_of(content, "tea.pdf")[0])
     assert len(paper.sentences) == len(said) + 6
     for sentence, span, place in zip(paper.sentences, paper.spans, paper.places, strict=True):
         assert _letters(text[span.start : span.stop]) == _letters(sentence)

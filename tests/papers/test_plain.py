@@ -1,7 +1,6 @@
 """A paper as plain text."""
 
 import textwrap
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from evidencebench.papers.paper import LeftOut, Paper
 from evidencebench.papers.plain import read_plain
 from evidencebench.papers.read import read, read_content
 from evidencebench.query import Kind
-from examples import SHORTER
 
 _SHARED = Path(__file__).parents[3] / "shared" / "data"
 _PARAGRAPH = "We asked 120 adults. Tea lowered it by 3 mmHg. No harm was seen [9]. The trial was small and short."
@@ -110,17 +108,8 @@ def test_paragraphs_have_headings_in_lines_of_their_own() -> None:
         [
             *("Tea and pressure", "Abstract", _PARAGRAPH, "1. Introduction", _PARAGRAPH),
             *("2. Methods", "", "2.1 Who was asked", "", _PARAGRAPH, _PARAGRAPH),
-            *(
-                "",
-                "Dose",
-                "",
-                "3 Cups a day were drunk.",
-                "",
-                "References",
-                "",
-                "1. A tea paper. J Tea. 2001.",
-                "2. Other.",
-            ),
+            *("", "Dose", "", "3 Cups a day were drunk.", "", "References", "", "1. A tea paper. J Tea. 2001."),
+            *("2. Other.",),
         ]
     )
     paper = read_text(text)
@@ -148,7 +137,9 @@ def test_cells_of_tables_are_no_headings() -> None:
     assert Kind.HEADING not in read_text("\n".join(lines)).kinds
 
 
-@pytest.mark.parametrize("line", ["Key words: tea, milk", "KEYWORDS: tea", "Table 1. Tea by group", "Figure 2 Tea"])
+@pytest.mark.parametrize(
+    "line", ["Key words: tea, milk", "KEYWORDS: tea", "Table 1. Tea by group", "Figure 2 Tea", "Box 1: Doses"]
+)
 def test_keywords_and_captions_are_no_headings(line: str) -> None:
     assert Kind.HEADING not in read_text(f"{_PARAGRAPH}\n\n{line}\n\n{_PARAGRAPH}").kinds
 
@@ -274,14 +265,6 @@ def test_any_text_keeps_its_characters_or_is_refused_in_words(words: list[str]) 
     for sentence, span in zip(paper.sentences, paper.spans, strict=True):
         source = iter(text[span.start : span.stop])
         assert all(character in source for character in sentence if character != " "), "they stand there in this order"
-
-
-@pytest.mark.parametrize(
-    "piece", ["a", "[", "[a](x", "a-\n", "x-\n\n\n(", ". ", "**", "<html><meta ", "a" * 99 + " b-\n"]
-)
-def test_hostile_text_does_not_take_forever(piece: str) -> None:
-    with suppress(UnreadableError):
-        read_content((piece * (1_000_000 // SHORTER // len(piece))).encode(), name="tea.txt")
 
 
 def test_a_line_alone_that_holds_sentences_is_a_paragraph_with_or_without_a_last_stop() -> None:

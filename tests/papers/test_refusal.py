@@ -38,10 +38,7 @@ def zipped() -> bytes:
         (_SENTENCES.encode("utf-16-le"), "it is UTF-16 without a mark, or no text; save it as UTF-8"),
         (_SENTENCES.encode("utf-16")[:-1], "line [0-9]+: expected UTF-16-LE text, got the byte 0x0a; save it as UTF-8"),
         (b"Tea.\n\x00\x01\n" + _SENTENCES.encode(), "it is binary, with bytes of zero"),
-        (
-            "Tea.\nIt was naïve.\n".encode("cp1252"),
-            "line 2: expected UTF-8 text, got the byte 0xef; save it as UTF-8",
-        ),
+        ("Tea.\nIt was naïve.\n".encode("cp1252"), "line 2: expected UTF-8 text, got the byte 0xef; save it as UTF-8"),
         (_JATS.encode(), "it is markup, as XML and HTML are; take its text out first"),
         (b"<?xml version='1.0'?>\n" + _JATS.encode(), "it is markup"),
         (b"<!DOCTYPE html>\n<p>Tea.", "it is markup"),

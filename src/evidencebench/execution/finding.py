@@ -70,8 +70,8 @@ def find_evidence(
     chances = _named_failures(system, lambda: system.chances(query)) if selected else None
     directions: Mapping[int, ReportedDirection] = {}
     if read_directions is not None:
-        told = [index for index in selected if _may_hold_findings(paper.places[index])]
-        read = _settled(partial(read_directions, hypothesis, paper.sentences, told), settle)
+        readable = [index for index in selected if _may_hold_findings(paper.places[index])]
+        read = _settled(partial(read_directions, hypothesis, paper.sentences, readable), settle)
         directions = dict.fromkeys(selected, ReportedDirection.NOT_SAID) | dict(read)
     return Finding(
         paper=paper,
@@ -101,7 +101,6 @@ def _may_hold_findings(place: Place) -> bool:
 
 
 def _answer(system: NamedSystem, query: Query, brief: Brief, settle: Callable[[], bool] | None) -> Ranking:
-    """Return the system's answer; raises `EvidenceBenchError`."""
     if system.knows_labels:
         raise EvidenceBenchError(f"find: {system.name} needs the answers, which a paper does not bring along")
     answer = _named_failures(system, lambda: _settled(lambda: system.rank(query, brief), settle))

@@ -2,18 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.blocks import Block, paper_of
+from evidencebench.papers.blocks import Block, each_paper, paper_of
 from evidencebench.papers.decoding import beginning, decoded
 from evidencebench.papers.losses import LossCount, Part
 from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.paper import Paper, names_in
+from evidencebench.papers.paper import Paper
 from evidencebench.papers.paper_ids import ids_of_pairs
-from evidencebench.papers.refusal import metadata_only
 from evidencebench.papers.running_text import LABEL_STOPS
 from evidencebench.papers.sourced_text import TextWriter
 from evidencebench.query import Kind
@@ -39,10 +39,7 @@ _ID_PREFIX = "article-id_"
 _HEAD_BYTES = 100
 
 
-_Pieces: TypeAlias = list[tuple[str, int]]
-"""Texts, each with its offset."""
-
-
+_Pieces: TypeAlias = list[tuple[str, int]]  # texts, each with its offset
 _Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=10**12)]
 
 
@@ -51,9 +48,7 @@ class _Sentence(msgspec.Struct):
     text: str | None = None
 
 
-class _Passage(msgspec.Struct):
-    offset: _Offset = 0
-    text: str | None = None
+class _Passage(_Sentence):
     infons: dict[str, Any] = {}
     sentences: list[_Sentence] = []
 
@@ -72,29 +67,29 @@ def read_bioc_json(content: bytes, name: str) -> Sequence[Paper | UnreadableErro
     """Return each paper of a file, or why it cannot be read; raises `UnreadableError` if the file is no BioC."""
     text = decoded(content, name=name)
     try:
-        found = [msgspec.convert(one, _Document) for one in _objects(msgspec.json.decode(text))]
+        documents = [msgspec.convert(value, _Document) for value in _documents(msgspec.json.decode(text))]
     except BROKEN_JSON as error:
         raise UnreadableError(f"{name}: expected BioC JSON: {error}; get the file again") from error
-    return _papers(found, name, "BioC JSON")
+    return _papers(documents, name, "BioC JSON")
 
 
 def read_bioc_xml(root: Element, name: str) -> Sequence[Paper | UnreadableError]:
     """Return each paper of a parsed file, or why it cannot be read; raises `UnreadableError` if it has none."""
     documents = [root] if root.tag == "document" else list(root.all("document"))
-    return _papers([_document(one, name) for one in documents], name, "BioC XML")
+    return _papers([_document(document, name) for document in documents], name, "BioC XML")
 
 
-def _objects(value: Any) -> Iterator[Any]:
+def _documents(root: Any) -> Iterator[Any]:
     """Yield the documents in decoded JSON: those of collections, or in a list of either."""
-    waiting = [value]
+    waiting = [root]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, list):
-            waiting.extend(reversed(one))
-        elif isinstance(one, dict) and "passages" in one:
-            yield one
-        elif isinstance(one, dict):
-            waiting.extend(reversed([inner for inner in one.values() if isinstance(inner, list | dict)]))
+        value = waiting.pop()
+        if isinstance(value, list):
+            waiting.extend(reversed(value))
+        elif isinstance(value, dict) and "passages" in value:
+            yield value
+        elif isinstance(value, dict):
+            waiting.extend(reversed([inner for inner in value.values() if isinstance(inner, list | dict)]))
 
 
 def _document(document: Element, name: str) -> _Document:
@@ -102,7 +97,7 @@ def _document(document: Element, name: str) -> _Document:
         _Passage(
             offset=_offset(passage, name),
             text=_direct(passage, "text") or None,
-            infons={one.attributes.get("key", ""): one.text for one in passage.elements if one.tag == "infon"},
+            infons={infon.attributes.get("key", ""): infon.text for infon in passage.elements if infon.tag == "infon"},
             sentences=[
                 _Sentence(offset=_offset(sentence, name), text=_direct(sentence, "text"))
                 for sentence in passage.elements
@@ -129,14 +124,8 @@ def _offset(element: Element, name: str) -> int:
 def _papers(documents: Sequence[_Document], name: str, file_format: str) -> list[Paper | UnreadableError]:
     if not documents:
         raise UnreadableError(f"{name}: expected {file_format} with documents, got none; get the file again")
-    found: list[Paper | UnreadableError] = []
-    names = names_in(name, [str(document.id) for document in documents])
-    for document, called in zip(documents, names, strict=True):
-        try:
-            found.append(_paper(document, called, file_format))
-        except UnreadableError as error:
-            found.append(error)
-    return found
+    ids = [str(document.id) for document in documents]
+    return each_paper(documents, ids, partial(_paper, file_format=file_format), name)
 
 
 def _paper(document: _Document, name: str, file_format: str) -> Paper:
@@ -144,8 +133,6 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
     for passage in document.passages:
         reader.read(passage)
     reader.flush()
-    if all(block.kind is Kind.HEADING for block in reader.blocks):
-        raise metadata_only(name, file_format, "a title" if reader.title else "no text")
     infons = [pair for passage in document.passages for pair in passage.infons.items()]
     ids = [(key.removeprefix(_ID_PREFIX), str(value)) for key, value in infons if key.startswith(_ID_PREFIX)]
     if str(document.id).upper().startswith("PMC"):
@@ -157,12 +144,11 @@ def _paper(document: _Document, name: str, file_format: str) -> Paper:
         title=reader.title,
         ids=ids_of_pairs(ids),
         loss=reader.count.loss,
+        is_record=True,
     )
 
 
 class _PassageReader:
-    """Turns passages, in order, into blocks."""
-
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self.title = ""
@@ -171,9 +157,11 @@ class _PassageReader:
         self._label: _Pieces = []  # the title of a part of the abstract, which begins the paragraph behind it
 
     def read(self, passage: _Passage) -> None:
-        """Read one passage."""
         section, sort = (str(passage.infons.get(key, "")).lower() for key in ("section_type", "type"))
-        pieces = _pieces(passage)
+        if passage.text is None:
+            pieces = [(sentence.text or "", sentence.offset) for sentence in passage.sentences]
+        else:
+            pieces = [(passage.text, passage.offset)]
         if left_out := _LEFT_OUT.get(section) or _LEFT_OUT.get(sort.partition("_")[0]):
             self.count.leave_out(left_out, "".join(text for text, _ in pieces))
         elif section == "title" or (not section and sort in ("front", "title")):
@@ -225,13 +213,6 @@ class _PassageReader:
         self.count.keep(part, written.without_marks)
         if written.text:
             self.blocks.append(Block(text=written, kind=kind, section=tuple(self._path)))
-
-
-def _pieces(passage: _Passage) -> _Pieces:
-    """Return a passage's text, or that of its sentences, each with its offset."""
-    if passage.text is None:
-        return [(one.text or "", one.offset) for one in passage.sentences]
-    return [(passage.text, passage.offset)]
 
 
 def _title_of(pieces: _Pieces) -> str:

@@ -1,38 +1,29 @@
 """Blocks, which readers return, and the paper that is made of them: paragraphs are split into sentences here."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Loss, Paper, Place, SourceSpan
+from evidencebench.papers.refusal import metadata_only
 from evidencebench.papers.sentences import sentence_spans
 from evidencebench.papers.sourced_text import SourcedText
 from evidencebench.query import Kind
 
+_Source = TypeVar("_Source")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A heading, or a paragraph of the abstract or the body.
+    """A heading, or a paragraph of the abstract or the body."""
 
-    Attributes
-    ----------
-    text
-        Not empty, white space collapsed, as `TextWriter.finish` returns it.
-    kind
-        The paper's title is a heading too.
-    section
-        Titles of the sections around it, outermost first, its own title apart.
-    page
-        From 1; None in a format without pages.
-    is_sentence
-        Whether it is one sentence, which is not split, as in files of one sentence a line.
-    """
-
-    text: SourcedText
-    kind: Kind
-    section: tuple[str, ...] = ()
-    page: int | None = None
-    is_sentence: bool = False
+    text: SourcedText  # not empty, white space collapsed, as `TextWriter.finish` returns it
+    kind: Kind  # the paper's title is a heading too
+    section: tuple[str, ...] = ()  # titles of the sections around it, outermost first, its own title apart
+    page: int | None = None  # from 1; None in a format without pages
+    is_sentence: bool = False  # it is not split, as in files of one sentence a line
 
 
 def paper_of(
@@ -44,8 +35,9 @@ def paper_of(
     ids: Mapping[str, str] | None = None,
     loss: Loss | None = None,
     warnings: tuple[str, ...] = (),
+    is_record: bool = False,
 ) -> Paper:
-    """Return the paper that the blocks make up, in order; raises `UnreadableError` if they hold no sentence."""
+    """Return the paper of the blocks; ``is_record``: of a format that also holds papers without their text."""
     sentences: list[str] = []
     kinds: list[Kind] = []
     places: list[Place] = []
@@ -59,6 +51,8 @@ def paper_of(
             places.append(Place(section=block.section, paragraph=paragraph, page=block.page))
             spans.append(block.text.span(start, stop))
         paragraph += block.kind is not Kind.HEADING
+    if not paragraph and is_record:
+        raise metadata_only(name, file_format, "a title" if title else "no text")
     if not paragraph:
         raise UnreadableError(f"{name}: {file_format}: expected a paper with sentences, got none")
     return Paper(
@@ -73,3 +67,18 @@ def paper_of(
         loss=loss or Loss(),
         warnings=warnings,
     )
+
+
+def each_paper(
+    sources: Sequence[_Source], ids: Sequence[str], read: Callable[[_Source, str], Paper], file: str
+) -> list[Paper | UnreadableError]:
+    """Return the paper of each source of a file, named by its id or else number, or why it cannot be read."""
+    papers: list[Paper | UnreadableError] = []
+    uses = Counter(ids)
+    for number, (source, own_id) in enumerate(zip(sources, ids, strict=True), 1):
+        name = f"{file}#{own_id if own_id and uses[own_id] == 1 else number}" if len(ids) > 1 else file
+        try:
+            papers.append(read(source, name))
+        except UnreadableError as error:
+            papers.append(error)
+    return papers

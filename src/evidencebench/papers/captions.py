@@ -11,10 +11,6 @@ _PICTURES = ("fig", "scheme", "chart", "plate")
 
 
 def captioned(text: str) -> str | None:
-    """Return what a paragraph is the caption of, ``figure`` or ``table``; None where it is no caption.
-
-    >>> captioned("Fig. 2. Pressure over time."), captioned("Box 1: Doses"), captioned("Figure 3A shows that it fell.")
-    ('figure', 'table', None)
-    """
-    found = _CAPTION.match(text)
-    return None if found is None else "figure" if found["what"].lower().startswith(_PICTURES) else "table"
+    """Return what a paragraph is the caption of, ``figure`` or ``table``; None where it is no caption."""
+    match = _CAPTION.match(text)
+    return None if match is None else "figure" if match["what"].lower().startswith(_PICTURES) else "table"

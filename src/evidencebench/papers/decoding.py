@@ -13,16 +13,7 @@ def has_mark(content: bytes) -> bool:
 
 
 def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
-    r"""Return the text of a file, without its mark; ``declared`` is the encoding of a file that has none.
-
-    >>> decoded("5 µg".encode("utf-16"), name="tea.txt"), decoded(b"5 \xb5g", name="tea.html", declared="latin-1")
-    ('5 µg', '5 µg')
-
-    Raises
-    ------
-    UnreadableError
-        If the file is in another encoding, which is never guessed, or has more than `MOST_CHARACTERS`.
-    """
+    """Return the text of a file, without its mark; one in another encoding, never guessed, or too long is refused."""
     text = text_file.decoded(content, name=name, declared=declared)
     if len(text) > MOST_CHARACTERS:
         raise UnreadableError(

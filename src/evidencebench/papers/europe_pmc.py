@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from itertools import chain
 from urllib.parse import urlencode
 
 import msgspec
@@ -80,15 +81,15 @@ class EuropePmc:
         return f"{self._base}/{pmcid}/fullTextXML"
 
     def open_paper(self, wanted: PublicId) -> FoundPaper:
-        """Return the open-access paper of an id, which has a PMCID."""
+        """Return the open-access paper of an id, which has a PMCID; raises `DownloadError` or `TransientError`."""
         address = self.search_address(wanted)
         content = self._content(address, _MOST_SEARCH_BYTES, "the result of a search")
         try:
-            found = decode_served(content, _Search).results.result
+            results = decode_served(content, _Search).results.result
         except msgspec.DecodeError as error:
             got = "a web page" if is_html(content) else f"something else ({error})"
             raise wrong_file(_shown(address), "the JSON of a search", got, _CHECK_URL) from error
-        papers = [paper for paper in found if paper.has(wanted)]
+        papers = [paper for paper in results if paper.has(wanted)]
         if not papers:
             raise DownloadError(f"{wanted}: Europe PMC knows no such paper; check the id")
         in_pmc = [paper for paper in papers if _PMCID.fullmatch(paper.pmcid or "")]
@@ -126,7 +127,6 @@ class EuropePmc:
         return retry.call(lambda _: self._content_once(address, most_bytes, what))
 
     def _content_once(self, address: str, most_bytes: int, what: str) -> bytes:
-        """Return the whole body of one answer."""
         self.sleep(_PAUSE_SECONDS)
         headers = {"User-Agent": f"evidencebench/{__version__}", "Accept-Encoding": "identity"}
         with ask(address, headers, self.timeout_seconds, may_leave_host=False) as response:
@@ -136,12 +136,11 @@ class EuropePmc:
                 advice = _NO_XML if is_absent else _CHECK_URL
                 raise wrong_file(_shown(address), what, f"the answer {said_status(response)}", advice)
             total, content = response.length, bytearray()
-            if total is not None and total > most_bytes:
-                raise _too_long(address, most_bytes)
-            for block in blocks_of(response):
+            blocks = chain([b""], blocks_of(response))  # so that a length that is told is checked before the first
+            for block in blocks:
                 content += block
-                if len(content) > most_bytes:
-                    raise _too_long(address, most_bytes)
+                if max(total or 0, len(content)) > most_bytes:
+                    raise wrong_file(_shown(address), f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
         if total is not None and len(content) < total:
             raise TransientError(f"the connection ended after {len(content):,} of {total:,} bytes")
         return bytes(content)
@@ -150,10 +149,6 @@ class EuropePmc:
 _FULL_TEXT = "the full text"
 _NO_XML = "the service has no XML of it: get its PDF from the publisher"
 _CHECK_URL = "check the network and --base-url, or try later"
-
-
-def _too_long(address: str, most_bytes: int) -> DownloadError:
-    return wrong_file(_shown(address), f"at most {most_bytes:,} bytes", "more", _CHECK_URL)
 
 
 def _shown(address: str) -> str:

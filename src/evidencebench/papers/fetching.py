@@ -39,10 +39,13 @@ class FetchedPaper:
     reason: str = ""
 
 
+_COLUMNS = [field.name for field in fields(FetchedPaper)]
+
+
 def missing_papers(wanted: Sequence[PublicId], folder: Path) -> list[PublicId]:
     """Return those papers that have no file in a folder; raises `DataError` where its index is another table."""
     held = _by_each_id(read_index(folder))
-    return [one for one in wanted if _held(one, folder, held) is None]
+    return [paper_id for paper_id in wanted if _held(paper_id, folder, held) is None]
 
 
 def fetch_papers(
@@ -62,15 +65,18 @@ def fetch_papers(
     held = _by_each_id(read_index(folder))
     done: list[FetchedPaper] = []
     n_failures = 0
-    _make(folder)
     try:
-        for one in wanted:
-            is_silent, here = False, _held(one, folder, held)
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be made: {error.strerror}") from error
+    try:
+        for paper_id in wanted:
+            is_silent, here = False, _held(paper_id, folder, held)
             try:
-                paper = here if here and not overwrite else _fetch(service, one, folder, held, overwrite=overwrite)
+                paper = here if here and not overwrite else _fetch(service, paper_id, folder, held, overwrite=overwrite)
             except (DownloadError, TransientError) as error:
                 is_silent = isinstance(error, TransientError)
-                paper = replace(here or FetchedPaper(id=str(one)), reason=_reason(error, one, service))
+                paper = replace(here or FetchedPaper(id=str(paper_id)), reason=_reason(error, paper_id, service))
             done.append(paper)
             on_paper(paper)
             n_failures = n_failures + 1 if is_silent else 0
@@ -78,15 +84,10 @@ def fetch_papers(
                 raise FailingServerError(f"{paper.reason}; so it was for {MOST_FAILURES} papers in a row")
     finally:
         with locked_folder(folder):
-            _write_index(read_index(folder) | {paper.id: paper for paper in done}, folder)
+            papers = read_index(folder) | {paper.id: paper for paper in done}
+            rows = [list(asdict(paper).values()) for paper in papers.values()]
+            write_whole(folder / INDEX_NAME, f"{as_csv(Table(columns=_COLUMNS, rows=rows))}\n")
     return done
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be made: {error.strerror}") from error
 
 
 def _fetch(
@@ -101,67 +102,55 @@ def _fetch(
         return replace(here, id=str(wanted))
     return FetchedPaper(
         id=str(wanted),
-        pmcid=_said(found.pmcid),
-        doi=_said(found.doi),
-        pmid=_said(found.pmid),
-        licence=_said(found.license),
-        title=_said(found.title),
+        pmcid=_cell(found.pmcid),
+        doi=_cell(found.doi),
+        pmid=_cell(found.pmid),
+        licence=_cell(found.license),
+        title=_cell(found.title),
         file=file.name,
         sha256=file_sha256(file),
     )
 
 
-def _said(text: str | None) -> str:
+def _cell(text: str | None) -> str:
     """Return what the service said, cut where it is long, without what would make it a formula in a spreadsheet."""
     return shortened((text or "").lstrip("=+-@ \t\r\n"), _MOST_CHARACTERS)
 
 
 def _reason(error: Exception, wanted: PublicId, service: EuropePmc) -> str:
     if isinstance(error, TransientError):
-        said = f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
-        return f"{said}; check the network and --base-url, or try later"
+        message = f"{service.base_url}: no answer in {counted(service.attempts, 'attempt')}, the last failed: {error}"
+        return f"{message}; check the network and --base-url, or try later"
     return str(error).removeprefix(f"{wanted}: ")
 
 
-# What is here.
-
-
 def _held(wanted: PublicId, folder: Path, held: Mapping[str, FetchedPaper]) -> FetchedPaper | None:
-    """Return a paper whose file is in the folder; None: it is not there, as far as is known.
-
-    Where the file is not the one whose checksum the index has, its reason says so: it may be cut, or changed by hand.
-    """
+    """Return a paper whose file is in the folder; its reason says where the file is not the one that was fetched."""
     paper = held.get(str(wanted))
     if paper is None and wanted.scheme is IdScheme.PMCID:
         paper = FetchedPaper(id=str(wanted), pmcid=wanted.value, file=f"{wanted}.xml")
     if paper is None or not (folder / paper.file).is_file():
         return None
-    found = file_sha256(folder / paper.file)
-    here = replace(paper, id=str(wanted), sha256=paper.sha256 or found, reason="")
+    sha256 = file_sha256(folder / paper.file)
+    here = replace(paper, id=str(wanted), sha256=paper.sha256 or sha256, reason="")
     wrong = f"{paper.file}: expected the file that was fetched, got one with another sha256 than {INDEX_NAME} has"
-    return here if here.sha256 == found else replace(here, reason=f"{wrong}; delete it, or replace it with --overwrite")
+    return (
+        here if here.sha256 == sha256 else replace(here, reason=f"{wrong}; delete it, or replace it with --overwrite")
+    )
 
 
 def _by_each_id(papers: Mapping[str, FetchedPaper]) -> dict[str, FetchedPaper]:
     """Return the papers that have a file in the folder, and in none beside or below it, by each of their ids."""
     return {
-        one: paper
+        paper_id: paper
         for paper in papers.values()
-        for one in (paper.id, paper.pmcid, paper.doi.lower(), f"PMID:{paper.pmid}")
+        for paper_id in (paper.id, paper.pmcid, paper.doi.lower(), f"PMID:{paper.pmid}")
         if paper.file and Path(paper.file).name == paper.file
     }
 
 
-_COLUMNS = [field.name for field in fields(FetchedPaper)]
-
-
-def _write_index(papers: Mapping[str, FetchedPaper], folder: Path) -> None:
-    rows = [list(asdict(paper).values()) for paper in papers.values()]
-    write_whole(folder / INDEX_NAME, f"{as_csv(Table(columns=_COLUMNS, rows=rows))}\n")
-
-
 def read_index(folder: Path) -> dict[str, FetchedPaper]:
-    """Return the papers of a folder's index by the ids that were asked for; of none, there are none."""
+    """Return the papers of a folder's index by the ids that were asked for; raises `DataError` for another table."""
     path = folder / INDEX_NAME
     try:
         content = read_whole(path)

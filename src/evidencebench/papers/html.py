@@ -62,15 +62,19 @@ def paper_of_page(
     ids: Mapping[str, str] | None = None,
     page_text: str | None = None,
 ) -> Paper:
-    """Return the paper in an element that holds an article; ``title`` is the element of its title, within it or not.
-
-    Raises `UnreadableError` if it holds no sentence, or hardly any where the page's whole text is given.
-    """
+    """Return the paper of an article; ``title`` is in it or not; ``page_text`` tells pages without an article."""
     count = LossCount()
     finder = SectionFinder(title=title, count=count)
     finder.find(root)
     if page_text is not None:
-        _require_article(finder, page_text, name)
+        n_abstract = n_visible(finder.abstract.raw_text)
+        n = n_abstract + n_visible(finder.body.raw_text)
+        obstacle = _OBSTACLES.search(page_text) if not n_abstract and n < _LEAST_TEXT_BESIDE else None
+        if obstacle:
+            advice = "open the article in a browser, and save it from there"
+            raise _refusal(name, f"a page that says '{obstacle[0]}'", advice)
+        if n < _LEAST_TEXT:
+            raise _refusal(name, "a page almost without paragraphs", "give the page of the article itself")
     blocks = BlockReader(Kind.HEADING, part="title", count=count).read(finder.title)[:1]
     paper_title = blocks[0].text.text if blocks else ""
     blocks += BlockReader(Kind.ABSTRACT, part="abstract", count=count).read(finder.abstract)
@@ -80,30 +84,13 @@ def paper_of_page(
 
 def _text(content: bytes, name: str) -> str:
     """Return a page's characters: as UTF-8 where they are, as saved pages can be, else as the page declares."""
-    declared = _CHARSET.search(content[:_HEAD_BYTES])
-    if has_mark(content) or not declared or _is_utf8(content):
-        return decoded(content, name=name)
-    return decoded(content, name=name, declared=known_codec(declared[1].decode(), name))
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _require_article(finder: SectionFinder, page_text: str, name: str) -> None:
-    n_abstract = n_visible(finder.abstract.raw_text)
-    n = n_abstract + n_visible(finder.body.raw_text)
-    obstacle = _OBSTACLES.search(page_text) if not n_abstract and n < _LEAST_TEXT_BESIDE else None
-    if obstacle:
-        raise _refusal(
-            name, f"a page that says '{obstacle[0]}'", "open the article in a browser, and save it from there"
-        )
-    if n < _LEAST_TEXT:
-        raise _refusal(name, "a page almost without paragraphs", "give the page of the article itself")
+    declared, codec = _CHARSET.search(content[:_HEAD_BYTES]), "utf-8"
+    if declared and not has_mark(content):
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            codec = known_codec(declared[1].decode(), name)
+    return decoded(content, name=name, declared=codec)
 
 
 def _refusal(name: str, what: str, advice: str) -> UnreadableError:

@@ -9,12 +9,12 @@ from evidencebench.papers.losses import n_visible
 from evidencebench.papers.markup_tree import Characters, Element
 
 _TITLE_KEYS = ("citation_title", "dc.title", "og:title")
+# Scheme -> what its ids look like, and where the metadata has them.
 _IDS = {
-    "doi": ("citation_doi", "dc.identifier", "prism.doi"),
-    "pmid": ("citation_pmid",),
-    "pmcid": ("citation_pmcid", "ncbi_pcid", "citation_fulltext_html_url", "og:url"),
+    "doi": (re.compile(r"10\.\d{4,9}/\S+"), ("citation_doi", "dc.identifier", "prism.doi")),
+    "pmcid": (re.compile(r"PMC\d+"), ("citation_pmcid", "ncbi_pcid", "citation_fulltext_html_url", "og:url")),
+    "pmid": (re.compile(r"\d{1,9}"), ("citation_pmid",)),
 }
-_ID_PATTERNS = {"doi": re.compile(r"10\.\d{4,9}/\S+"), "pmid": re.compile(r"\d{1,9}"), "pmcid": re.compile(r"PMC\d+")}
 
 _MAIN = frozenset({"article", "main"})
 # The share of a page's text in paragraphs that the part with the article holds, and how many articles make up a list.
@@ -24,33 +24,30 @@ _LEAST_ARTICLES = 5
 
 def metadata_of(page: Element) -> dict[str, str]:
     """Return the page's ``meta`` elements, by their names in lower case; the first of each name."""
-    found: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for meta in page.all("meta"):
         key = meta.attributes.get("name") or meta.attributes.get("property") or ""
-        found.setdefault(key.lower(), " ".join(meta.attributes.get("content", "").split()))
-    return found
+        contents.setdefault(key.lower(), " ".join(meta.attributes.get("content", "").split()))
+    return contents
 
 
 def ids_of_page(metadata: Mapping[str, str]) -> dict[str, str]:
     """Return the paper's identifiers, such as ``{"pmcid": "PMC13901"}``."""
-    found = {
-        key: match[0]
-        for key, names in _IDS.items()
-        for match in [next(filter(None, (_ID_PATTERNS[key].search(metadata.get(name, "")) for name in names)), None)]
-        if match
-    }
-    return dict(sorted(found.items()))
+    ids: dict[str, str] = {}
+    for scheme, (pattern, names) in _IDS.items():
+        for name in names:
+            if scheme not in ids and (match := pattern.search(metadata.get(name, ""))):
+                ids[scheme] = match[0]
+    return ids
 
 
 def title_in(page: Element, root: Element, metadata: Mapping[str, str]) -> Element | None:
-    """Return the element that holds the paper's title: a heading that the metadata names, or the outermost heading.
-
-    Where there is none, it is the page's own title.
-    """
+    """Return the element of the title: a heading that the metadata names, the outermost one, or the page's title."""
     given = next((metadata[key] for key in _TITLE_KEYS if metadata.get(key)), "")
     headings = [heading for heading in page.all(*HEADINGS) if heading.text]
     named = next((heading for heading in headings if given and _letters(heading.text) == _letters(given)), None)
-    return named or root.first("h1") or next((one for one in headings if one.tag == "h1"), None) or page.first("title")
+    outermost = next((heading for heading in headings if heading.tag == "h1"), None)
+    return named or root.first("h1") or outermost or page.first("title")
 
 
 def _letters(text: str) -> str:

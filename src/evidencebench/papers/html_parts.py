@@ -16,18 +16,15 @@ _TABLES_OF_LAYOUT = ("table", "h1", "h2", "h3")
 
 
 def sort_left_out(element: Element) -> str | None:
-    """Return the sort that an element is counted as where it is left out; None for one that is read.
-
-    A table that holds another one, or headings, lays the page out, as on old sites.
-    """
+    """Return the sort that an element is counted as where it is left out; None for one that is read."""
     attributes = element.attributes
     if "hidden" in attributes or "display:none" in attributes.get("style", "").replace(" ", ""):
         return "hidden text"
-    if element.tag == "table":
+    if element.tag == "table":  # one that holds another one, or headings, lays the page out, as on old sites
         return None if element.first(*_TABLES_OF_LAYOUT) else "table"
-    found = _SORTS["tags"].get(element.tag) or _SORTS["roles"].get(attributes.get("role", ""))
-    if found or element.tag not in BLOCKS or element.tag in ("body", "html", "main"):
-        return found
+    sort = _SORTS["tags"].get(element.tag) or _SORTS["roles"].get(attributes.get("role", ""))
+    if sort or element.tag not in BLOCKS or element.tag in ("body", "html", "main"):
+        return sort
     return next((_SORTS["names"][name] for name in names_of(element) if name in _SORTS["names"]), None)
 
 

@@ -7,7 +7,7 @@ from evidencebench.papers.captions import captioned
 from evidencebench.papers.html_parts import names_of, sort_left_out, sort_of_section
 from evidencebench.papers.html_tree import BLOCKS, HEADINGS
 from evidencebench.papers.losses import LossCount
-from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.markup_tree import Characters, Element, ElementEnd
 from evidencebench.papers.section_titles import Outline, is_abstract_title
 
 _PARAGRAPHS = frozenset({"p", "li", "dd", "dt", "blockquote"})
@@ -33,11 +33,6 @@ class _Around:
     sorts: list[str | None] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _PartEnd:
-    element: Element
-
-
 class SectionFinder:
     """Finds the sections of a page; what is left out goes into the counter."""
 
@@ -54,12 +49,12 @@ class SectionFinder:
     def find(self, root: Element) -> None:
         """Fill ``abstract`` and ``body`` with the sections of an element."""
         with_blocks = _with_blocks(root)
-        waiting: list[Element | Characters | _PartEnd] = [root]
+        waiting: list[Element | Characters | ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
             if isinstance(node, Characters):
                 self._add(node)
-            elif isinstance(node, _PartEnd):
+            elif isinstance(node, ElementEnd):
                 self._leave(node.element)
             elif node is self._title:
                 self._flush()
@@ -69,7 +64,7 @@ class SectionFinder:
                 self._enter_section(node)
             elif node.tag in BLOCKS:
                 self._enter(node)
-                waiting.append(_PartEnd(node))
+                waiting.append(ElementEnd(node))
                 waiting.extend(reversed(node.children))
             elif id(node) in with_blocks:
                 waiting.extend(reversed(node.children))
@@ -105,7 +100,7 @@ class SectionFinder:
         if (
             len(self.body.children) < _MOST_BEFORE
             and all(child.tag == "p" for child in front)
-            and sum(len(one.text) for one in front) <= _MOST_FRONT_MATTER
+            and sum(len(child.text) for child in front) <= _MOST_FRONT_MATTER
         ):
             for child in front:
                 self._count_out("front matter", child)
@@ -161,20 +156,16 @@ class SectionFinder:
         if not text:
             return
         around = self._around
+        least = _LEAST_IN_SECTION if self._outer or around.sections else _LEAST_SENTENCE
         if sort := self._left_out or captioned(text):
             self._count_out(sort, paragraph)
         elif self._is_menu(paragraph):
             self._count_out("navigation", paragraph)
-        elif not any(self._n_open.values()) and not self._is_text(text):
+        elif not any(self._n_open.values()) and not (len(text) >= least and _SENTENCES.search(text)):
             self._count_out("other text", paragraph)
         else:
             (around.sections[-1] if around.sections else around.base).children.append(paragraph)
             around.outline.pass_paragraph()
-
-    def _is_text(self, text: str) -> bool:
-        """Say whether text that is in no paragraph is one."""
-        least = _LEAST_IN_SECTION if self._outer or self._around.sections else _LEAST_SENTENCE
-        return len(text) >= least and _SENTENCES.search(text) is not None
 
     def _is_menu(self, paragraph: Element) -> bool:
         """Say whether a paragraph is little but links, and no ``p`` of a section, as one with a register's number."""
@@ -222,17 +213,17 @@ def _as_jats(element: Element) -> Element:
 
 def _with_blocks(root: Element) -> set[int]:
     """Return the ids of the elements of lines that hold blocks, as a link around a paragraph does."""
-    found: set[int] = set()
+    ids: set[int] = set()
     waiting: list[tuple[Element, tuple[Element, ...]]] = [(root, ())]
     while waiting:
         node, around = waiting.pop()
         if node.tag in BLOCKS:
-            found.update(map(id, around))
+            ids.update(map(id, around))
             around = ()
         else:
             around = (*around, node)
         waiting.extend((child, around) for child in node.elements)
-    return found
+    return ids
 
 
 def _is_abstract(element: Element) -> bool:

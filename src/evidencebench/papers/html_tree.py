@@ -6,17 +6,10 @@ The parser of the standard library tells places too, but takes time that is quad
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from html import unescape
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.markup_tree import Characters, Element
-
-MOST_DEPTH = 256
-"""The most elements around one place. Deeper ones hold nothing: their text belongs to the innermost of these."""
-
-MOST_NODES = 2_000_000
-"""The most elements and pieces of text of one file; an article has some thousands."""
+from evidencebench.papers.markup_tree import MOST_DEPTH, MOST_NODES, Characters, Element
 
 # A name, and what follows it up to the end of the tag. A quote counts only behind an equals sign, as in browsers.
 _TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+)>""")
@@ -62,17 +55,7 @@ _TABLE_PARTS = frozenset({"table", "tr", "tbody", "thead", "tfoot"}) | _CELLS
 
 
 def parse_html(text: str, *, name: str) -> Element:
-    """Return an element that holds all of a page; ``name`` is the file's name in messages.
-
-    Names are in lower case. Comments are left out, character references are read. End tags that are missing, as of
-    ``<p>`` and ``<li>``, are where browsers put them; those that end nothing are ignored.
-
-    >>> page = parse_html("<p>Tea &lt; 5<p>It <b>fell", name="tea.html")
-    >>> [(one.tag, one.text) for one in page.all("p", "b")]
-    [('p', 'Tea < 5'), ('p', 'It fell'), ('b', 'fell')]
-
-    Raises `UnreadableError` if it has more than `MOST_NODES`.
-    """
+    """Return an element that holds all of a page, with the end tags that browsers add; comments are left out."""
     builder = _HtmlBuilder(name, is_xhtml=text.lstrip().startswith("<?xml"))
     position = 0
     while (start := text.find("<", position)) >= 0:
@@ -83,8 +66,6 @@ def parse_html(text: str, *, name: str) -> Element:
 
 
 class _HtmlBuilder:
-    """Puts the tree together, tag by tag."""
-
     def __init__(self, name: str, *, is_xhtml: bool) -> None:
         self.top = Element("")
         self._name = name
@@ -96,12 +77,12 @@ class _HtmlBuilder:
     def add_text(self, text: str, start: int, stop: int) -> None:
         """Add the characters start..stop-1 of the file, character references read."""
         position = start
-        for found in _REFERENCE.finditer(text, start, stop):
-            read = unescape(found[0])
-            if read != found[0]:
-                self._add_characters(text[position : found.start()], position, found.start())
-                self._add_characters(read, found.start(), found.end())
-                position = found.end()
+        for reference in _REFERENCE.finditer(text, start, stop):
+            read = unescape(reference[0])
+            if read != reference[0]:
+                self._add_characters(text[position : reference.start()], position, reference.start())
+                self._add_characters(read, reference.start(), reference.end())
+                position = reference.end()
         self._add_characters(text[position:stop], position, stop)
 
     def add_markup(self, text: str, start: int) -> int:
@@ -112,19 +93,19 @@ class _HtmlBuilder:
             return _behind(text, "]]>", start)
         if text.startswith(("<!", "<?"), start):
             return _behind(text, ">", start)
-        found = _TAG.match(text, start)
-        if not found:
+        match = _TAG.match(text, start)
+        if not match:
             is_tag = text[start + 1 : start + 2].isalpha() or text.startswith("</", start)
             stop = len(text) if is_tag else start + 1  # a tag without an end takes the rest; "p < 0.05" is text
             if not is_tag:
                 self.add_text(text, start, stop)
             return stop
-        tag = found["name"].lower()
-        if found["end"]:
+        tag = match["name"].lower()
+        if match["end"]:
             self._end(tag)
-            return found.end()
-        self._start(tag, found["rest"])
-        return self._add_raw(text, tag, found.end()) if tag in _RAW and self._open[-1].tag == tag else found.end()
+            return match.end()
+        self._start(tag, match["rest"])
+        return self._add_raw(text, tag, match.end()) if tag in _RAW and self._open[-1].tag == tag else match.end()
 
     def _add_raw(self, text: str, tag: str, start: int) -> int:
         """Add the text of an element in which there are no tags; returns where it ends."""
@@ -141,9 +122,11 @@ class _HtmlBuilder:
             self._end_open(frozenset({"p"}), _P_LIES_IN)
         if tag in _ENDED_BY:
             self._end_open(*_ENDED_BY[tag])
-        element = Element(tag, dict(_attributes(rest)))
+        attributes = ((match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(rest))
+        element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
         self._add(element)
-        ends_itself = rest.endswith("/") and (self._is_xhtml or any(self._n_open[one] for one in _FOREIGN))
+        # What lies deeper than the deepest holds nothing: its text belongs to the innermost of these.
+        ends_itself = rest.endswith("/") and (self._is_xhtml or any(self._n_open[name] for name in _FOREIGN))
         if tag not in _VOID and not ends_itself and len(self._open) <= MOST_DEPTH:
             self._open.append(element)
             self._n_open[tag] += 1
@@ -181,14 +164,7 @@ class _HtmlBuilder:
         self._open[-1].children.append(node)
 
 
-def _attributes(rest: str) -> Iterator[tuple[str, str]]:
-    for found in _ATTRIBUTE.finditer(rest):
-        key = found[1].lower()
-        if key in _KEPT_ATTRIBUTES:
-            yield key, unescape(found[2] or found[3] or found[4] or "")
-
-
 def _behind(text: str, end: str, start: int) -> int:
     """Return the place behind the next ``end``; the end of the file if there is none."""
-    found = text.find(end, start)
-    return len(text) if found < 0 else found + len(end)
+    at = text.find(end, start)
+    return len(text) if at < 0 else at + len(end)

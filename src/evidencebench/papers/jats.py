@@ -6,7 +6,6 @@ from evidencebench.papers.losses import LossCount
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.paper_ids import ids_of_pairs
-from evidencebench.papers.refusal import metadata_only
 from evidencebench.query import Kind
 
 FORMAT = "JATS XML"
@@ -30,19 +29,22 @@ _BACK = {
 
 
 def articles_in(root: Element) -> list[Element]:
-    """Return the articles of a file, of which a set has several.
-
-    An article that has no body of its own, but sub-articles with one, stands for these.
-    """
-    outermost = [root] if root.tag == "article" else _outermost(root, "article")
-    found: list[Element] = []
+    """Return the articles of a file; one without a body stands for its sub-articles that have one."""
+    outermost, waiting = list[Element](), [root]
+    while waiting:
+        element = waiting.pop()
+        if element.tag == "article":
+            outermost.append(element)
+        else:
+            waiting.extend(reversed(list(element.elements)))
+    articles: list[Element] = []
     for article in outermost:
         within = [part for part in article.elements if part.tag in _WITHIN and _child(part, "body")]
-        found.extend([article] if _child(article, "body") or not within else within)
-    return found
+        articles.extend([article] if _child(article, "body") or not within else within)
+    return articles
 
 
-def read_article(article: Element, *, name: str) -> Paper:
+def read_article(article: Element, name: str) -> Paper:
     """Return the paper in an ``article``, ``sub-article`` or ``response``; ``name`` is its name in messages."""
     count = LossCount()
     meta = _meta(article)
@@ -55,8 +57,6 @@ def read_article(article: Element, *, name: str) -> Paper:
             _count_back(part, count)
         elif part.tag in _WITHIN:
             leave_out(part, _BACK[part.tag], count)
-    if all(block.kind is Kind.HEADING for block in blocks):
-        raise metadata_only(name, FORMAT, "a title" if blocks else "no text")
     return paper_of(
         blocks,
         name=name,
@@ -64,13 +64,14 @@ def read_article(article: Element, *, name: str) -> Paper:
         title=title[0].text.text if title else "",
         ids=ids_of_article(article),
         loss=count.loss,
+        is_record=True,
     )
 
 
 def ids_of_article(article: Element) -> dict[str, str]:
     """Return the article's ids, such as ``{"pmcid": "PMC13901"}``."""
-    ids = (one for one in _meta(article).elements if one.tag == "article-id")
-    return ids_of_pairs((one.attributes.get("pub-id-type", ""), one.text) for one in ids)
+    ids = (element for element in _meta(article).elements if element.tag == "article-id")
+    return ids_of_pairs((element.attributes.get("pub-id-type", ""), element.text) for element in ids)
 
 
 def _meta(article: Element) -> Element:
@@ -80,7 +81,6 @@ def _meta(article: Element) -> Element:
 
 
 def _title(meta: Element, count: LossCount) -> list[Block]:
-    """Return the title, with its subtitles, as a block; an empty list where there is none."""
     group = _child(meta, "title-group") or Element("title-group")
     parts = [part for part in group.elements if part.tag in ("article-title", "subtitle")]
     for part in group.elements:
@@ -94,7 +94,7 @@ def _title(meta: Element, count: LossCount) -> list[Block]:
 
 def _abstract(meta: Element, count: LossCount) -> list[Block]:
     abstracts = [part for part in meta.elements if part.tag == "abstract"]
-    primary = [one for one in abstracts if one.attributes.get("abstract-type", "").lower() not in _SECONDARY]
+    primary = [part for part in abstracts if part.attributes.get("abstract-type", "").lower() not in _SECONDARY]
     main = next(iter(primary or abstracts), None)
     for part in meta.elements:
         if part.tag in ("abstract", "trans-abstract") and part is not main:
@@ -114,15 +114,3 @@ def _count_back(back: Element, count: LossCount) -> None:
 
 def _child(element: Element, tag: str) -> Element | None:
     return next((child for child in element.elements if child.tag == tag), None)
-
-
-def _outermost(root: Element, tag: str) -> list[Element]:
-    """Return the elements of a name that lie in no other of it, in order."""
-    found, waiting = [], [root]
-    while waiting:
-        element = waiting.pop()
-        if element.tag == tag:
-            found.append(element)
-        else:
-            waiting.extend(reversed(list(element.elements)))
-    return found

@@ -4,11 +4,9 @@ No text is lost by the way that an article is built: all that stands in the elem
 `LEFT_OUT` names. An element of `_BLOCKS` begins and ends a paragraph, and any other stands within one.
 """
 
-from dataclasses import dataclass
-
 from evidencebench.papers.blocks import Block
 from evidencebench.papers.losses import LossCount, Part, n_visible
-from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.markup_tree import Characters, Element, ElementEnd
 from evidencebench.papers.running_text import RunningText
 from evidencebench.query import Kind
 
@@ -46,16 +44,8 @@ _FORMS = ("math", "tex-math")
 _OTHER_FORMS = "other form of a formula"
 
 
-@dataclass(frozen=True, slots=True)
-class _ElementEnd:
-    element: Element
-
-
 class BlockReader:
-    """Reads the blocks of an element, such as an article's body; what it leaves out goes into counters.
-
-    In an abstract, the titles of its sections begin a paragraph, as in ``Results: Pressure fell.``
-    """
+    """Reads the blocks of an element; in an abstract, titles begin a paragraph: ``Results: Pressure fell``."""
 
     def __init__(self, kind: Kind, *, part: Part, count: LossCount) -> None:
         self._kind, self._part, self._count = kind, part, count
@@ -70,14 +60,14 @@ class BlockReader:
 
     def read(self, root: Element) -> list[Block]:
         """Return the blocks of an element, in order."""
-        waiting: list[Element | Characters | _ElementEnd] = [root]
+        waiting: list[Element | Characters | ElementEnd] = [root]
         while waiting:
             node = waiting.pop()
             if isinstance(node, Characters):
                 self._count.read(self._part, node.text if node.start < node.stop else "")
                 self._is_lead = self._is_lead and not node.text.strip()
                 self._text.add(node)
-            elif isinstance(node, _ElementEnd):
+            elif isinstance(node, ElementEnd):
                 self._open.pop()
                 self._leave(node.element)
             elif sort := self._left_out.get(node.tag):
@@ -88,7 +78,7 @@ class BlockReader:
             else:
                 self._enter(node)
                 self._open.append(node.tag)
-                waiting.append(_ElementEnd(node))
+                waiting.append(ElementEnd(node))
                 waiting.extend(reversed(self._forms(node) if node.tag == "alternatives" else node.children))
         self._flush(self._kind)
         return self._blocks

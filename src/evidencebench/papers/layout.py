@@ -22,7 +22,7 @@ _CLOSING = "\"'\u2019\u201d)\\]"
 # A line that ends as a sentence does, perhaps with the number of a source. The others are titles and cells of tables,
 # unless so many sentences end within them.
 _ENDED = re.compile(rf"[.!?][{_CLOSING}]*\d*$")
-_STOPPED = re.compile(rf"[.!?:;][{_CLOSING}]*\d*$")
+_LINE_STOP = re.compile(rf"[.!?:;][{_CLOSING}]*\d*$")
 
 # Signs that tell paragraphs from sentences: (fewest, more of them a line). In real papers of one sentence a line, at
 # most 0.13 gaps stand in a line that ends, and 8 in 100 lines go on in the next one, which begins with a small letter;
@@ -38,22 +38,13 @@ _LONG_WRAPPED = (3, 0.3)
 
 
 def layout_of(lines: Iterable[str]) -> Layout:
-    """Return how a text is laid out, given its lines that are not empty, without white space around them.
-
-    >>> layout_of(["Tea lowered it.", "No harm was seen."]).value
-    'one sentence a line'
-    >>> layout_of(["Tea lowered it. No harm was seen. We asked 120 adults. They drank it."]).value
-    'a paragraph a line'
-    >>> layout_of(["Tea lowered it. No harm was seen"]).value
-    'a paragraph a line'
-    >>> layout_of(["We asked", "six people", "about tea", "and asked", "no one else."]).value
-    'paragraphs broken into lines'
-    """
+    """Return how a text is laid out, given its lines that are not empty, without white space around them."""
     lines = [line for line in islice(lines, _MOST_LINES) if line[0] != "#"]
-    wrapped = [line for line, after in pairwise(lines) if not _STOPPED.search(line) and after[0].islower()]
-    if any(_has_signs(len(wrapped), lines, sign) for sign in _WRAPPED):
-        return Layout.WRAPPED
-    if _has_signs(sum(map(_is_long, wrapped)), list(filter(_is_long, lines)), _LONG_WRAPPED):
+    wrapped = [line for line, after in pairwise(lines) if not _LINE_STOP.search(line) and after[0].islower()]
+    long, long_wrapped = ([line for line in some if len(line) >= _LONG] for some in (lines, wrapped))
+    if any(_has_signs(len(wrapped), lines, sign) for sign in _WRAPPED) or _has_signs(
+        len(long_wrapped), long, _LONG_WRAPPED
+    ):
         return Layout.WRAPPED
     gaps = [len(sentence_spans(line)) - 1 for line in lines]
     if len(lines) == 1 and gaps[0]:
@@ -62,10 +53,6 @@ def layout_of(lines: Iterable[str]) -> Layout:
     if any(_has_signs(sum(of_prose), of_prose, sign) for sign in _GAPS):
         return Layout.PARAGRAPHS
     return Layout.SENTENCES
-
-
-def _is_long(line: str) -> bool:
-    return len(line) >= _LONG
 
 
 def _has_signs(n: int, lines: Sized, sign: tuple[int, float]) -> bool:

@@ -33,11 +33,11 @@ def joint(line: str, after: str, words: AbstractSet[str]) -> tuple[int, str]:
     """
     if line.endswith(_SOFT):
         return 1, ""
-    found = _PART.match(line[:-1][-_LONGEST_PART:][::-1]) if line.endswith(tuple(_HYPHENS)) else None
+    reversed_left = _PART.match(line[:-1][-_LONGEST_PART:][::-1]) if line.endswith(tuple(_HYPHENS)) else None
     right = _PART.match(after)
-    if not (found and right) or right[0] in _CONJUNCTIONS:
+    if not (reversed_left and right) or right[0] in _CONJUNCTIONS:
         return 0, " "
-    left = found[0][::-1]
+    left = reversed_left[0][::-1]
     first, second = left.lower(), right[0].lower()
     stays = (
         not (left.isalpha() and right[0].islower())

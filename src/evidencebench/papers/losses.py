@@ -13,24 +13,12 @@ _UNSEEN = re.compile(rf"[\s{INVISIBLE}]+")
 
 
 def n_visible(text: str) -> int:
-    r"""Return the number of characters, without white space and characters of no width.
-
-    >>> n_visible("It was\u200b 5.")
-    7
-    """
+    """Count the characters, without white space and characters of no width."""
     return len(_UNSEEN.sub("", text))
 
 
 class LossCount:
-    """Counts the characters of a file while it is read.
-
-    >>> count = LossCount()
-    >>> count.read("body", "It was 5.")
-    >>> count.keep("body", "It was 5")
-    >>> count.leave_out("table", "1 2 3")
-    >>> count.loss
-    Loss(n_characters={'body': 7}, n_kept={'body': 6}, left_out={'table': LeftOut(n_elements=1, n_characters=3)})
-    """
+    """Counts the characters of a file while it is read."""
 
     def __init__(self) -> None:
         self._read: Counter[str] = Counter()
@@ -53,7 +41,7 @@ class LossCount:
 
     @property
     def loss(self) -> Loss:
-        """What was counted so far."""
+        """What was counted."""
         left_out = {
             sort: LeftOut(n_elements=n, n_characters=self._left_out[sort]) for sort, n in sorted(self._elements.items())
         }

@@ -54,12 +54,10 @@ def read_markdown(content: bytes, name: str) -> Paper:
         )
     front = _FRONT_MATTER.match(text)
     body = with_levels(parse_markdown(text, start=front.end() if front else 0))
-    given = _TITLE.search(text, 0, front.end()) if front else None
-    if given:
-        start, stop = given.span("title")
-        title: Element | None = Element("h1", children=[Characters(given["title"], start, stop)])
+    if front and (given := _TITLE.search(text, 0, front.end())):
+        title: Element | None = Element("h1", children=[Characters(given["title"], *given.span("title"))])
     else:
-        title = next((one for one in body.elements if one.text and not one.first("figure")), None)
-        if title is None or title.tag not in HEADINGS or is_known_title(title.text):
+        title = next((element for element in body.elements if element.text and not element.first("figure")), None)
+        if title and (title.tag not in HEADINGS or is_known_title(title.text)):
             title = None
     return paper_of_page(body, title, name=name, file_format=FORMAT)

@@ -12,7 +12,6 @@ r"""Marks of Pandoc and of tools that make Markdown of PDFs, which CommonMark la
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
 _ATTRIBUTE = r"(?:[#.][\w:.-]+|[\w-]+=(?:\"[^\"\n]*\"|[^\s{}\"]+))"
@@ -38,19 +37,13 @@ MARKS = frozenset(_PATTERNS)
 """The types of the tokens."""
 
 
-def read_marks(parser: MarkdownIt) -> MarkdownIt:
-    """Return the parser, which then reads these marks too; the markup of their tokens is all that is written."""
-    parser.inline.ruler.before("escape", "marks", _read_mark)
-    return parser
-
-
-def _read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as the parser calls it
+def read_mark(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - as the parser calls it
+    """Read the mark at a place; the markup of its token is all that is written."""
     for sort in _FIRST.get(state.src[state.pos], ()):
-        found = _PATTERNS[sort].match(state.src, state.pos, state.posMax)
-        if found:
+        if match := _PATTERNS[sort].match(state.src, state.pos, state.posMax):
             if not silent:
                 token = state.push(sort, "", 0)
-                token.content, token.markup = found[1] or "", found[0]
-            state.pos = found.end()
+                token.content, token.markup = match[1] or "", match[0]
+            state.pos = match.end()
             return True
     return False

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from evidencebench.papers.html_tree import HEADINGS
-from evidencebench.papers.markdown_marks import MARKS, read_marks
+from evidencebench.papers.markdown_marks import MARKS, read_mark
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.section_titles import is_known_title, number_of
 
@@ -35,16 +35,12 @@ _LINK_END = re.compile(
 
 
 def parse_markdown(text: str, *, start: int = 0) -> Element:
-    r"""Return a ``body`` of headings and paragraphs; ``start`` is where the Markdown begins in the text.
-
-    >>> body = parse_markdown("# Tea\n\nIt *fell* by 3 mm[Hg](https://x.org).\n")
-    >>> [(one.tag, one.text) for one in body.elements]
-    [('h1', 'Tea'), ('p', 'It fell by 3 mmHg.')]
-    """
-    lines = [start, *(found.end() for found in _LINE_END.finditer(text, start)), len(text)]
+    """Return a ``body`` of headings and paragraphs; ``start`` is where the Markdown begins in the text."""
+    lines = [start, *(line_end.end() for line_end in _LINE_END.finditer(text, start)), len(text)]
     body = Element("body")
     until = 0  # the line up to which all is in the tree
-    parser = read_marks(MarkdownIt("commonmark").enable("table").disable("text_join"))
+    parser = MarkdownIt("commonmark").enable("table").disable("text_join")
+    parser.inline.ruler.before("escape", "marks", read_mark)
     tables = _tables_of_pandoc(text, lines)
     for token, after in pairwise([*parser.parse(text[start:]), Token("", "", 0)]):
         if token.map is None or token.map[0] < until:
@@ -61,38 +57,36 @@ def parse_markdown(text: str, *, start: int = 0) -> Element:
             block = _MarkdownBlock(text, lines[first : stop + 1], after.content).element(token.tag, after)
             is_below = body.children and isinstance(last := body.children[-1], Element) and last.tag == "table"
             is_table = _GRID_TABLE.match(after.content) or (is_below and after.content.startswith(": "))
-            is_heading = _is_bold(after) and is_known_title(block.text)
+            sorts = [child.type for child in after.children or () if child.type != "text" or child.content.strip()]
+            is_bold = sorts[:1] == ["strong_open"] and sorts.index("strong_close") == len(sorts) - 1
+            is_heading = is_bold and is_known_title(block.text)
             tag = "table" if is_table else _LOWEST if is_heading else block.tag
             body.children.append(Element(tag, block.attributes, block.children))
             until = stop
     return body
 
 
-def _is_bold(inline: Token) -> bool:
-    """Say whether a line is bold as a whole."""
-    sorts = [child.type for child in inline.children or () if child.type != "text" or child.content.strip()]
-    return sorts[:1] == ["strong_open"] and sorts.index("strong_close") == len(sorts) - 1
-
-
 def with_levels(body: Element) -> Element:
     """Return a body with the levels of headings as their numbers say, where all but a first one are of one level."""
-    headings = [one for one in body.elements if one.tag in HEADINGS][1:]
-    if len({one.tag for one in headings}) != 1:
+    headings = [element for element in body.elements if element.tag in HEADINGS][1:]
+    if len({heading.tag for heading in headings}) != 1:
         return body
-    deeper = {id(one): max(0, len(number_of(one.text)) - 1) for one in headings}
+    levels = {
+        id(heading): HEADINGS.index(heading.tag) + max(1, len(number_of(heading.text))) - 1 for heading in headings
+    }
     children = [
-        Element(HEADINGS[min(HEADINGS.index(one.tag) + deeper[id(one)], 5)], one.attributes, one.children)
-        if isinstance(one, Element) and deeper.get(id(one))
-        else one
-        for one in body.children
+        Element(HEADINGS[min(levels[id(element)], 5)], element.attributes, element.children)
+        if id(element) in levels
+        else element
+        for element in body.elements
     ]
-    return Element(body.tag, children=children)
+    return Element(body.tag, children=[*children])
 
 
 def _tables_of_pandoc(text: str, lines: list[int]) -> dict[int, int]:
     """Return the first line of each table whose columns are told by rules -> the line behind it."""
     rows = [text[start:stop].strip("\r\n") for start, stop in pairwise(lines)]
-    found: dict[int, int] = {}
+    ends: dict[int, int] = {}
     until = 0
     for number, row in enumerate(rows):
         if number < until or not _RULES.fullmatch(row):
@@ -100,13 +94,14 @@ def _tables_of_pandoc(text: str, lines: list[int]) -> dict[int, int]:
         first = number
         while first > until and rows[first - 1].strip():
             first -= 1
-        most = range(number + 1, min(number + _MOST_ROWS, len(rows)))
         is_whole = _RULE.fullmatch(rows[first]) is not None
-        last = next(
-            (one for one in most if (_RULE.fullmatch(rows[one]) if is_whole else not rows[one].strip())), most.stop
-        )
-        until = found[first] = min(last + is_whole, len(rows))
-    return found
+        last = most = min(number + _MOST_ROWS, len(rows))
+        for below in range(number + 1, most):
+            if _RULE.fullmatch(rows[below]) if is_whole else not rows[below].strip():
+                last = below
+                break
+        until = ends[first] = min(last + is_whole, len(rows))
+    return ends
 
 
 class _MarkdownBlock:
@@ -116,15 +111,14 @@ class _MarkdownBlock:
         self._content = content
         self._at = 0  # the place in the content
         # For each line, where it begins in the content and in the text.
-        self._begins = [0, *(found.end() for found in re.finditer("\n", content))]
-        self._places = [
+        self._begins = [0, *(line_end.end() for line_end in re.finditer("\n", content))]
+        self._line_starts = [
             start + max(0, text[start:stop].rfind(line))
             for line, (start, stop) in zip(content.split("\n"), pairwise(lines), strict=False)
         ]
         self._open = [Element("")]
 
     def element(self, tag: str, inline: Token) -> Element:
-        """Return the element of this tag that holds the text."""
         is_footnote = _FOOTNOTE.match(self._content) is not None
         self._open = [Element(tag, {"class": "fn"} if is_footnote else {})]
         for token in inline.children or ():
@@ -138,7 +132,7 @@ class _MarkdownBlock:
             case "text_special":
                 start = self._find(token.markup)
                 stop = start + len(token.markup)
-                self._open[-1].children.append(Characters(token.content, self._place(start), self._place(stop)))
+                self._open[-1].children.append(Characters(token.content, self._in_text(start), self._in_text(stop)))
                 self._at = stop
             case "code_inline":
                 self._add_characters(token.content)
@@ -164,15 +158,13 @@ class _MarkdownBlock:
 
     def _add_html(self, tag: str) -> None:
         self._at = self._find(tag) + len(tag)
-        found = _INLINE_HTML.fullmatch(tag)
-        if not found:
-            return
-        name = found["tag"].lower()
+        match = _INLINE_HTML.fullmatch(tag)
+        name = match["tag"].lower() if match else ""
         if name == "br":
             self._open[-1].children.append(Element("br"))
-        elif found["end"]:
+        elif match and match["end"]:
             self._end(name)
-        else:
+        elif match:
             self._begin(Element(name))
 
     def _add_mark(self, token: Token) -> None:
@@ -182,9 +174,9 @@ class _MarkdownBlock:
         start = self._find(token.markup)
         self._at = start + len(token.markup)
         if sort in _MARKED:
-            place = self._place(start + token.markup.find(token.content))
+            at = self._in_text(start + token.markup.find(token.content))
             attributes = {"class": "tex-math"} if sort == "formula" else {}
-            characters = Characters(token.content, place, place + len(token.content))
+            characters = Characters(token.content, at, at + len(token.content))
             self._open[-1].children.append(Element(_MARKED[sort], attributes, [characters]))
 
     def _begin(self, element: Element) -> None:
@@ -199,19 +191,17 @@ class _MarkdownBlock:
         if not piece:
             return
         start = self._find(piece)
-        place = self._place(start)
-        self._open[-1].children.append(Characters(piece, place, place + len(piece)))
+        at = self._in_text(start)
+        self._open[-1].children.append(Characters(piece, at, at + len(piece)))
         self._at = start + len(piece)
 
     def _pass_link(self) -> None:
-        found = _LINK_END.match(self._content, self._find("]"))
-        self._at = found.end() if found else self._at
+        if end := _LINK_END.match(self._content, self._find("]")):
+            self._at = end.end()
 
     def _find(self, piece: str) -> int:
-        """Return where a piece stands in the content, behind the pieces before it."""
         return max(self._at, self._content.find(piece, self._at))
 
-    def _place(self, position: int) -> int:
-        """Return where a character of the content stands in the text."""
-        line = min(bisect_right(self._begins, position), len(self._places)) - 1
-        return self._places[line] + position - self._begins[line]
+    def _in_text(self, position: int) -> int:
+        line = min(bisect_right(self._begins, position), len(self._line_starts)) - 1
+        return self._line_starts[line] + position - self._begins[line]

@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+MOST_DEPTH = 256
+"""The most elements around one place; articles have about 20."""
+
+MOST_NODES = 2_000_000
+"""The most elements and pieces of text of one file; an article has some thousands."""
+
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """Text of an element; one by one in the file from ``start`` on, or as a whole in start..stop-1, as ``&lt;`` is.
-
-    Where start is stop, the file lacks it, as it does the number that an attribute gives to a heading.
-    """
+    """Text that stands in start..stop-1 of the file, one by one or as a whole; nowhere if start is stop."""
 
     text: str
     start: int
@@ -55,9 +58,16 @@ class Element:
     @property
     def raw_text(self) -> str:
         """All its text."""
-        return "".join(one.text for one in self.characters())
+        return "".join(piece.text for piece in self.characters())
 
     @property
     def text(self) -> str:
         """All its text, white space collapsed."""
         return " ".join(self.raw_text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class ElementEnd:
+    """Where an element ends, for readers that walk through a tree with a list of what is still to be read."""
+
+    element: Element

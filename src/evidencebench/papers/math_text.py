@@ -34,21 +34,16 @@ def math_pieces(formula: Element) -> Iterator[Characters | str]:
 
 
 def tex_text(tex: str) -> str:
-    r"""Return TeX as plain text, without its commands.
-
-    >>> tex_text(r"\documentclass{minimal}\begin{document}$$\beta \leq \frac{x_{1}}{\mathrm{SD}}$$\end{document}")
-    'β ≤ x1/SD'
-    """
-    found = _TEX_BODY.search(tex[:_MOST_TEX])
-    text = (found[1] or found[2]) if found else tex[:_MOST_TEX]
+    """Return TeX as plain text, without its commands."""
+    match = _TEX_BODY.search(tex[:_MOST_TEX])
+    text = (match[1] or match[2]) if match else tex[:_MOST_TEX]
     text = re.sub(r"\\(?:mathrm|mathit|mathbf|text|textit|textbf|operatorname)\s*\{([^{}]*)\}", r"\1", text)
-    text = _TEX_SCRIPT.sub(lambda found: f"{_END}{'^' * (found[1] == '^')}{found[2] or ''}", text)
-    text = _TEX_FRACTION.sub(lambda found: f"{_grouped(found[1])}/{_grouped(found[2])}", text)
+    text = _TEX_SCRIPT.sub(lambda match: f"{_END}{'^' * (match[1] == '^')}{match[2] or ''}", text)
+    text = _TEX_FRACTION.sub(lambda match: f"{_grouped(match[1])}/{_grouped(match[2])}", text)
     return " ".join(_TEX_COMMAND.sub(_tex_sign, text).replace(_END, "").split())
 
 
 def _parts(node: Element) -> list[Element | Characters | str]:
-    """Return what an element of MathML is written as, in order."""
     parts: list[Element | Characters] = list(node.elements)
     written: list[Element | Characters | str]
     match node.tag, parts:
@@ -72,7 +67,7 @@ def _parts(node: Element) -> list[Element | Characters | str]:
 
 
 def _group(part: Element | Characters) -> list[Element | Characters | str]:
-    leaf = isinstance(part, Characters) or sum(bool(one.text.strip()) for one in part.characters()) <= 1
+    leaf = isinstance(part, Characters) or sum(bool(piece.text.strip()) for piece in part.characters()) <= 1
     return [part] if leaf else ["(", part, ")"]
 
 
@@ -80,10 +75,10 @@ def _grouped(text: str) -> str:
     return text if re.fullmatch(r"\s*[\w\0]*\s*", text) else f"({text})"
 
 
-def _tex_sign(found: re.Match[str]) -> str:
-    command = found[1]
+def _tex_sign(match: re.Match[str]) -> str:
+    command = match[1]
     if command is None:
-        return found[2] if (found[2] or " ") in "%&$#_{}" else "" if found[0] in "{}" else " "
+        return match[2] if (match[2] or " ") in "%&$#_{}" else "" if match[0] in "{}" else " "
     if command in _TEX_NAMES:
         return command
     return _TEX_SIGNS.get(command) or html5.get(f"{command};", " ")

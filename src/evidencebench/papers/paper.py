@@ -1,7 +1,6 @@
 """A paper as it was read, without a hypothesis."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from evidencebench.errors import UnreadableError
@@ -109,15 +108,3 @@ class Paper:
             kinds=self.kinds,
             wish=wish,
         )
-
-
-def names_in(file: str, ids: Sequence[str]) -> list[str]:
-    """Return the names of a file's papers: its own for one, else with their ids, or numbers where these do not tell.
-
-    >>> names_in("set.xml", ["PMC7", "PMC8", "", "PMC8"])
-    ['set.xml#PMC7', 'set.xml#2', 'set.xml#3', 'set.xml#4']
-    """
-    if len(ids) == 1:
-        return [file]
-    uses = Counter(ids)
-    return [f"{file}#{one if one and uses[one] == 1 else number}" for number, one in enumerate(ids, 1)]

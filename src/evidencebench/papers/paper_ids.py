@@ -46,23 +46,19 @@ _NOT_IN_DOI = re.compile(r"[\s\"\\\x00-\x20\x7f-\x9f]")
 
 
 def public_id(text: str) -> PublicId:
-    """Return the id that a text spells; raises `DataError` for any other text.
-
-    >>> print(public_id("pmc_1280405"), public_id("https://doi.org/10.1186/1471-2458-5-99"), public_id("9000312"))
-    PMC1280405 10.1186/1471-2458-5-99 PMID:9000312
-    """
+    """Return the id that a text spells; raises `DataError` for any other text."""
     given = text.strip()
     if page := _PAGE.fullmatch(given):
         given = page["id"]
-    if found := _PMCID.fullmatch(given):
-        return PublicId(scheme=IdScheme.PMCID, value=f"PMC{_digits(found[1], text)}")
-    if found := _PMID.fullmatch(given):
-        return PublicId(scheme=IdScheme.PMID, value=_digits(found[1], text))
+    if match := _PMCID.fullmatch(given):
+        return PublicId(scheme=IdScheme.PMCID, value=f"PMC{_digits(match[1], text)}")
+    if match := _PMID.fullmatch(given):
+        return PublicId(scheme=IdScheme.PMID, value=_digits(match[1], text))
     if address := _DOI_ADDRESS.match(given):
         given = unquote(given[address.end() :])
     given = given.rstrip(".,;")  # of the sentence that it was taken from
-    if (found := _DOI.fullmatch(given)) and not _NOT_IN_DOI.search(found[1]):
-        return PublicId(scheme=IdScheme.DOI, value=found[1].lower())
+    if (match := _DOI.fullmatch(given)) and not _NOT_IN_DOI.search(match[1]):
+        return PublicId(scheme=IdScheme.DOI, value=match[1].lower())
     raise _refusal(text)
 
 
@@ -96,11 +92,7 @@ _ID_TYPES = {"pmc": "pmcid", "pmcid": "pmcid", "pmid": "pmid", "doi": "doi"}
 
 
 def ids_of_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return a paper's ids, as `Paper` has them, given a type and an id as files spell them.
-
-    >>> ids_of_pairs([("DOI", "10.1/tea"), ("pmc", "22"), ("publisher-id", "x")])
-    {'doi': '10.1/tea', 'pmcid': 'PMC22'}
-    """
+    """Return a paper's ids, as `Paper` has them, given a type and an id as files spell them."""
     ids: dict[str, str] = {}
     for kind, value in pairs:
         if value and (key := _ID_TYPES.get(kind.lower())):

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.blocks import Block, paper_of
@@ -24,35 +22,22 @@ from evidencebench.query import Kind
 LABELLED = re.compile(r"^(?:TITLE|ABSTRACT\..+):\s*$", re.MULTILINE)
 _LABEL = re.compile(r"(?P<part>TITLE|ABSTRACT|BODY)(?:\.(?P<title>\S.*?))?:?")
 
-_LONGEST_TITLE, _MOST_PARTS_OF_TITLE = 300, 2
+_LONGEST_TITLE, _MOST_PARTS_OF_TITLE = 300, 2  # a title may have a subtitle: "Tea. A trial"
 _STOPPED = re.compile(r"[.!;:,]$")
 _BULLET = re.compile(r"[-*\u2022\u25aa\u25cf] \S")
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """The lines of a paragraph, or of a heading with its level, from 1; the paper's title has level 0.
-
-    ``kind`` is that of paragraphs here; None: as the outline says.
-    """
+    """The lines of a paragraph, or of a heading with its level, from 1; the paper's title has level 0."""
 
     lines: Sequence[Line]
     level: int | None = None
-    kind: Kind | None = None
+    kind: Kind | None = None  # of paragraphs; None: as the outline says
 
 
 def read_plain(content: bytes, name: str) -> Paper:
-    r"""Return the paper in a plain text.
-
-    Its layout is told by `layout_of`. Where each line is a sentence, a line that begins with ``#`` is a heading. In
-    paragraphs, headings are told by `HeadingFinder`, words that a line's end breaks are joined, and a list of
-    references, page numbers and running heads are left out. The texts of Evidence Inference name their parts. What
-    stands below the heading "Abstract" or "Summary" is the abstract, see `Outline`.
-
-    >>> paper = read_plain(b"# Abstract\nTea lowered pressure.\n# Results\nIt fell by 3 mmHg.", name="tea.txt")
-    >>> [kind.value for kind in paper.kinds]
-    ['section_name', 'abstract', 'section_name', 'normal_paragraph']
-    """
+    """Return the paper in a plain text: of labelled parts, of one sentence a line, or of paragraphs."""
     text = text_of(content, name=name)
     lines, count = lines_of(text), LossCount()
     if LABELLED.search(text):
@@ -81,17 +66,14 @@ def _sentences(lines: Iterable[Line]) -> Iterator[_Unit]:
 def _labelled(lines: Iterable[Line]) -> Iterator[_Unit]:
     part = ""
     for line in lines:
-        found = _LABEL.fullmatch(line.text)
-        if not found:
-            yield _Unit(
-                [line], level=0 if part == "TITLE" else None, kind=Kind.BODY if part == "BODY" else Kind.ABSTRACT
-            )
+        label = _LABEL.fullmatch(line.text)
+        part = label["part"] if label else part
+        kind = Kind.BODY if part == "BODY" else Kind.ABSTRACT
+        if label is None:
+            yield _Unit([line], level=0 if part == "TITLE" else None, kind=kind)
             part = "ABSTRACT" if part == "TITLE" else part  # an abstract without parts has no label
-            continue
-        part = found["part"]
-        if title := found["title"]:
-            kind = Kind.BODY if part == "BODY" else Kind.ABSTRACT
-            yield _Unit([_cut(line, *found.span("title"))], level=level_of(title), kind=kind)
+        elif title := label["title"]:
+            yield _Unit([_cut(line, *label.span("title"))], level=level_of(title), kind=kind)
 
 
 def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
@@ -118,16 +100,12 @@ def _paragraphs(lines: Sequence[Line], layout: Layout) -> Iterator[_Unit]:
         yield _Unit(waiting)
 
 
-def _goes_on(line: Line, after: Line) -> bool:
-    """Say whether a paragraph goes on behind a page's end."""
+def _goes_on(line: Line, after: Line) -> bool:  # behind a page's end
     return line.page != after.page and not _STOPPED.search(line.text) and after.text[0].islower()
 
 
 def _titled(units: Iterable[_Unit]) -> Iterator[_Unit]:
-    """Take the first paragraph for the title if it is short and ends as no sentence does.
-
-    A file with pages begins with anything. A title may have a subtitle: "Tea. A trial".
-    """
+    """Take the first paragraph for the title if it is short and ends as no sentence does, but for files with pages."""
     for number, unit in enumerate(units):
         text = " ".join(line.text for line in unit.lines)
         is_short = len(text) <= _LONGEST_TITLE and len(sentence_spans(text)) <= _MOST_PARTS_OF_TITLE
@@ -153,8 +131,7 @@ def _paper(
 ) -> Paper:
     outline, blocks, title = Outline(), list[Block](), ""
     for unit in units:
-        pieces = list(_pieces(unit.lines, words))
-        text = _joined(pieces)
+        text, kept, hyphens = _joined(unit.lines, words)
         if not text.text:
             continue
         above = outline.path
@@ -170,10 +147,9 @@ def _paper(
         part: Part = "abstract" if kind is Kind.ABSTRACT else "body"
         if unit.level == 0 and not title:
             part, title = "title", text.text
-        for piece in pieces:
-            count.read(part, piece.kept)
-            if piece.cut:
-                count.leave_out("hyphen at a line's end", piece.cut)
+        count.read(part, kept)
+        for hyphen in hyphens:
+            count.leave_out("hyphen at a line's end", hyphen)
         count.keep(part, text.text)
         kind = kind if unit.level is None else Kind.HEADING
         blocks.append(Block(text=text, kind=kind, section=above, page=unit.lines[0].page, is_sentence=is_sentence))
@@ -182,24 +158,15 @@ def _paper(
     return paper_of(blocks, name=name, file_format=file_format, title=title, loss=count.loss)
 
 
-class _Piece(NamedTuple):
-    kept: str
-    start: int
-    cut: str  # from the line's end
-    behind: str  # between this line and the next one
-
-
-def _pieces(lines: Sequence[Line], words: frozenset[str]) -> Iterator[_Piece]:
-    for line, after in pairwise(lines):
-        n_cut, between = joint(line.text, after.text, words)
+def _joined(lines: Sequence[Line], words: frozenset[str]) -> tuple[SourcedText, str, list[str]]:
+    """Return the text of lines, the characters of the lines that are in it, and the hyphens that are not."""
+    writer, kept, hyphens = TextWriter(), list[str](), list[str]()
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
+        n_cut, between = joint(line.text, after.text, words) if after else (0, "")
         stop = len(line.text) - n_cut
-        yield _Piece(line.text[:stop], line.start, line.text[stop:], between)
-    yield _Piece(lines[-1].text, lines[-1].start, "", "")
-
-
-def _joined(pieces: Iterable[_Piece]) -> SourcedText:
-    writer = TextWriter()
-    for piece in pieces:
-        writer.add(piece.kept, start=piece.start)
-        writer.add_mark(piece.behind)
-    return writer.finish()
+        writer.add(line.text[:stop], start=line.start)
+        writer.add_mark(between)
+        kept.append(line.text[:stop])
+        if n_cut:
+            hyphens.append(line.text[stop:])
+    return writer.finish(), "".join(kept), hyphens

@@ -5,7 +5,7 @@ import re
 from evidencebench.papers.captions import captioned
 from evidencebench.papers.section_titles import is_known_title, level_of, number_of
 
-_STOPPED = re.compile(r"[.!?,;:]$")
+_HEADING_STOP = re.compile(r"[.!?,;:]$")
 _NOT_TITLES = re.compile(r"key ?-?words?\s*:", re.IGNORECASE)
 _MOST_WORDS = 12
 _LEAST_LETTERS = 4
@@ -14,37 +14,28 @@ _LEAST_TEXT = 40
 
 
 class HeadingFinder:
-    """Tells headings, line by line.
-
-    * A title that many papers have, such as Methods or 2. Results, in a line of its own.
-    * A short line alone, before a line of text, that begins with a capital or the next number, such as 2.1 behind 2.
-    """
+    """Tells known titles, and short lines alone that begin with a capital or the next number, as 2.1 behind 2."""
 
     def __init__(self) -> None:
         self._last: tuple[int, ...] = (0,)
 
     def level(self, line: str, *, before: str, after: str, alone: bool) -> int | None:
-        """Return the level of a heading, as `level_of` gives it; None for any other line.
-
-        ``before`` is the line of text right before it, empty where it is apart from it; ``after`` is the next line that
-        is not empty; ``alone`` says whether it is apart from both.
-        """
+        """Return the level of a heading, None for any other line; ``before`` is empty where that line is apart."""
         number = number_of(line)
         is_next = self._is_next(number)
-        if not (self._is_known(line, before) or (alone and self._is_title(line, after, is_next=is_next))):
+        ends_before = not before or _HEADING_STOP.search(before) is not None
+        is_known = is_known_title(line) and not line[0].islower() and ends_before
+        if not is_known and not (alone and self._is_title(line, after, is_next=is_next)):
             return None
         if number and is_next:
             self._last = number
         return level_of(line)
 
-    def _is_known(self, line: str, before: str) -> bool:
-        return is_known_title(line) and not line[0].islower() and (not before or bool(_STOPPED.search(before)))
-
     def _is_title(self, line: str, after: str, *, is_next: bool) -> bool:
         words = line.split()
         is_titled = line[0].isupper() and sum(map(str.isalpha, line)) >= _LEAST_LETTERS
-        leads_on = len(after) >= _LEAST_TEXT or bool(_STOPPED.search(after)) or is_known_title(after)
-        is_other = _STOPPED.search(line) or _NOT_TITLES.match(line) or captioned(line)
+        leads_on = len(after) >= _LEAST_TEXT or bool(_HEADING_STOP.search(after)) or is_known_title(after)
+        is_other = _HEADING_STOP.search(line) or _NOT_TITLES.match(line) or captioned(line)
         return (is_titled or is_next) and len(words) <= _MOST_WORDS and not is_other and leads_on
 
     def _is_next(self, number: tuple[int, ...]) -> bool:

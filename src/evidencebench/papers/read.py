@@ -1,7 +1,6 @@
 """Read a paper of any format. To add one, write a reader in a file beside this one and name it in `READERS`."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
@@ -25,28 +24,18 @@ LONGEST_SENTENCE = 100_000
 """The most characters of one sentence; a whole paper without any stop has fewer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaperReader:
-    """A reader of one format; it recognises files by their content, whatever their name.
+_Read = Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
 
-    ``read`` takes the content and the name for messages, and raises `UnreadableError`, which says what to do. Where a
-    file can hold several papers, it returns each of them, or why that one cannot be read. ``is_record`` says that the
-    format also holds papers without their body, which are refused as metadata only.
-    """
-
-    recognises: Callable[[bytes], bool]
-    read: Callable[[bytes, str], Paper | Sequence[Paper | UnreadableError]]
-    is_record: bool = False
-
-
-# The first reader that recognises a file reads it. Plain text comes last: it takes every file or refuses it.
-READERS = (
-    PaperReader(recognises=is_pdf, read=read_pdf),
-    PaperReader(recognises=is_bioc_json, read=read_bioc_json, is_record=True),
-    PaperReader(recognises=is_xml_paper, read=read_xml, is_record=True),
-    PaperReader(recognises=is_html, read=read_html, is_record=True),
-    PaperReader(recognises=is_markdown, read=read_markdown),
-    PaperReader(recognises=lambda _: True, read=read_plain),
+# For each format: what recognises it by its content, what reads it (from the content, and the name for messages), and
+# whether it also holds papers without their body, which are refused as metadata only. The first that recognises a file
+# reads it. Plain text comes last: it takes every file or refuses it.
+READERS: tuple[tuple[Callable[[bytes], bool], _Read, bool], ...] = (
+    (is_pdf, read_pdf, False),
+    (is_bioc_json, read_bioc_json, True),
+    (is_xml_paper, read_xml, True),
+    (is_html, read_html, True),
+    (is_markdown, read_markdown, False),
+    (lambda _: True, read_plain, False),
 )
 
 
@@ -66,7 +55,7 @@ def read(path: Path, *, abstract_suffices: bool = False) -> Paper:
         If the file cannot be read, no reader takes it, it has several papers, metadata only, more than
         `MOST_SENTENCES`, or one longer than `LONGEST_SENTENCE`.
     """
-    return _only(read_all(path, abstract_suffices=abstract_suffices), str(path))
+    return read_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
 
 
 def read_all(path: Path, *, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
@@ -74,17 +63,26 @@ def read_all(path: Path, *, abstract_suffices: bool = False) -> list[Paper | Unr
     return read_all_content(read_bytes(path), name=str(path), abstract_suffices=abstract_suffices)
 
 
-def read_content(content: bytes, *, name: str) -> Paper:
+def read_content(content: bytes, *, name: str, abstract_suffices: bool = False) -> Paper:
     """Return the paper in a file's content; ``name`` is the file's name in messages. Raises as `read` does."""
-    return _only(read_all_content(content, name=name), name)
+    papers = read_all_content(content, name=name, abstract_suffices=abstract_suffices)
+    if len(papers) > 1:
+        names = ", ".join(paper.name for paper in papers if isinstance(paper, Paper))
+        raise UnreadableError(
+            f"{name}: expected one paper, got {counted(len(papers), 'paper')} ({shortened(names, 200)}); write each "
+            "into a file of its own"
+        )
+    if isinstance(papers[0], UnreadableError):
+        raise papers[0]
+    return papers[0]
 
 
 def read_all_content(content: bytes, *, name: str, abstract_suffices: bool = False) -> list[Paper | UnreadableError]:
     """Return each paper in a file's content, as `read_all` does."""
-    reader = next(reader for reader in READERS if reader.recognises(content))
-    found = reader.read(content, name)
-    needs_body = reader.is_record and not abstract_suffices
-    return [checked(one, needs_body=needs_body) for one in ([found] if isinstance(found, Paper) else found)]
+    reader, is_record = next((reader, is_record) for is_its, reader, is_record in READERS if is_its(content))
+    papers = reader(content, name)
+    needs_body = is_record and not abstract_suffices
+    return [checked(paper, needs_body=needs_body) for paper in ([papers] if isinstance(papers, Paper) else papers)]
 
 
 def checked(paper: Paper | UnreadableError, *, needs_body: bool = True) -> Paper | UnreadableError:
@@ -105,15 +103,3 @@ def checked(paper: Paper | UnreadableError, *, needs_body: bool = True) -> Paper
             "may be data and no text: give the text of a paper"
         )
     return paper
-
-
-def _only(papers: Sequence[Paper | UnreadableError], name: str) -> Paper:
-    if len(papers) > 1:
-        names = ", ".join(paper.name for paper in papers if isinstance(paper, Paper))
-        raise UnreadableError(
-            f"{name}: expected one paper, got {counted(len(papers), 'paper')} ({shortened(names, 200)}); write each "
-            "into a file of its own"
-        )
-    if isinstance(papers[0], UnreadableError):
-        raise papers[0]
-    return papers[0]

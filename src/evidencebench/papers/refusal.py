@@ -1,7 +1,6 @@
 """Errors for files that no reader takes: what they are by their content, and what to do."""
 
 import re
-from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
@@ -45,10 +44,7 @@ _OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
 
 
 def text_of(content: bytes, *, name: str) -> str:
-    """Return the text of a file of plain text; ``name`` is the file's name in messages.
-
-    Raises `UnreadableError` if it is something else: an archive, markup, JSON, LaTeX or another encoding.
-    """
+    """Return the text of a file of plain text; raises `UnreadableError` for an archive, markup, JSON, LaTeX, ..."""
     for beginning, what, advice in _BEGINNINGS:
         if content.lstrip()[: len(beginning)] == beginning:
             raise _refusal(name, what, advice)
@@ -72,7 +68,7 @@ def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
 
 
 def _require_plain(text: str, name: str) -> None:
-    lines = list(islice(_lines(text), _MOST_LINES))
+    lines = list(islice(filter(None, map(str.strip, text.splitlines())), _MOST_LINES))
     if not lines:
         return
     n_tagged = sum(_TAGGED.match(line) is not None for line in lines)
@@ -84,10 +80,6 @@ def _require_plain(text: str, name: str) -> None:
         raise metadata_only(name, "RIS, BibTeX or the format of PubMed", "records of papers")
     if _LATEX.match(text):
         raise _refusal(name, "LaTeX", "take its text out first, as with detex")
-
-
-def _lines(text: str) -> Iterator[str]:
-    return filter(None, map(str.strip, text.splitlines()))
 
 
 def _is_json(text: str) -> bool:

@@ -64,40 +64,24 @@ _NUMBER = re.compile(r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})\.?|[IVX]{1,4}\.)
 
 
 def plain_title(title: str) -> str:
-    """Return a title without its number and its stop, in lower case.
-
-    >>> plain_title("2.1. Study design:"), plain_title("METHODS")
-    ('study design', 'methods')
-    """
+    """Return a title without its number and its stop, in lower case."""
     return _NUMBER.sub("", title.strip(), count=1).rstrip(".: ").casefold()
 
 
 def number_of(title: str) -> tuple[int, ...]:
-    """Return the number that a title begins with, part by part; an empty one where there is none.
-
-    >>> number_of("2.1. Study design"), number_of("2 cups of tea")
-    ((2, 1), ())
-    """
-    found = _NUMBER.match(title)
-    return tuple(map(int, found["number"].split("."))) if found and found["number"] else ()
+    """Return the number that a title begins with, part by part; an empty one where there is none."""
+    match = _NUMBER.match(title)
+    return tuple(map(int, match["number"].split("."))) if match and match["number"] else ()
 
 
 def level_of(title: str) -> int:
-    """Return the level of a heading whose level is not marked, from 1: of its number, else 2 but for main sections.
-
-    >>> level_of("METHODS"), level_of("Tea leaves"), level_of("2.1. Methods")
-    (1, 2, 2)
-    """
+    """Return the level of a heading whose level is not marked, from 1: of its number, else 2 but for main sections."""
     is_main = section_of(title) is not None or _OUTERMOST.fullmatch(plain_title(title))
     return len(number_of(title)) or (1 if is_main else 2)
 
 
 def section_of(title: str) -> SectionSort | None:
-    """Return what a title announces; None where its words are the paper's own.
-
-    >>> section_of("2. Results:"), section_of("Tea leaves")
-    (<SectionSort.BODY: 'body'>, None)
-    """
+    """Return what a title announces; None where its words are the paper's own."""
     plain = plain_title(title)
     return next((section for section, pattern in _PATTERNS.items() if pattern.fullmatch(plain)), None)
 
@@ -119,21 +103,7 @@ def is_known_title(title: str) -> bool:
 
 
 class Outline:
-    """Where a reader stands among the headings that it has met.
-
-    The abstract goes from its title to the next heading that is not below it. Headings of a structured abstract may be
-    of the abstract's level: the first stands right behind its title, and none stands twice.
-
-    >>> outline = Outline()
-    >>> for level, title in [(1, "Abstract"), (1, "Methods"), (1, "Results"), (1, "Methods"), (2, "Setting")]:
-    ...     outline.enter(title, level=level)
-    ...     print(outline.path, outline.kind.value)
-    ('Abstract',) abstract
-    ('Abstract', 'Methods') abstract
-    ('Abstract', 'Results') abstract
-    ('Methods',) normal_paragraph
-    ('Methods', 'Setting') normal_paragraph
-    """
+    """The headings around a place; the abstract goes to the next heading that is not below its title."""
 
     def __init__(self) -> None:
         self._open: list[tuple[int, str]] = []
@@ -175,8 +145,8 @@ class Outline:
         if self._open and is_abstract_title(self._open[-1][1]):
             self._is_structured = False
 
+    # Headings of a structured abstract may be of its level: the first stands behind its title, and none stands twice.
     def _depth(self, title: str, level: int) -> int:
-        """How many of the open sections lie around a heading that comes next."""
         for depth, (of_open, open_title) in enumerate(self._open):
             if of_open < level or (
                 of_open == level

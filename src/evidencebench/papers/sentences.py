@@ -53,63 +53,49 @@ _PART = re.compile(r"[-\u2013/)\].]")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and stop of each sentence of a paragraph, in order, without the white space around it.
-
-    Between two sentences there is nothing but white space, so that every other character is in exactly one of them.
-    The time is linear in the length of the text; a text without any end is one sentence.
-
-    >>> text = "Pressure fell by 3.2 mmHg (Fig. 2). It rose again."
-    >>> [text[start:stop] for start, stop in sentence_spans(text)]
-    ['Pressure fell by 3.2 mmHg (Fig. 2).', 'It rose again.']
-    """
+    """Return start and stop of each sentence of a paragraph, without the white space around it, in linear time."""
     spans: list[tuple[int, int]] = []
     start = len(text) - len(text.lstrip())
-    for found in _STOP.finditer(text):
-        if _is_end(text, start, found):
-            spans.append((start, found.start("gap")))
-            start = found.end()
-    stop = len(text.rstrip())
-    if start < stop:
-        spans.append((start, stop))
+    for stop in _STOP.finditer(text):
+        if _is_end(text, start, stop):
+            spans.append((start, stop.start("gap")))
+            start = stop.end()
+    if start < (end := len(text.rstrip())):
+        spans.append((start, end))
     return spans
 
 
-def _is_end(text: str, start: int, found: re.Match[str]) -> bool:
-    """Say whether the stop that was found ends the sentence that begins at ``start``."""
-    word = found["word"]
-    is_starter = word in _WORDS["starters"] and not (word == "A" and found["behind"] == ".")
-    if not (is_starter or (found["gap"] and _may_begin(text, found))):
+def _is_end(text: str, start: int, stop: re.Match[str]) -> bool:
+    word = stop["word"]
+    is_starter = word in _WORDS["starters"] and not (word == "A" and stop["behind"] == ".")
+    if not (is_starter or (stop["gap"] and _may_begin(text, stop))):
         return False
-    if found["mark"] != ".":
+    if stop["mark"] != ".":
         return True
-    window = text[max(start, found.start() - _LOOK_BACK) : found.start()]
+    window = text[max(start, stop.start() - _LOOK_BACK) : stop.start()]
     before = " ".join(part.lstrip(_BRACKETS_AND_QUOTES) for part in window.rsplit(maxsplit=3)[-3:])
-    is_code = text[found.end("mark")].isdigit() or (not is_starter and _CODE.match(text, found.end()) is not None)
-    return _ITEM.search(before) is None and _may_be_last(before, found, is_code=is_code, is_starter=is_starter)
+    is_code = text[stop.end("mark")].isdigit() or (not is_starter and _CODE.match(text, stop.end()) is not None)
+    return _ITEM.search(before) is None and _may_be_last(before, stop, is_code=is_code, is_starter=is_starter)
 
 
-def _may_begin(text: str, found: re.Match[str]) -> bool:
-    """Say whether a sentence may begin behind this stop.
-
-    In small letters only with a sign or a digit, as in p53, or where no abbreviation can stand before.
-    """
-    word = found["word"]
-    if text[found.end()] in _GOES_ON:
+def _may_begin(text: str, stop: re.Match[str]) -> bool:
+    # In small letters only with a sign or a digit, as in p53, or where no abbreviation can stand before.
+    word = stop["word"]
+    if text[stop.end()] in _GOES_ON:
         return False
     is_plain = word.islower() and word[0].isalpha() and word[0] < "\u0370" and not any(map(str.isdigit, word))
-    if not is_plain or _SMALL_BEGINNING.match(text, found.end()):
+    if not is_plain or _SMALL_BEGINNING.match(text, stop.end()):
         return True
-    return found["mark"] == "." and not found["closing"] and _NO_ABBREVIATION.match(text, found.start()) is not None
+    return stop["mark"] == "." and not stop["closing"] and _NO_ABBREVIATION.match(text, stop.start()) is not None
 
 
-def _may_be_last(before: str, found: re.Match[str], *, is_code: bool, is_starter: bool) -> bool:
-    """Say whether a sentence may end in the last word of this text, given what comes next: a number or code, a word."""
+def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter: bool) -> bool:
     last = before.rpartition(" ")[2]
     if _INITIALS.match(last):
-        return is_starter or (len(found["word"]) > 1 and _LABEL.search(before) is not None)
+        return is_starter or (len(stop["word"]) > 1 and _LABEL.search(before) is not None)
     lists = _LISTS.get(last) or _LISTS.get(_PART.split(last)[-1]) or ()
     if "before_number" in lists and is_code:
         return False
     if "never_last" in lists:
-        return is_starter and bool(found["closing"])
+        return is_starter and bool(stop["closing"])
     return is_starter or "seldom_last" not in lists

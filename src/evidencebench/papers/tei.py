@@ -6,7 +6,6 @@ from evidencebench.papers.losses import LossCount, Part
 from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.paper_ids import ids_of_pairs
-from evidencebench.papers.refusal import metadata_only
 from evidencebench.papers.running_text import NUMBERS
 from evidencebench.query import Kind
 
@@ -27,12 +26,11 @@ _NAMES = {
     "note": "fn",
     "listbibl": "ref-list",
     "biblstruct": "ref",
-    "ref": "xref",
 }
 _BACK = {"references": "references", "acknowledgement": "acknowledgements", "annex": "appendix"}
 
 
-def read_tei(tei: Element, *, name: str) -> Paper:
+def read_tei(tei: Element, name: str) -> Paper:
     """Return the paper in a ``TEI`` element; ``name`` is its name in messages."""
     count = LossCount()
     header = tei.first("teiheader") or Element("teiheader")
@@ -46,9 +44,7 @@ def read_tei(tei: Element, *, name: str) -> Paper:
     for back in tei.all("back"):
         for part in back.elements:
             leave_out(_renamed(part), _BACK.get(part.attributes.get("type", ""), "other back matter"), count)
-    if all(block.kind is Kind.HEADING for block in blocks):
-        raise metadata_only(name, FORMAT, "a title" if title else "no text")
-    ids = ((one.attributes.get("type", ""), one.text) for one in header.all("idno"))
+    ids = ((idno.attributes.get("type", ""), idno.text) for idno in header.all("idno"))
     return paper_of(
         blocks,
         name=name,
@@ -56,6 +52,7 @@ def read_tei(tei: Element, *, name: str) -> Paper:
         title=title.text if title else "",
         ids=ids_of_pairs(ids),
         loss=count.loss,
+        is_record=True,
     )
 
 
@@ -64,18 +61,19 @@ def _blocks(element: Element | None, kind: Kind, part: Part, count: LossCount) -
 
 
 def _renamed(root: Element) -> Element:
-    """Return an element with all in it under the names of JATS."""
-    renamed = Element(_name(root), _attributes(root))
+    renamed = _as_jats(root)
     waiting = [(root, renamed)]
     while waiting:
         source, target = waiting.pop()
         if number := source.attributes.get("n") if source.tag == "head" else None:
-            target.children.append(_label(number, source))
+            # A heading's number, which the file has in an attribute, is text that the source lacks.
+            at = next((piece.start for piece in source.characters()), 0)
+            target.children.append(Characters(f"{number} ", at, at))
         for child in source.children:
             if isinstance(child, Characters):
                 target.children.append(child)
                 continue
-            copy = Element(_name(child), _attributes(child))
+            copy = _as_jats(child)
             # GROBID does not say that a reference is raised; one in brackets of its own has them in its text.
             is_raised = copy.attributes.get("ref-type") == "bibr" and NUMBERS.fullmatch(child.text)
             target.children.append(Element("sup", children=[copy]) if is_raised else copy)
@@ -85,21 +83,13 @@ def _renamed(root: Element) -> Element:
     return renamed
 
 
-def _name(element: Element) -> str:
+def _as_jats(element: Element) -> Element:
+    """Return an empty element by its name in JATS, with what a reference leads to."""
+    if element.tag == "ref":
+        return Element("xref", {"ref-type": element.attributes.get("type", "")})
     if element.tag == "figure":
-        return "table-wrap" if element.attributes.get("type") == "table" else "fig"
+        return Element("table-wrap" if element.attributes.get("type") == "table" else "fig")
     if element.tag == "hi":
         rend = element.attributes.get("rend", "")
-        return "sup" if rend.startswith("sup") else "sub" if rend.startswith("sub") else "italic"
-    return _NAMES.get(element.tag, element.tag)
-
-
-def _attributes(element: Element) -> dict[str, str]:
-    """Return the attributes that matter: what a reference leads to."""
-    return {"ref-type": element.attributes.get("type", "")} if element.tag == "ref" else {}
-
-
-def _label(number: str, head: Element) -> Characters:
-    """Return a heading's number, which the file has in an attribute, as text that the source lacks."""
-    at = next((piece.start for piece in head.characters()), 0)
-    return Characters(f"{number} ", at, at)
+        return Element("sup" if rend.startswith("sup") else "sub" if rend.startswith("sub") else "italic")
+    return Element(_NAMES.get(element.tag, element.tag))

@@ -27,11 +27,7 @@ class Line:
 
 
 def lines_of(text: str) -> list[Line]:
-    r"""Return the lines of a text that are not empty; it has pages if it has form feeds.
-
-    >>> [(line.text, line.start, line.page) for line in lines_of("Tea\n\n fell.\fIt rose.")]
-    [('Tea', 0, 1), ('fell.', 6, 1), ('It rose.', 12, 2)]
-    """
+    """Return the lines of a text that are not empty; it has pages if it has form feeds."""
     lines: list[Line] = []
     position, page, after_blank = 0, 1, True
     has_pages = _FORM_FEED in text

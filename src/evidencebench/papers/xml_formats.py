@@ -1,12 +1,12 @@
 """XML of any format that a paper can have: recognised by its outermost element, whatever the file's name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.bioc import read_bioc_xml
+from evidencebench.papers.blocks import each_paper
 from evidencebench.papers.jats import articles_in, ids_of_article, read_article
-from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.paper import Paper, names_in
+from evidencebench.papers.paper import Paper
 from evidencebench.papers.refusal import metadata_only
 from evidencebench.papers.tei import read_tei
 from evidencebench.papers.xml_text import root_tag
@@ -31,25 +31,12 @@ def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
     if root.first("pubmedarticle", "pubmedbookarticle", "medlinecitation"):
         raise metadata_only(name, "XML of PubMed", "titles and abstracts")
     if articles := articles_in(root):
-        return _read_each(articles, [ids_of_article(article) for article in articles], read_article, name)
+        ids = [next(iter(ids_of_article(article).values()), "") for article in articles]
+        return each_paper(articles, ids, read_article, name)
     if papers := ([root] if root.tag == "tei" else list(root.all("tei"))):
-        return _read_each(papers, [{} for _ in papers], read_tei, name)
+        return each_paper(papers, [""] * len(papers), read_tei, name)
     if root.first("passage"):
         return read_bioc_xml(root, name)
     raise UnreadableError(
         f"{name}: expected a paper in JATS, TEI or BioC, got XML that begins with <{root.tag}>; give its JATS or PDF"
     )
-
-
-def _read_each(
-    elements: Sequence[Element], ids: Sequence[dict[str, str]], read_one: Callable[..., Paper], name: str
-) -> list[Paper | UnreadableError]:
-    """Return each paper; where a file has several, each is called as the file with its id or its number."""
-    found: list[Paper | UnreadableError] = []
-    names = names_in(name, [next(iter(of_element.values()), "") for of_element in ids])
-    for element, called in zip(elements, names, strict=True):
-        try:
-            found.append(read_one(element, name=called))
-        except UnreadableError as error:
-            found.append(error)
-    return found

@@ -23,31 +23,21 @@ _FIRST_TAG = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
 
 def xml_text(content: bytes, *, name: str) -> str:
     """Return an XML file's characters, without a byte order mark; raises `UnreadableError`, as `decoded` does."""
-    return decoded(content, name=name, declared=_codec(content, name))
+    declared = _DECLARED.match(content[:1024])
+    codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
+    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
+        codec = "utf-8"
+    return decoded(content, name=name, declared=codec)
 
 
 def root_tag(content: bytes) -> str | None:
-    """Return the name of the outermost element, in lower case and without a namespace; None if it is no markup.
-
-    >>> root_tag(b'<?xml version="1.0"?><!-- tea --><!DOCTYPE article SYSTEM "a.dtd"><oai:Article>')
-    'article'
-    """
+    """Return the name of the outermost element, in lower case and without a namespace; None if it is no markup."""
     head = beginning(content[:_HEAD_BYTES])
     position = 0
-    while found := _PROLOGUE.match(head, position):
-        position = found.end()
+    while match := _PROLOGUE.match(head, position):
+        position = match.end()
     tag = _FIRST_TAG.match(head, position)
     return tag[1].lower() if tag else None
-
-
-def _codec(content: bytes, name: str) -> str:
-    declared = _DECLARED.match(content[:1024])
-    if not declared:
-        return "utf-8"
-    codec = known_codec(declared[1].decode(), name)
-    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
-        return "utf-8"
-    return codec
 
 
 def known_codec(given: str, name: str) -> str:

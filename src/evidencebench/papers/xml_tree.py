@@ -8,27 +8,23 @@ from typing import Never
 from xml.parsers import expat
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.markup_tree import Characters, Element
+from evidencebench.papers.markup_tree import MOST_DEPTH, MOST_NODES, Characters, Element
 from evidencebench.papers.xml_text import xml_text
 
-MOST_DEPTH = 256
-"""The most elements around one place; articles have about 20."""
-
-MOST_NODES = 2_000_000
-"""The most elements and pieces of text of one file; an article has some thousands."""
+_AMPERSAND = ord("&")
+_CUT_OFF = frozenset(
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_NO_ELEMENTS,
+        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+        expat.errors.XML_ERROR_PARTIAL_CHAR,
+    )
+)
 
 
 def parse_xml(content: bytes, *, name: str) -> Element:
-    """Return the outermost element of an XML file; ``name`` is the file's name in messages.
-
-    Names are in lower case and without a namespace. Comments and processing instructions are left out. Named characters
-    that the file does not declare, such as ``&nbsp;``, become what they are in HTML.
-
-    Raises
-    ------
-    UnreadableError
-        If it is malformed, cut off, declares entities, or is deeper or larger than any paper.
-    """
+    """Return the outermost element of an XML file; undeclared named characters are read as in HTML."""
     text = xml_text(content, name=name)
     builder = _XmlBuilder(text, name)
     try:
@@ -39,8 +35,6 @@ def parse_xml(content: bytes, *, name: str) -> Element:
 
 
 class _XmlBuilder:
-    """Puts the tree together from what expat reports, piece by piece."""
-
     def __init__(self, text: str, name: str) -> None:
         self.bytes = text.encode()
         self._name = name
@@ -64,8 +58,8 @@ class _XmlBuilder:
         self.parser.CharacterDataHandler = self._on_text
         self.parser.SkippedEntityHandler = self._on_skipped_entity
         self.parser.EntityDeclHandler = self._on_entity_declaration
-        self.parser.StartCdataSectionHandler = self._on_cdata_start
-        self.parser.EndCdataSectionHandler = self._on_cdata_end
+        self.parser.StartCdataSectionHandler = lambda: setattr(self, "_in_cdata", True)
+        self.parser.EndCdataSectionHandler = lambda: setattr(self, "_in_cdata", False)
 
     @property
     def root(self) -> Element:
@@ -126,12 +120,6 @@ class _XmlBuilder:
             "remove its <!ENTITY ...> lines and write the characters themselves",
         )
 
-    def _on_cdata_start(self) -> None:
-        self._in_cdata = True
-
-    def _on_cdata_end(self) -> None:
-        self._in_cdata = False
-
     def _end_text(self) -> None:
         if self._pieces:
             self._add(Characters("".join(self._pieces), self._start, self._stop))
@@ -160,16 +148,3 @@ class _XmlBuilder:
     def _refuse(self, rule: str, advice: str) -> Never:
         line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
         raise UnreadableError(f"{self._name}: line {line}, column {column}: {rule}; {advice}")
-
-
-_AMPERSAND = ord("&")
-
-_CUT_OFF = frozenset(
-    expat.errors.codes[message]
-    for message in (
-        expat.errors.XML_ERROR_NO_ELEMENTS,
-        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
-        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
-        expat.errors.XML_ERROR_PARTIAL_CHAR,
-    )
-)

@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.find.inputs import paper_names, read_hypotheses, read_papers
-from evidencebench.cli.find.printing import print_text, tell_about
+from evidencebench.cli.find.printing import print_counts, print_text
 from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, require_file, tell_written
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.cli.standard_input import STANDARD_INPUT
@@ -153,21 +152,15 @@ def command(
     for error in failed:
         click.echo(f"error: {printable(str(error))}", err=True)
     for finding in findings:
-        tell_about(finding, system, budget)
+        print_counts(finding, system, budget)
     if html is not None and findings:
         write_whole(html, findings_page(findings).encode())
         tell_written(html, f"{html}: {counted(len(findings), 'answer')}", beside_data=True)
     if asking.as_json:
         spent = {} if client is None else {"asked": client.totals.fields()}
-        given: dict[str, Any] = {
-            "system": spec,
-            "budget": budget,
-            "scope": scope,
-            "wish": wish,
-            "split_model": split_model,
-        }
-        found = [finding_record(finding) for finding in findings]
-        print_json({**given, "findings": found, "failed": [str(error) for error in failed], **spent})
+        options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
+        results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
+        print_json({**options_used, **results, **spent})
     elif table_format == "text":
         print_text(findings)
     elif table_format == "ris":
@@ -214,6 +207,7 @@ def _find_all(
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[list[Finding], list[EvidenceBenchError]]:
     """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
+    ask = partial(find_evidence, system, brief=brief, wish=wish, settle=settle, read_directions=read_directions)
     findings: list[Finding] = []
     failed: list[EvidenceBenchError] = []
     for number, name in enumerate(names):
@@ -227,19 +221,9 @@ def _find_all(
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
         for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
             try:
-                found = find_evidence(
-                    system,
-                    paper,
-                    hypothesis,
-                    brief=brief,
-                    wish=wish,
-                    settle=settle,
-                    read_directions=read_directions,
-                )
+                findings.append(ask(paper, hypothesis))
             except ReplyError as error:
                 failed.append(ReplyError(f"{paper.name}: {error}"))
-            else:
-                findings.append(found)
     return findings, failed
 
 

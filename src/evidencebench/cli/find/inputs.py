@@ -15,8 +15,7 @@ MOST_HYPOTHESES = 1_000
 def paper_names(given: Iterable[str]) -> Iterator[str]:
     """Yield the names of the papers' files; a folder stands for all files in it and below, in order of their names.
 
-    Hidden files and folders, whose names begin with a dot, and the list that `papers fetch` writes are left out. Raises
-    `UnreadableError` for an empty folder.
+    Hidden files and the list that `papers fetch` writes are left out. Raises `UnreadableError` for an empty folder.
     """
     for name in given:
         folder = Path(name)
@@ -24,14 +23,11 @@ def paper_names(given: Iterable[str]) -> Iterator[str]:
             yield name
             continue
         files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
-        inside = sorted(path for path in files if not _is_hidden(path, folder))
+        shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+        inside = sorted(shown)
         if not inside:
             raise UnreadableError(f"{folder}: expected papers, got a folder without files")
         yield from map(str, inside)
-
-
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def read_papers(name: str) -> list[Paper | UnreadableError]:
@@ -42,12 +38,10 @@ def read_papers(name: str) -> list[Paper | UnreadableError]:
 
 
 def read_hypotheses(path: Path) -> tuple[str, ...]:
-    """Return the hypotheses of a text file or standard input, one a line, each once.
-
-    Raises `UnreadableError` where it has none.
-    """
+    """Return the hypotheses of a text file or standard input, one a line, each once; at least one."""
     lines, name = read_lines(path)
-    found = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
-    if not 0 < len(found) <= MOST_HYPOTHESES:
-        raise UnreadableError(f"{name}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {len(found):,}")
-    return found
+    hypotheses = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+    n = len(hypotheses)
+    if not 0 < n <= MOST_HYPOTHESES:
+        raise UnreadableError(f"{name}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
+    return hypotheses

@@ -14,7 +14,7 @@ from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
 
 
-def tell_about(finding: Finding, system: NamedSystem, budget: int) -> None:
+def print_counts(finding: Finding, system: NamedSystem, budget: int) -> None:
     """Print on standard error what the counts of an answer say, and where more sentences are named than asked for."""
     if finding.notes:
         click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
@@ -28,18 +28,18 @@ def print_text(findings: Sequence[Finding]) -> None:
     """Print the sentences with their places; above each answer what was asked, where there are several."""
     several = len(findings) > 1
     has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
-    for number, finding in enumerate(findings):
+    for i, finding in enumerate(findings):
         if several:
             paper = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
-            click.echo("\n" * (number > 0) + _filled(paper))
+            click.echo("\n" * (i > 0) + _filled(paper))
         if has_several_hypotheses:
             click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
         if words := told(finding):
             click.echo(_filled(words) + "\n" * bool(finding.evidence))
         width = len(str(len(finding.paper.sentences)))
-        for place, (heading, of_group) in enumerate(grouped(finding)):
+        for j, (heading, of_group) in enumerate(grouped(finding)):
             if heading:
-                click.echo("\n" * (place > 0) + f"{heading}:")
+                click.echo("\n" * (j > 0) + f"{heading}:")
             for _, found in of_group:
                 click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
                 click.echo(_filled(f"[{about(found)}]", " " * (width + 2)))

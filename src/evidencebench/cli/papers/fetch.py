@@ -91,36 +91,34 @@ def command(
       evidencebench papers fetch --from-file ids.txt -o papers
       evidencebench papers fetch 9000312 --dry-run
     """
-    wanted = list(dict.fromkeys([*ids, *(_ids_of(from_file) if from_file else ())]))
+    lines, name = read_lines(from_file, at_most=_MOST_IDS_BYTES) if from_file else ((), "")
+    wanted = list(dict.fromkeys([*ids, *public_ids(lines, name=name)]))
     if not wanted:
         raise click.UsageError("expected at least one ID, or a file of them with --from-file")
     service = EuropePmc(base_url=require_web_address(base_url), attempts=attempts, sleep=_wait)
     missing = wanted if overwrite else missing_papers(wanted, folder)
     if dry_run:
-        _print_addresses(service, missing)
+        for paper_id in missing:
+            pmcid = paper_id.value if paper_id.scheme is IdScheme.PMCID else "{PMCID}"
+            click.echo(f"{service.search_address(paper_id)}\n{service.full_text_address(pmcid)}")
         return
     if missing:
-        _tell_asked(service, missing)
-    asked = frozenset(map(str, missing))
+        _print_request(service, missing)
+    missing_ids = frozenset(map(str, missing))
     papers = fetch_papers(
         service,
         wanted,
         folder,
         overwrite=overwrite,
-        on_paper=lambda paper: None if as_json else _print_paper(paper, was_here=paper.id not in asked),
+        on_paper=lambda paper: None if as_json else _print_paper(paper, was_here=paper.id not in missing_ids),
     )
     n_failed = sum(bool(paper.reason) for paper in papers)
     if as_json:
         print_json({"folder": str(folder), "papers": list(map(asdict, papers))})
     else:
-        said = f"{len(papers) - n_failed} of {counted(len(papers), 'paper')} in {folder}, listed in {INDEX_NAME}"
-        click.echo(printable(said))
+        n_fetched, all_papers = len(papers) - n_failed, counted(len(papers), "paper")
+        click.echo(printable(f"{n_fetched} of {all_papers} in {folder}, listed in {INDEX_NAME}"))
     ctx.exit(1 if n_failed else 0)
-
-
-def _ids_of(path: Path) -> list[PublicId]:
-    lines, name = read_lines(path, at_most=_MOST_IDS_BYTES)
-    return public_ids(lines, name=name)
 
 
 def _wait(seconds: float) -> None:
@@ -129,7 +127,7 @@ def _wait(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _tell_asked(service: EuropePmc, missing: Sequence[PublicId]) -> None:
+def _print_request(service: EuropePmc, missing: Sequence[PublicId]) -> None:
     shown = ", ".join(map(str, missing[:_N_SHOWN]))
     rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
     host = urlsplit(service.base_url).netloc.rpartition("@")[2]
@@ -137,14 +135,8 @@ def _tell_asked(service: EuropePmc, missing: Sequence[PublicId]) -> None:
     click.echo(textwrap.fill(printable(line), prose_width(), break_on_hyphens=False), err=True)
 
 
-def _print_addresses(service: EuropePmc, missing: Sequence[PublicId]) -> None:
-    for one in missing:
-        click.echo(service.search_address(one))
-        click.echo(service.full_text_address(one.value if one.scheme is IdScheme.PMCID else "{PMCID}"))
-
-
 def _print_paper(paper: FetchedPaper, *, was_here: bool) -> None:
     file = f"{paper.file} (was here)" if was_here else paper.file
     fetched = "  ".join(filter(None, (file, paper.licence, paper.title)))
-    said = f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched
-    click.echo(textwrap.fill(printable(said), prose_width(), subsequent_indent="  ", break_on_hyphens=False))
+    line = f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched
+    click.echo(textwrap.fill(printable(line), prose_width(), subsequent_indent="  ", break_on_hyphens=False))

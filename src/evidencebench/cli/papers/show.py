@@ -56,7 +56,9 @@ def command(ctx: click.Context, *, files: tuple[str, ...], only_loss: bool, as_l
         if as_lines:
             click.echo("\n".join(_lines(paper)))
             continue
-        _print_head(paper)
+        print_prose(printable(paper.title or "(no title)"))
+        ids = "".join(f", {key} {value}" for key, value in paper.ids.items())
+        print_prose(printable(f"{paper.name}: {paper.format}{ids}"))
         if not only_loss:
             _print_sentences(paper)
         _print_loss(paper.loss)
@@ -64,20 +66,19 @@ def command(ctx: click.Context, *, files: tuple[str, ...], only_loss: bool, as_l
 
 
 def _read(files: Sequence[str]) -> tuple[list[Paper], int]:
-    """Return the papers, and how many could not be read, which are told."""
     papers: list[Paper] = []
     n_failed = 0
     for name in paper_names(files):
         try:
-            found: Sequence[Paper | DataError] = read_papers(name)
+            results: Sequence[Paper | DataError] = read_papers(name)
         except DataError as error:
-            found = [error]
-        for one in found:
-            if isinstance(one, Paper):
-                papers.append(one)
+            results = [error]
+        for result in results:
+            if isinstance(result, Paper):
+                papers.append(result)
             else:
                 n_failed += 1
-                click.echo(f"error: {printable(str(one))}", err=True)
+                click.echo(f"error: {printable(str(result))}", err=True)
     return papers, n_failed
 
 
@@ -115,12 +116,6 @@ def _lines(paper: Paper) -> Iterator[str]:
         else:
             yield printable(text)
         before = kind
-
-
-def _print_head(paper: Paper) -> None:
-    print_prose(printable(paper.title or "(no title)"))
-    ids = "".join(f", {key} {value}" for key, value in paper.ids.items())
-    print_prose(printable(f"{paper.name}: {paper.format}{ids}"))
 
 
 def _print_sentences(paper: Paper) -> None:

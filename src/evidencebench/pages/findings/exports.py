@@ -3,25 +3,15 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from evidencebench.execution.finding import Finding, FoundSentence
+from evidencebench.execution.finding import Finding
 from evidencebench.extras import require_extra
-from evidencebench.pages.findings.words import about, direction_text, told
+from evidencebench.pages.findings.words import REPORTS, about, told
 from evidencebench.papers.paper import Paper
 from evidencebench.tables import Cell, Table, printable
 
 _COLUMNS = (
-    "paper",
-    "title",
-    "hypothesis",
-    "rank",
-    "sentence",
-    "section",
-    "paragraph",
-    "page",
-    "chance",
-    "direction",
-    "text",
-    "told",
+    *("paper", "title", "hypothesis", "rank", "sentence"),
+    *("section", "paragraph", "page", "chance", "direction", "text", "told"),
 )
 
 
@@ -71,10 +61,9 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
 
 def _note(finding: Finding) -> str:
     """Return a finding on one line, since a line of RIS is a field."""
-    sentences = (f"[{rank}] {found.text} ({_with_direction(found)})" for rank, found in enumerate(finding.evidence, 1))
+    directions = ("" if found.direction is None else f"; {REPORTS[found.direction]}" for found in finding.evidence)
+    sentences = (
+        f"[{rank}] {found.text} ({about(found)}{direction})"
+        for rank, (found, direction) in enumerate(zip(finding.evidence, directions, strict=True), 1)
+    )
     return printable(" ".join((f"Evidence for or against '{finding.hypothesis}':", *sentences, told(finding)))).strip()
-
-
-def _with_direction(found: FoundSentence) -> str:
-    direction = "" if found.direction is None else f"; {direction_text(found.direction)}"
-    return about(found) + direction

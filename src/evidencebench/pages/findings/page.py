@@ -22,7 +22,9 @@ def findings_page(findings: Sequence[Finding]) -> str:
     papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
     sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
     notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
-    title = findings[0].hypothesis if len({one.hypothesis for one in findings}) == 1 else "Evidence by hypothesis"
+    title = (
+        findings[0].hypothesis if len({finding.hypothesis for finding in findings}) == 1 else "Evidence by hypothesis"
+    )
     body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, *notes)
     return static_page(title, body)
 

@@ -21,7 +21,7 @@ from evidencebench.pages.app.static import page_app
 from evidencebench.pages.findings.exports import findings_ris, findings_table
 from evidencebench.pages.findings.page import findings_page
 from evidencebench.pages.findings.records import finding_record, paper_record
-from evidencebench.pages.findings.words import CHANCE_MEANING, DIRECTION_MEANING, direction_headings
+from evidencebench.pages.findings.words import CHANCE_MEANING, DIRECTION_MEANING, HEADINGS
 from evidencebench.pages.markup import encode_json
 from evidencebench.pages.responses import RefusedError, json_response
 from evidencebench.pages.viewer.page_parts import FIND_SCRIPTS, FIND_STYLES
@@ -116,22 +116,22 @@ class FindingPages:
 
     async def answer(self, request: Request) -> Response:
         """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
-        asked = _decoded(_Question, await request.body())
-        words = {"headings": direction_headings(), "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+        question = _decoded(_Question, await request.body())
+        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
 
         def answer() -> Response:
-            return json_response({**finding_record(self._find(asked, split=True)), **words})
+            return json_response({**finding_record(self._find(question, split=True)), **words})
 
         return await run_in_threadpool(answer)
 
     async def export(self, request: Request) -> Response:
         """Return the first sentences of an answer as a file: its name and its text."""
-        asked = _decoded(_Export, await request.body())
+        wanted = _decoded(_Export, await request.body())
 
         def write() -> Response:
-            found = self._find(asked, split=asked.split)
-            suffix, text_of = _EXPORTS[asked.format]
-            cut = replace(found, evidence=found.evidence[: asked.budget])
+            finding = self._find(wanted, split=wanted.split)
+            suffix, text_of = _EXPORTS[wanted.format]
+            cut = replace(finding, evidence=finding.evidence[: wanted.budget])
             try:
                 return json_response({"name": f"evidence{suffix}", "text": text_of(cut)})
             except EvidenceBenchError as error:
@@ -139,16 +139,16 @@ class FindingPages:
 
         return await run_in_threadpool(write)
 
-    def _find(self, asked: _Question, *, split: bool) -> Finding:
+    def _find(self, question: _Question, *, split: bool) -> Finding:
         with self.lock:
-            paper = self.papers.get(asked.paper)
+            paper = self.papers.get(question.paper)
         if paper is None:
             raise RefusedError(410, "the app has forgotten this paper; send it again")
         try:
             brief = Brief(budget=MOST_SENTENCES)
             read = reported_directions if split else None
             return find_evidence(
-                self.system, paper, asked.hypothesis, brief=brief, wish=asked.wish, read_directions=read
+                self.system, paper, question.hypothesis, brief=brief, wish=question.wish, read_directions=read
             )
         except EvidenceBenchError as error:
             raise RefusedError(422, str(error)) from error

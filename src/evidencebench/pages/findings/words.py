@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from evidencebench.execution.finding import Finding, FoundSentence
 from evidencebench.papers.jats import FORMAT as JATS
-from evidencebench.papers.paper import Paper, Place
+from evidencebench.papers.paper import Paper
 from evidencebench.papers.tei import FORMAT as TEI
 from evidencebench.systems.directions.classifier import ReportedDirection
 from evidencebench.wording import counted
@@ -24,29 +24,19 @@ CHANCE_MEANING = (
 DIRECTION_MEANING = (
     "What a sentence reports of the outcome was read by a model, which errs: docs/papers.md says how often."
 )
-_REPORTS: Mapping[ReportedDirection, str] = {
+REPORTS: Mapping[ReportedDirection, str] = {
     ReportedDirection.INCREASE: "reports an increase",
     ReportedDirection.DECREASE: "reports a decrease",
     ReportedDirection.NO_DIFFERENCE: "reports no difference",
     ReportedDirection.NOT_SAID: "does not say",
 }
+HEADINGS = {direction: text.capitalize() for direction, text in REPORTS.items()}  # of groups of sentences
 
 
-def place_text(place: Place) -> str:
-    """Return where a sentence stands.
-
-    >>> place_text(Place(section=("Results", "Primary outcome"), paragraph=11, page=4))
-    'Results > Primary outcome, paragraph 12, page 4'
-    """
-    section = " > ".join(place.section)
-    page = "" if place.page is None else f"page {place.page}"
-    return ", ".join(filter(None, (section, f"paragraph {place.paragraph + 1}", page)))
-
-
-def chance_text(chance: float) -> str:
+def _chance_text(chance: float) -> str:
     """Return a chance in words.
 
-    >>> [chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
+    >>> [_chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
     ['under 1 in 50', 'about 1 in 25', 'about 7 in 10', 'over 9 in 10']
     """
     if chance < _RARE:
@@ -58,44 +48,27 @@ def chance_text(chance: float) -> str:
 
 def about(found: FoundSentence) -> str:
     """Return where a found sentence stands and how likely it is evidence, where that is known."""
-    return place_text(found.place) + ("" if found.chance is None else f"; {chance_text(found.chance)}")
-
-
-def direction_text(direction: ReportedDirection) -> str:
-    """Return what a sentence of this direction does.
-
-    >>> direction_text(ReportedDirection.DECREASE)
-    'reports a decrease'
-    """
-    return _REPORTS[direction]
-
-
-def direction_headings() -> Mapping[ReportedDirection, str]:
-    """Return the heading of each group of sentences.
-
-    >>> list(direction_headings().values())
-    ['Reports an increase', 'Reports a decrease', 'Reports no difference', 'Does not say']
-    """
-    return {direction: text.capitalize() for direction, text in _REPORTS.items()}
+    place = found.place
+    section = " > ".join(place.section)
+    page = "" if place.page is None else f"page {place.page}"
+    where = ", ".join(filter(None, (section, f"paragraph {place.paragraph + 1}", page)))
+    return where + ("" if found.chance is None else f"; {_chance_text(found.chance)}")
 
 
 def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
     """Return the sentences with their ranks from 1, by what they report, each group under its heading."""
-    headings = direction_headings()
     groups: dict[str, list[tuple[int, FoundSentence]]] = {}
     for rank, found in enumerate(finding.evidence, 1):
-        groups.setdefault("" if found.direction is None else headings[found.direction], []).append((rank, found))
+        groups.setdefault("" if found.direction is None else HEADINGS[found.direction], []).append((rank, found))
     return list(groups.items())
 
 
 def meanings(findings: Sequence[Finding]) -> list[str]:
     """Return what the chances and the directions of findings mean, as far as these have any."""
     sentences = [sentence for finding in findings for sentence in finding.evidence]
-    said = (
-        (CHANCE_MEANING, any(sentence.chance is not None for sentence in sentences)),
-        (DIRECTION_MEANING, any(sentence.direction is not None for sentence in sentences)),
-    )
-    return [meaning for meaning, is_said in said if is_said]
+    has_chances = any(sentence.chance is not None for sentence in sentences)
+    has_directions = any(sentence.direction is not None for sentence in sentences)
+    return [CHANCE_MEANING] * has_chances + [DIRECTION_MEANING] * has_directions
 
 
 def told(finding: Finding) -> str:
@@ -114,10 +87,8 @@ def told(finding: Finding) -> str:
 
 
 def not_searched(paper: Paper) -> list[str]:
-    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``.
-
-    Numbers are there only where each table is marked as one. Of a text nobody can know what it lacks of its paper.
-    """
+    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``."""
+    # Of a text nobody can know what it lacks of its paper. Numbers are there only where each table is marked as one.
     rest = "what this text lacks of its paper" if paper.format.startswith("text") else "front matter"
     counts = _COUNTED if paper.format in {JATS, TEI} else ()
     left_out = [(sort, out) for sort, out in paper.loss.left_out.items() if sort not in {*_NO_TEXT, rest}]

@@ -45,29 +45,16 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class PageArrays:
-    """A character of the page an entry.
+    """The characters of a page, one an entry."""
 
-    Attributes
-    ----------
-    codes
-        Its code point.
-    lefts, rights, baselines
-        In points, as if the page were turned so that the character stands upright; ``baselines`` grow downwards.
-    fonts
-        Its place in `Found.fonts`.
-    directions
-        Its direction in right angles, or `OBLIQUE`.
-    flags
-        `HIDDEN`, `OFF_PAGE`, `GENERATED`.
-    """
-
-    codes: "array[int]" = field(default_factory=lambda: array("I"))
+    codes: "array[int]" = field(default_factory=lambda: array("I"))  # code points
+    # In points, as if the page were turned so that the character stands upright; baselines grow downwards.
     lefts: "array[float]" = field(default_factory=lambda: array("f"))
     rights: "array[float]" = field(default_factory=lambda: array("f"))
     baselines: "array[float]" = field(default_factory=lambda: array("f"))
-    fonts: "array[int]" = field(default_factory=lambda: array("H"))
-    directions: "array[int]" = field(default_factory=lambda: array("B"))
-    flags: "array[int]" = field(default_factory=lambda: array("B"))
+    fonts: "array[int]" = field(default_factory=lambda: array("H"))  # places in `Found.fonts`
+    directions: "array[int]" = field(default_factory=lambda: array("B"))  # in right angles, or `OBLIQUE`
+    flags: "array[int]" = field(default_factory=lambda: array("B"))  # `HIDDEN`, `OFF_PAGE`, `GENERATED`
 
     @property
     def all(self) -> "tuple[array[Any], ...]":

@@ -10,7 +10,7 @@ import math
 import resource
 import sys
 from contextlib import suppress
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import pypdfium2.raw as pdfium
@@ -39,14 +39,11 @@ _UPRIGHT = 0.98  # the cosine of the largest slant of a line of text
 
 
 def main() -> None:
-    """Read standard input and write standard output."""
+    """Read a PDF from standard input, and write its characters to standard output."""
     for limit, most in ((resource.RLIMIT_AS, _MEMORY_BYTES), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         with suppress(ValueError, OSError):  # not every system knows every limit
             resource.setrlimit(limit, (most, most))
-    _extract(sys.stdin.buffer.read(), sys.stdout.buffer)
-
-
-def _extract(content: bytes, target: BinaryIO) -> None:
+    content, target = sys.stdin.buffer.read(), sys.stdout.buffer
     pdfium.FPDF_InitLibrary()
     document = pdfium.FPDF_LoadMemDocument64(content, len(content), None)
     n_pages = pdfium.FPDF_GetPageCount(document) if document else 0
@@ -79,17 +76,17 @@ def _extract(content: bytes, target: BinaryIO) -> None:
             pdfium.FPDF_ClosePage(page)
     target.write(msgspec.json.encode(Found(pages=pages, fonts=list(fonts))) + b"\n")
     for page_arrays in arrays:
-        target.writelines(one.tobytes() for one in page_arrays.all)
+        target.writelines(array.tobytes() for array in page_arrays.all)
 
 
 def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFont, int]) -> PageArrays:
-    found = PageArrays()
+    arrays = PageArrays()
     box, x, y = pdfium.FS_RECTF(), ctypes.c_double(), ctypes.c_double()
     box_pointer, x_pointer, y_pointer = ctypes.pointer(box), ctypes.pointer(x), ctypes.pointer(y)
     left, bottom, right, top = bounds
     text_object = pdfium.FPDFText_GetTextObject
     text_object.restype = ctypes.c_void_p  # an address, which is compared faster than a pointer
-    known: dict[int | None, tuple[int, int, int]] = {}  # text object -> font, direction, flags
+    traits: dict[int | None, tuple[int, int, int]] = {}  # text object -> font, direction, flags
     font, direction, flags = 0, 0, 0
     if not fonts:
         fonts[PdfFont(name="", flags=0, size=0)] = 0
@@ -101,9 +98,9 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
         is_generated = code in _BREAKS and pdfium.FPDFText_IsGenerated(text, index) == 1
         if not is_generated:
             address = text_object(text, index)
-            if address not in known:
-                known[address] = _look(text, index, address, fonts)
-            font, direction, flags = known[address]
+            if address not in traits:
+                traits[address] = _traits(text, index, address, fonts)
+            font, direction, flags = traits[address]
         is_off = not (left <= (start + stop) / 2 <= right and bottom <= y.value <= top)
         base = -y.value
         if direction not in (0, OBLIQUE):
@@ -111,17 +108,17 @@ def _characters(text: Any, n: int, bounds: tuple[float, ...], fonts: dict[PdfFon
             base = (x.value, y.value, -x.value)[direction - 1]
         if code in _HYPHENS and pdfium.FPDFText_IsHyphen(text, index) == 1:
             code = ord("-")
-        found.codes.append(code if code <= sys.maxunicode else 0xFFFD)
-        found.lefts.append(start)
-        found.rights.append(stop)
-        found.baselines.append(base)
-        found.fonts.append(font)
-        found.directions.append(direction)
-        found.flags.append(flags | OFF_PAGE * is_off | GENERATED * is_generated)
-    return found
+        arrays.codes.append(code if code <= sys.maxunicode else 0xFFFD)
+        arrays.lefts.append(start)
+        arrays.rights.append(stop)
+        arrays.baselines.append(base)
+        arrays.fonts.append(font)
+        arrays.directions.append(direction)
+        arrays.flags.append(flags | OFF_PAGE * is_off | GENERATED * is_generated)
+    return arrays
 
 
-def _look(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
+def _traits(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int]) -> tuple[int, int, int]:
     """Return font, direction and flags of a character, and so of its text object."""
     matrix = pdfium.FS_MATRIX()
     pdfium.FPDFText_GetMatrix(text, index, matrix)
@@ -133,7 +130,7 @@ def _look(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int])
         flags=name_flags.value,
         size=round(size, 2) if math.isfinite(size) else 0.0,
     )
-    place = fonts.setdefault(font, len(fonts)) if len(fonts) < 1 << 16 else 0
+    number = fonts.setdefault(font, len(fonts)) if len(fonts) < 1 << 16 else 0
     length = math.hypot(matrix.a, matrix.b) or 1.0
     along, up = matrix.a / length, matrix.b / length
     direction = (
@@ -141,7 +138,7 @@ def _look(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int])
     )
     text_object = ctypes.cast(address or 0, pdfium.FPDF_PAGEOBJECT)
     is_hidden = bool(address) and pdfium.FPDFTextObj_GetTextRenderMode(text_object) == _INVISIBLE
-    return place, direction, HIDDEN * is_hidden
+    return number, direction, HIDDEN * is_hidden
 
 
 if __name__ == "__main__":

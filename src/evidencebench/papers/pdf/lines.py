@@ -59,28 +59,16 @@ class Glyph:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedLine:
-    """A line, or a part of one that stands apart; places as in `PageArrays`.
-
-    Attributes
-    ----------
-    page, glyphs
-        Where its text comes from.
-    text
-        Its characters and spaces.
-    style
-        That of most of its characters.
-    column
-        The left and the right edge of the column that it stands in; at first its own.
-    """
+    """A line, or a part of one that stands apart; places as in `PageArrays`."""
 
     page: PdfPage
     glyphs: tuple[Glyph, ...]
-    text: str
+    text: str  # its characters and spaces
     left: float
     right: float
     baseline: float
-    style: TypeStyle
-    column: tuple[float, float]
+    style: TypeStyle  # that of most of its characters
+    column: tuple[float, float]  # the left and the right edge of the column that it stands in; at first its own
 
     @property
     def size(self) -> float:
@@ -105,18 +93,16 @@ def lines_of(page: PdfPage, styles: Sequence[TypeStyle]) -> list[PrintedLine]:
 
 def with_labels(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """Return lines of which each has its label, such as a heading's number, which stands apart from it."""
-    found: list[PrintedLine] = []
+    labelled: list[PrintedLine] = []
     for line in lines:
-        before = found[-1] if found else None
-        if before and len(before.text) <= _LONGEST_LABEL and _continues(before, line, _LABEL_GAP):
-            found[-1] = joined(before, line)
+        if labelled and _is_label(labelled[-1], line):
+            labelled[-1] = _beside(labelled[-1], line)
         else:
-            found.append(line)
-    return found
+            labelled.append(line)
+    return labelled
 
 
-def joined(first: PrintedLine, second: PrintedLine) -> PrintedLine:
-    """Return one line of two that stand beside each other."""
+def _beside(first: PrintedLine, second: PrintedLine) -> PrintedLine:
     glyphs = (*first.glyphs, replace(second.glyphs[0], has_space=True), *second.glyphs[1:])
     longer = first if len(first.glyphs) > len(second.glyphs) else second
     return replace(
@@ -129,14 +115,14 @@ def joined(first: PrintedLine, second: PrintedLine) -> PrintedLine:
     )
 
 
-def _continues(first: PrintedLine, second: PrintedLine, gap: float) -> bool:
+def _is_label(first: PrintedLine, second: PrintedLine) -> bool:
     size = max(first.size, second.size)
     is_level = abs(first.baseline - second.baseline) < _SAME_ROW * size
-    return is_level and -_SAME_ROW < (second.left - first.right) / size < gap
+    is_near = -_SAME_ROW < (second.left - first.right) / size < _LABEL_GAP
+    return len(first.text) <= _LONGEST_LABEL and is_level and is_near
 
 
 def _groups(page: PdfPage, styles: Sequence[TypeStyle]) -> Iterator[list[Glyph]]:
-    """Yield the characters of each line."""
     arrays = page.arrays
     group: list[Glyph] = []
     is_number, has_space, has_own_space = True, False, False

@@ -24,20 +24,22 @@ _LONGEST_NUMBER = 5
 
 def running_lines(pages: Sequence[Sequence[PrintedLine]]) -> set[int]:
     """Return the identities of the lines that run over the pages: heads, feet and page numbers."""
-    edges = [_edge_lines(lines) for lines in pages]
+    pages_from_top = [sorted(lines, key=lambda line: line.baseline) for lines in pages]
+    # The lines at the top and at the foot of each page that stand apart from its text.
+    edges = [[*_apart(lines), *_apart(lines[::-1])] for lines in pages_from_top]
     places: dict[tuple[str, int], set[int]] = defaultdict(set)  # pattern and height -> pages
     for number, lines in enumerate(edges):
         for line in lines:
             places[_pattern(line.text), _height(line)].add(number)
     least = max(2, round(_LEAST_REPEATED * len(pages)))
-    found = set()
+    running = set()
     for number, lines in enumerate(edges):
         for line in lines:
             near = (places.get((_pattern(line.text), _height(line) + step), ()) for step in (-1, 0, 1))
             alone = _PAGE_NUMBER.fullmatch(line.text) is not None
             if sum(map(len, near)) >= least or (alone and (len(pages) == 1 or _counts(edges, number, line))):
-                found.add(id(line))
-    return found
+                running.add(id(line))
+    return running
 
 
 def line_numbers(lines: Sequence[PrintedLine]) -> set[int]:
@@ -48,30 +50,24 @@ def line_numbers(lines: Sequence[PrintedLine]) -> set[int]:
     for line in sorted(numbers, key=lambda line: line.baseline):
         columns["left", round(line.left / 6)].append(line)
         columns["right", round(line.right / 6)].append(line)
-    found = set()
+    numbering = set()
     for column in columns.values():
         steps = Counter(int(below.text) - int(above.text) for above, below in pairwise(column))
         step, n = steps.most_common(1)[0] if steps else (0, 0)
         # A list's items may be numbered too, and have more lines.
         least = max(_LEAST_NUMBERED, _LEAST_OF_ROWS * n_rows) if step == 1 else _LEAST_NUMBERED
         if n + 1 >= least and n >= 0.8 * (len(column) - 1) and step in (1, 5):
-            found |= {id(line) for line in column}
-    return found
-
-
-def _edge_lines(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
-    """Return the lines at the top and at the foot of a page that stand apart from its text."""
-    rows = sorted(lines, key=lambda line: line.baseline)
-    return [*_apart(rows), *_apart(rows[::-1])]
+            numbering |= {id(line) for line in column}
+    return numbering
 
 
 def _apart(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     """Return the lines before the last wide gap of the first rows."""
     n_rows, n_apart = 1, 0
-    for place, (line, after) in enumerate(pairwise(lines), start=1):
+    for n_lines, (line, after) in enumerate(pairwise(lines), start=1):
         step = abs(after.baseline - line.baseline)
         if step > _EDGE_GAP * max(line.size, after.size):
-            n_apart = place
+            n_apart = n_lines
         n_rows += step > 0.5 * line.size
         if n_rows > _N_EDGE_ROWS:
             break
@@ -91,10 +87,9 @@ def _counts(edges: Sequence[Sequence[PrintedLine]], number: int, line: PrintedLi
     own = _NUMBER.search(line.text)
     if own is None:
         return False
-    for other in (number - 2, number - 1, number + 1, number + 2):
-        if 0 <= other < len(edges):
-            expected = int(own[0]) + other - number
-            for found in edges[other]:
-                if _PAGE_NUMBER.fullmatch(found.text) and (n := _NUMBER.search(found.text)) and int(n[0]) == expected:
-                    return True
+    for step in (-2, -1, 1, 2):
+        for other in edges[number + step] if 0 <= number + step < len(edges) else ():
+            n = _NUMBER.search(other.text) if _PAGE_NUMBER.fullmatch(other.text) else None
+            if n and int(n[0]) == int(own[0]) + step:
+                return True
     return False

@@ -21,34 +21,16 @@ _PROGRAM = "evidencebench.papers.pdf.extraction"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PdfPage:
-    """A page; the places of its characters are those on a page turned so that most of its text stands upright.
+    """A page; the places of its characters are those on a page turned so that most of its text stands upright."""
 
-    Attributes
-    ----------
-    number
-        From 1.
-    start
-        Where its text begins in the text of all pages.
-    text
-        One character an entry of ``arrays``.
-    box
-        Left, top, right, bottom of what is shown of it, downwards, in points.
-    direction
-        Which text stands upright, as in `PageArrays.directions`.
-    is_recognised
-        Whether its text lies invisibly over the picture of a scanned page.
-    is_broken
-        Whether PDFium could not read it.
-    """
-
-    number: int
-    start: int
-    text: str
+    number: int  # from 1
+    start: int  # where its text begins in the text of all pages, joined by form feeds
+    text: str  # one character an entry of ``arrays``
     arrays: PageArrays
-    box: tuple[float, float, float, float]
-    direction: int
-    is_recognised: bool
-    is_broken: bool
+    box: tuple[float, float, float, float]  # left, top, right, bottom of what is shown of it, downwards, in points
+    direction: int  # which text stands upright, as in `PageArrays.directions`
+    is_recognised: bool  # its text lies invisibly over the picture of a scanned page
+    is_broken: bool  # PDFium could not read it
 
     @property
     def unread(self) -> Mapping[str, str]:
@@ -56,7 +38,7 @@ class PdfPage:
         seen = [self.is_shown(index) for index in range(len(self.text))]
         turned_away = [direction != self.direction for direction in self.arrays.directions]
         texts = {
-            "hidden text": "".join(one for one, is_seen in zip(self.text, seen, strict=True) if not is_seen),
+            "hidden text": "".join(letter for letter, is_seen in zip(self.text, seen, strict=True) if not is_seen),
             "rotated text": "".join(compress(self.text, map(and_, seen, turned_away))),
         }
         return {sort: text for sort, text in texts.items() if text.strip()}
@@ -88,18 +70,13 @@ def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfF
             f"{name}: PDF: damaged: PDFium, which reads it, ended with status {ended.returncode}; open it in a viewer "
             "and print it to a new PDF"
         )
-    found = msgspec.json.decode(head, type=Found)
-    if found.error:
-        raise UnreadableError(f"{name}: PDF: {_words(found)}")
-    return tuple(_pages(found.pages, data)), tuple(found.fonts)
+    answer = msgspec.json.decode(head, type=Found)
+    if answer.error:
+        raise UnreadableError(f"{name}: PDF: {_refusal(answer)}")
+    return tuple(_pages(answer.pages, data)), tuple(answer.fonts)
 
 
-def text_of_pages(pages: Sequence[PdfPage]) -> str:
-    """Return the text in which `Paper.spans` of a PDF count: that of its pages, joined by form feeds."""
-    return "\f".join(page.text for page in pages)
-
-
-def _words(found: Found) -> str:
+def _refusal(found: Found) -> str:
     if found.error == "encrypted":
         return "encrypted: it opens only with a password; save a copy without one"
     if found.error == "damaged":
@@ -113,15 +90,15 @@ def _words(found: Found) -> str:
     )
 
 
-def _pages(found: Sequence[PageFound], data: bytes) -> list[PdfPage]:
+def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:
     pages: list[PdfPage] = []
-    place, start = 0, 0
-    for number, one in enumerate(found, start=1):
+    position, start = 0, 0
+    for number, page in enumerate(heads, start=1):
         arrays = PageArrays()
         for values in arrays.all:
-            size = one.n_characters * values.itemsize
-            values.frombytes(data[place : place + size])
-            place += size
+            size = page.n_characters * values.itemsize
+            values.frombytes(data[position : position + size])
+            position += size
         text = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
         seen = [not flags & (characters.GENERATED | characters.OFF_PAGE) for flags in arrays.flags]
         directions = Counter(compress(arrays.directions, seen))
@@ -133,10 +110,10 @@ def _pages(found: Sequence[PageFound], data: bytes) -> list[PdfPage]:
                 start=start,
                 text=text,
                 arrays=arrays,
-                box=turned(*one.box, direction),
+                box=turned(*page.box, direction),
                 direction=direction,
                 is_recognised=2 * hidden > sum(seen),
-                is_broken=one.is_broken,
+                is_broken=page.is_broken,
             )
         )
         start += len(text) + 1

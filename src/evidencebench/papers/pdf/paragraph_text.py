@@ -29,53 +29,50 @@ class _Character:
 def text_of_lines(
     lines: Sequence[PrintedLine], words: AbstractSet[str], *, label: Sequence[PrintedLine] = ()
 ) -> SourcedText:
-    """Return the text of a paragraph's lines, behind a label such as "Results".
-
-    ``words`` are those of the paper, from `words_of`.
-    """
+    """Return the text of a paragraph's lines, behind a label such as "Results"; ``words`` are those of the paper."""
     characters = _characters(label, words)
     if characters:
         characters.append(_Character(" " if characters[-1].text in ".:?!" else ": ", -1, 0))
     characters += _characters(lines, words)
     writer = TextWriter()
-    place = 0
-    while place < len(characters):
-        stop = place + 1
-        script = characters[place].script
-        while stop < len(characters) and characters[stop].script == script and characters[place].start >= 0:
+    at = 0
+    while at < len(characters):
+        stop = at + 1
+        script = characters[at].script
+        while stop < len(characters) and characters[stop].script == script and characters[at].start >= 0:
             stop += 1
-        run = characters[place:stop]
+        run = characters[at:stop]
         if script > 0:
-            _write_raised(writer, characters[max(0, place - 20) : place], run)
+            _write_raised(writer, characters[max(0, at - 20) : at], run)
         else:
             _write(writer, run)
-        place = stop
+        at = stop
     return writer.finish()
 
 
 def _characters(lines: Sequence[PrintedLine], words: AbstractSet[str]) -> list[_Character]:
-    found: list[_Character] = []
-    for place, line in enumerate(lines):
+    characters: list[_Character] = []
+    for number, line in enumerate(lines):
         start = line.page.start
         for glyph in line.glyphs:
             if glyph.has_space:
-                is_within = found and found[-1].script == glyph.script
-                found.append(_Character(" ", -1, glyph.script if is_within else 0))
-            found.append(_Character(line.page.text[glyph.index], start + glyph.index, glyph.script))
-        if place + 1 < len(lines):
-            n_cut, between = joint(line.text, lines[place + 1].text, words)
+                is_within = characters and characters[-1].script == glyph.script
+                characters.append(_Character(" ", -1, glyph.script if is_within else 0))
+            characters.append(_Character(line.page.text[glyph.index], start + glyph.index, glyph.script))
+        if number + 1 < len(lines):
+            n_cut, between = joint(line.text, lines[number + 1].text, words)
             if n_cut:
-                del found[-n_cut:]
+                del characters[-n_cut:]
             elif line.text[-1] in _DASHES and line.text[-2:-1].isalnum():
                 between = ""
             if between:
-                found.append(_Character(between, -1, 0))
-    return found
+                characters.append(_Character(between, -1, 0))
+    return characters
 
 
 def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequence[_Character]) -> None:
     """Write what is raised: a citation in brackets, ``^`` before an exponent of a number, and all else as it is."""
-    text, behind = "".join(one.text for one in run).strip(), "".join(one.text for one in before)
+    text, behind = "".join(character.text for character in run).strip(), "".join(character.text for character in before)
     if _NUMBERS.fullmatch(text) and _BEHIND_WORD.search(behind.rstrip()) and not _UNIT.search(behind):
         is_apart = behind[-1:].isalnum() or behind[-1:] in ")%\u2019\u201d"
         writer.add_mark(" [" if is_apart else "[")
@@ -89,14 +86,14 @@ def _write_raised(writer: TextWriter, before: Sequence[_Character], run: Sequenc
 
 def _write(writer: TextWriter, run: Sequence[_Character]) -> None:
     """Write characters, those that stand side by side in the file at once."""
-    place = 0
-    while place < len(run):
-        stop = place + 1
+    at = 0
+    while at < len(run):
+        stop = at + 1
         while stop < len(run) and run[stop].start == run[stop - 1].start + 1 > 0:
             stop += 1
-        text = "".join(one.text for one in run[place:stop])
-        if run[place].start < 0:
+        text = "".join(character.text for character in run[at:stop])
+        if run[at].start < 0:
             writer.add_mark(text)
         else:
-            writer.add(text, start=run[place].start)
-        place = stop
+            writer.add(text, start=run[at].start)
+        at = stop

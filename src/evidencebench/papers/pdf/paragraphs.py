@@ -58,12 +58,12 @@ def paragraphs_of(lines: Sequence[PrintedLine], styles: Sequence[TypeStyle]) -> 
 
 def _usual_steps(lines: Sequence[PrintedLine]) -> Mapping[float, float]:
     """Return size of type -> the most frequent step from line to line, in points."""
-    found: dict[float, Counter[float]] = defaultdict(Counter)
+    steps: dict[float, Counter[float]] = defaultdict(Counter)
     for above, below in pairwise(lines):
         step = below.baseline - above.baseline
         if above.page is below.page and above.style.size == below.style.size and 0 < step < 3 * above.size:
-            found[above.style.size][round(step, 0)] += 1
-    return {size: counter.most_common(1)[0][0] for size, counter in found.items()}
+            steps[above.style.size][round(step, 0)] += 1
+    return {size: counter.most_common(1)[0][0] for size, counter in steps.items()}
 
 
 def _is_new(
@@ -101,7 +101,7 @@ def _changes_style(group: Sequence[PrintedLine], line: PrintedLine, styles: Sequ
     before = group[-1]
     if is_uniform(before, "is_bold", styles) != is_uniform(line, "is_bold", styles):
         return True
-    was_italic, is_italic = (is_uniform(one, "is_italic", styles) for one in (before, line))
+    was_italic, is_italic = (is_uniform(side, "is_italic", styles) for side in (before, line))
     first = styles[line.page.arrays.fonts[line.glyphs[0].index]]
     # Names of species and journals may fill a line within a paragraph.
     return (was_italic and len(group) == 1 and not first.is_italic) or (

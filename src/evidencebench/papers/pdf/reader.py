@@ -16,12 +16,10 @@ from evidencebench.papers.pdf.paragraphs import BEGINS, ENDED, PrintedParagraph,
 from evidencebench.papers.pdf.reading_order import in_reading_order
 from evidencebench.papers.pdf.roles import PaperPart, PartRole, parts_of
 from evidencebench.papers.pdf.section_names import ABSTRACT_LABEL
-from evidencebench.papers.pdf.unread_pages import require_text, unread_pages
+from evidencebench.papers.pdf.unread_pages import unread_pages
 from evidencebench.query import Kind
 
-_BEGINNING = b"%PDF-"
 _HEAD_BYTES = 1024
-_ABSTRACT = "Abstract"
 
 # Role -> the kind of its sentences, and the part of the paper that it counts to.
 _READ: dict[PartRole, tuple[Kind, Part]] = {
@@ -34,16 +32,15 @@ _READ: dict[PartRole, tuple[Kind, Part]] = {
 
 def is_pdf(content: bytes) -> bool:
     """Say whether a file is a PDF, which may begin with some bytes of something else."""
-    return _BEGINNING in content[:_HEAD_BYTES]
+    return b"%PDF-" in content[:_HEAD_BYTES]
 
 
 def read_pdf(content: bytes, name: str) -> Paper:
     """Return the paper in a PDF; raises `UnreadableError` if it is scanned, encrypted, damaged or too long."""
     pages, fonts = pages_of(content, name)
-    require_text(pages, name)
     styles = styles_of(fonts)
     count = LossCount()
-    warnings = unread_pages(pages, count)
+    warnings = unread_pages(pages, name, count)
     for page in pages:
         for sort, text in page.unread.items():
             count.leave_out(sort, text)
@@ -69,7 +66,6 @@ def read_pdf(content: bytes, name: str) -> Paper:
 def _without(
     lines: Sequence[PrintedLine], unwanted: AbstractSet[int], sort: str, count: LossCount
 ) -> list[PrintedLine]:
-    """Return the lines but for those whose identities are unwanted, which are counted."""
     for line in lines:
         if id(line) in unwanted:
             count.leave_out(sort, line.text)
@@ -78,7 +74,7 @@ def _without(
 
 def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
     """Join the parts of a paragraph that goes on in another column or on another page, or behind a figure."""
-    found: list[tuple[PaperPart, list[PrintedLine]]] = []
+    rejoined: list[tuple[PaperPart, list[PrintedLine]]] = []
     last: tuple[PaperPart, list[PrintedLine]] | None = None  # the last running text
     for part in parts:
         lines = list(part.paragraph.lines)
@@ -87,11 +83,11 @@ def _rejoined(parts: Sequence[PaperPart]) -> list[PaperPart]:
                 last[1].extend(lines)
                 continue
             last = part, lines
-            found.append(last)
+            rejoined.append(last)
         else:
             last = None if part.role in (PartRole.HEADING, PartRole.TITLE, PartRole.LABEL) else last
-            found.append((part, lines))
-    return [replace(part, paragraph=PrintedParagraph(lines=tuple(lines))) for part, lines in found]
+            rejoined.append((part, lines))
+    return [replace(part, paragraph=PrintedParagraph(lines=tuple(lines))) for part, lines in rejoined]
 
 
 def _goes_on(last: PrintedLine, line: PrintedLine) -> bool:
@@ -116,11 +112,11 @@ def _blocks(parts: Sequence[PaperPart], words: AbstractSet[str], count: LossCoun
         count.read(counted, "".join(line.text for line in lines))
         count.keep(counted, "".join(line.text for line in lines))
         label = ()
-        section = (_ABSTRACT,) if kind is Kind.ABSTRACT else tuple(title for _, title in path)
-        if kind is Kind.ABSTRACT and (found := ABSTRACT_LABEL.match(text.text)):
-            word = text[: len(found[0].rstrip(" .:-\u2013\u2014"))]
-            yield Block(text=word, kind=Kind.HEADING, page=lines[0].page.number)
-            text = text[found.end() :]
+        section = ("Abstract",) if kind is Kind.ABSTRACT else tuple(title for _, title in path)
+        if kind is Kind.ABSTRACT and (word := ABSTRACT_LABEL.match(text.text)):
+            heading = text[: len(word[0].rstrip(" .:-\u2013\u2014"))]
+            yield Block(text=heading, kind=Kind.HEADING, page=lines[0].page.number)
+            text = text[word.end() :]
         if text.text:
             yield Block(text=text, kind=kind, section=section, page=lines[0].page.number)
         if part.role is PartRole.HEADING:

@@ -4,8 +4,9 @@ The order of the file is trusted within blocks, which are lines right below each
 stand: a region of the page is cut between columns where white space runs through it, else across.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from evidencebench.papers.pdf.lines import PrintedLine
 
@@ -33,8 +34,7 @@ def in_reading_order(lines: Sequence[PrintedLine]) -> list[PrintedLine]:
     if not blocks or len(blocks) > _MOST_BLOCKS:
         return list(lines)
     gutter = _GUTTER * sorted(line.size for line in lines)[len(lines) // 2]
-    edges = (min(block.left for block in blocks), max(block.right for block in blocks))
-    return _ordered(blocks, gutter, edges, _MOST_CUTS)
+    return _ordered(blocks, gutter, _edges(blocks), _MOST_CUTS)
 
 
 def _blocks(lines: Sequence[PrintedLine]) -> list[_PageBlock]:
@@ -73,7 +73,7 @@ def _ordered(blocks: Sequence[_PageBlock], gutter: float, edges: tuple[float, fl
     columns = _columns(blocks, gutter)
     if len(columns) > 1:
         return [line for column in columns for line in _ordered(column, gutter, _edges(column), n_cuts - 1)]
-    strips = _joined_strips(_strips(blocks), gutter)
+    strips = _joined_strips(_parted(blocks, attrgetter("top", "bottom"), lambda gap: gap >= 0), gutter)
     if len(strips) == 1:
         return _ordered(blocks, gutter, edges, 0)
     return [line for strip in strips for line in _ordered(strip, gutter, edges, n_cuts - 1)]
@@ -84,44 +84,35 @@ def _edges(blocks: Sequence[_PageBlock]) -> tuple[float, float]:
 
 
 def _columns(blocks: Sequence[_PageBlock], gutter: float) -> list[list[_PageBlock]]:
-    """Return the blocks, parted where white space runs from top to bottom."""
-    found: list[list[_PageBlock]] = []
-    right = 0.0
-    for block in sorted(blocks, key=lambda block: block.left):
-        if not found or block.left - right > gutter:
-            found.append([block])
-            right = block.right
-        else:
-            found[-1].append(block)
-            right = max(right, block.right)
-    return found
+    return _parted(blocks, attrgetter("left", "right"), lambda gap: gap > gutter)
 
 
-def _strips(blocks: Sequence[_PageBlock]) -> list[list[_PageBlock]]:
-    """Return the blocks, parted where white space runs from left to right."""
-    found: list[list[_PageBlock]] = []
-    bottom = 0.0
-    for block in sorted(blocks, key=lambda block: block.top):
-        if not found or block.top >= bottom:
-            found.append([block])
-            bottom = block.bottom
+def _parted(
+    blocks: Sequence[_PageBlock], ends: Callable[[_PageBlock], tuple[float, float]], is_apart: Callable[[float], bool]
+) -> list[list[_PageBlock]]:
+    """Return the blocks, parted where white space runs through all of them."""
+    parts: list[list[_PageBlock]] = []
+    last = 0.0
+    for block in sorted(blocks, key=lambda block: ends(block)[0]):
+        start, stop = ends(block)
+        if not parts or is_apart(start - last):
+            parts.append([block])
+            last = stop
         else:
-            found[-1].append(block)
-            bottom = max(bottom, block.bottom)
-    return found
+            parts[-1].append(block)
+            last = max(last, stop)
+    return parts
 
 
 def _joined_strips(strips: Sequence[list[_PageBlock]], gutter: float) -> list[list[_PageBlock]]:
-    """Join strips that share the white space between their columns: each column is read to its end.
-
-    A line alone between columns and what follows them is the heading of what follows.
-    """
+    """Join strips that share the white space between their columns: each column is read to its end."""
     groups: list[list[list[_PageBlock]]] = []
     for strip in strips:
-        above = [block for one in groups[-1] for block in one] if groups else []
+        above = [block for joined in groups[-1] for block in joined] if groups else []
         if above and len(_columns([*above, *strip], gutter)) > 1:
             groups[-1].append(strip)
             continue
+        # A line alone between columns and what follows them is the heading of what follows.
         if groups and len(groups[-1]) > 1 and [len(block.lines) for block in groups[-1][-1]] == [1]:
             groups.append([groups[-1].pop()])
         groups.append([strip])

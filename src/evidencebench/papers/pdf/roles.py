@@ -10,13 +10,7 @@ from typing import TypeAlias
 from evidencebench.papers.captions import captioned
 from evidencebench.papers.pdf.lines import TypeStyle
 from evidencebench.papers.pdf.paragraphs import PrintedParagraph, is_uniform
-from evidencebench.papers.pdf.section_names import (
-    ABSTRACT_LABEL,
-    KEYWORDS,
-    is_abstract_part,
-    name_of,
-    section_of,
-)
+from evidencebench.papers.pdf.section_names import ABSTRACT_LABEL, KEYWORDS, is_abstract_part, name_of, section_of
 from evidencebench.papers.section_titles import SectionSort, number_of
 
 _Rank: TypeAlias = tuple[int, bool, bool, bool]
@@ -79,14 +73,14 @@ class _Reading:
         self._body = _body_style(paragraphs)
         self._width = _usual_width(paragraphs, self._body)
         self._title = _title(paragraphs, self._body, styles)
-        headings = [one for one in paragraphs if one is not self._title and _is_heading(one, self._body, styles)]
+        headings = [part for part in paragraphs if part is not self._title and _is_heading(part, self._body, styles)]
         self._levels = _levels(headings, styles)
         self._best: dict[str, _Rank] = {}  # name -> how the heading that stands out most does so
         for heading in headings:
             name, rank = name_of(heading.text), _rank(heading, styles)
             self._best[name] = min(rank, self._best.get(name, rank))
         self._has_abstract = any(
-            section_of(one.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(one.text) for one in paragraphs
+            section_of(part.text) is SectionSort.ABSTRACT or ABSTRACT_LABEL.match(part.text) for part in paragraphs
         )
         self._state = PartRole.BODY if self._title is None else PartRole.AUTHORS
         self._top = 0  # by how much the levels of the body's headings are too deep
@@ -99,7 +93,6 @@ class _Reading:
         self._is_headed = False  # whether a heading stands right before
 
     def parts(self) -> Iterator[PaperPart]:
-        """Yield the paragraphs with their roles."""
         for paragraph in self._paragraphs:
             role, level = self._role(paragraph)
             if self._is_headed and role in (PartRole.ABSTRACT, PartRole.BODY):
@@ -117,8 +110,8 @@ class _Reading:
             self._state = PartRole.BODY if self._state is PartRole.ABSTRACT else self._state
         if role is not None:
             return role, 0
-        if level and (found := self._heading(paragraph, level)):
-            return found
+        if level and (heading := self._heading(paragraph, level)):
+            return heading
         if not level and self._state is PartRole.AUTHORS:
             self._state = self._front(text, is_prose=_is_prose(paragraph, self._body, self._width))
         is_running = self._state in (PartRole.ABSTRACT, PartRole.BODY) and not self._is_headed
@@ -181,10 +174,9 @@ class _Reading:
         return self._best[name] < rank or self._below(paragraph).style != self._body
 
     def _below(self, paragraph: PrintedParagraph) -> PrintedParagraph:
-        return next(after for one, after in pairwise((*self._paragraphs, paragraph)) if one is paragraph)
+        return next(after for part, after in pairwise((*self._paragraphs, paragraph)) if part is paragraph)
 
     def _front(self, text: str, *, is_prose: bool) -> PartRole:
-        """Return what a paragraph behind the title is."""
         if ABSTRACT_LABEL.match(text):
             return PartRole.ABSTRACT
         words = text.split()
@@ -198,7 +190,7 @@ class _Reading:
 def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
     """Return the style of most of the text, references apart, which may be longer than it."""
     counts: Counter[TypeStyle] = Counter()
-    ends = [place for place, one in enumerate(paragraphs) if section_of(one.text) is SectionSort.REFERENCES]
+    ends = [index for index, paragraph in enumerate(paragraphs) if section_of(paragraph.text) is SectionSort.REFERENCES]
     for paragraph in paragraphs[: ends[-1] if ends else None] or paragraphs:
         for line in paragraph.lines:
             counts[line.style] += len(line.glyphs) ** 2  # the lines of text are longer than those of cells
@@ -208,10 +200,7 @@ def _body_style(paragraphs: Sequence[PrintedParagraph]) -> TypeStyle:
 def _title(
     paragraphs: Sequence[PrintedParagraph], body: TypeStyle, styles: Sequence[TypeStyle]
 ) -> PrintedParagraph | None:
-    """Return the paragraph of the first page in the largest type, of those that have some words.
-
-    In a manuscript, all may be of one size: then it is a first heading.
-    """
+    """Return the paragraph of the first page in the largest type, or a first heading where all are of one size."""
     first = [
         paragraph
         for paragraph in paragraphs
@@ -259,20 +248,18 @@ def _levels(headings: Sequence[PrintedParagraph], styles: Sequence[TypeStyle]) -
     for key, depth in depths.items():
         if depth:
             usual[ranks[key]][depth] += 1
-    levels = {rank: place for place, rank in enumerate(sorted(set(ranks.values())), start=1)}
+    levels = {rank: level for level, rank in enumerate(sorted(set(ranks.values())), start=1)}
     levels |= {rank: counts.most_common(1)[0][0] for rank, counts in usual.items()}
     return {key: depths[key] or levels[rank] for key, rank in ranks.items()}
 
 
 def _rank(heading: PrintedParagraph, styles: Sequence[TypeStyle]) -> _Rank:
-    """Return how a heading stands out, the more the smaller."""
     is_bold = all(is_uniform(line, "is_bold", styles) for line in heading.lines)
     is_italic = all(is_uniform(line, "is_italic", styles) for line in heading.lines)
     return -round(heading.style.size), not heading.text.isupper(), not is_bold, is_italic
 
 
 def _usual_width(paragraphs: Sequence[PrintedParagraph], body: TypeStyle) -> float:
-    """Return the width of the columns that hold most of the text, in points."""
     counts: Counter[int] = Counter()
     for paragraph in paragraphs:
         for line in paragraph.lines:

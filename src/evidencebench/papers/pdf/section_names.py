@@ -21,11 +21,7 @@ _LEAST_SPACED = 4  # letters of a word that is spaced out
 
 
 def section_of(heading: str) -> SectionSort | None:
-    """Return what a heading announces; None where its words are the paper's own.
-
-    >>> section_of("2. R E S U L T S"), section_of("Funding and support")
-    (<SectionSort.BODY: 'body'>, <SectionSort.BACK_MATTER: 'other back matter'>)
-    """
+    """Return what a heading announces; None where its words are the paper's own."""
     name = name_of(heading)
     if _BACK_MATTER.fullmatch(name):
         return SectionSort.BACK_MATTER
@@ -42,4 +38,4 @@ def name_of(heading: str) -> str:
     """Return a heading as `plain_title` does, letters that are spaced out drawn together."""
     name = plain_title(heading)
     letters = name.split()
-    return "".join(letters) if len(letters) >= _LEAST_SPACED and all(len(one) == 1 for one in letters) else name
+    return "".join(letters) if len(letters) >= _LEAST_SPACED and all(len(letter) == 1 for letter in letters) else name

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.losses import LossCount
@@ -26,8 +26,8 @@ _LEAST_FREQUENT = 0.45
 _LEAST_SAMPLE, _LEAST_LETTERS = 200, 0.5
 
 
-def require_text(pages: Sequence[PdfPage], name: str) -> None:
-    """Raise `UnreadableError` if the pages cannot be opened, or most of them have no text, or gibberish."""
+def unread_pages(pages: Sequence[PdfPage], name: str, count: LossCount) -> tuple[str, ...]:
+    """Return what a reader must know of single pages, and count them; raises `UnreadableError` if most are unread."""
     opened = [page for page in pages if not page.is_broken]
     if not opened:
         raise UnreadableError(
@@ -40,56 +40,44 @@ def require_text(pages: Sequence[PdfPage], name: str) -> None:
             f"{name}: PDF: scanned: {n_without} of {len(opened)} pages hold no text, only pictures of it; {_OCR} "
             "scan.pdf paper.pdf'"
         )
-    n_illegible = sum(not is_legible(page.text) for page in opened)
-    if n_illegible > _MOST * (len(opened) - n_without):
+    illegible = [page for page in opened if not _is_legible(page.text)]
+    if len(illegible) > _MOST * (len(opened) - n_without):
         raise UnreadableError(
-            f"{name}: PDF: the text of {n_illegible} of {len(opened)} pages is gibberish: its fonts do not say which "
-            f"letters they show; {_OCR} --force-ocr old.pdf paper.pdf'"
+            f"{name}: PDF: the text of {len(illegible)} of {len(opened)} pages is gibberish: its fonts do not say "
+            f"which letters they show; {_OCR} --force-ocr old.pdf paper.pdf'"
         )
-
-
-def unread_pages(pages: Sequence[PdfPage], count: LossCount) -> tuple[str, ...]:
-    """Return what a reader must know of single pages, and count them."""
-    return tuple(_warnings(pages, count))
-
-
-def _warnings(pages: Sequence[PdfPage], count: LossCount) -> Iterator[str]:
-    broken = [page for page in pages if page.is_broken]
-    without = [page for page in pages if not page.is_broken and _n_visible(page) < _ALMOST_NONE]
-    illegible = [page for page in pages if not is_legible(page.text)]
-    if broken:
+    warnings: list[str] = []
+    if broken := [page for page in pages if page.is_broken]:
         listed = _listed(broken)
         count.leave_out(f"{listed}, which could not be opened", "", n_elements=len(broken))
-        yield f"{listed.capitalize()} could not be opened; fetch the PDF again to have all of it."
-    if without:
-        listed = _listed(without)
-        count.leave_out(f"{listed}, with hardly any text", "", n_elements=len(without))
-        yield f"There is hardly any text on {listed}; pictures of text are not read."
+        warnings.append(f"{listed.capitalize()} could not be opened; fetch the PDF again to have all of it.")
+    if empty := [page for page in opened if _n_visible(page) < _ALMOST_NONE]:
+        listed = _listed(empty)
+        count.leave_out(f"{listed}, with hardly any text", "", n_elements=len(empty))
+        warnings.append(f"There is hardly any text on {listed}; pictures of text are not read.")
     if illegible:
-        yield f"The text of {_listed(illegible)} is gibberish: its fonts do not say which letters they show."
+        warnings.append(f"The text of {_listed(illegible)} is gibberish: its fonts do not say which letters they show.")
+    return tuple(warnings)
 
 
-def is_legible(text: str) -> bool:
+def _is_legible(text: str) -> bool:
     """Say whether text looks like words of a language, by the share of letters, and that of frequent ones.
 
-    >>> said = "The mean pressure fell in the group that had tea, and rose in the other one. " * 4
-    >>> is_legible(said), is_legible("".join(chr(ord(one) + 3) for one in said)), is_legible("\ue000 \ue001" * 200)
-    (True, False, False)
-    >>> is_legible("SBP (mmHg) 0.41 (1.23) -1.99 (1.14) 0.82 (-3.09, 4.72) LDL (mmHg) 0.01 (0.02) 0.02 (0.03) " * 20)
+    >>> _is_legible("SBP (mmHg) 0.41 (1.23) -1.99 (1.14) 0.82 (-3.09, 4.72) LDL (mmHg) 0.01 (0.02) 0.02 (0.03) " * 20)
     True
     """
-    found = Counter(unicodedata.normalize("NFKD", text.casefold()))
-    n_visible = sum(n for one, n in found.items() if not one.isspace())
-    n_meant = sum(n for one, n in found.items() if unicodedata.category(one)[0] in "LMN")
-    n_latin = sum(n for one, n in found.items() if "a" <= one <= "z")
-    n_frequent = sum(found[one] for one in _FREQUENT_LETTERS)
+    counts = Counter(unicodedata.normalize("NFKD", text.casefold()))
+    n_visible = sum(n for letter, n in counts.items() if not letter.isspace())
+    n_meant = sum(n for letter, n in counts.items() if unicodedata.category(letter)[0] in "LMN")
+    n_latin = sum(n for letter, n in counts.items() if "a" <= letter <= "z")
+    n_frequent = sum(counts[letter] for letter in _FREQUENT_LETTERS)
     is_prose = n_latin >= max(_LEAST_SAMPLE, _LEAST_LETTERS * n_visible)
     is_swapped = is_prose and n_frequent < _LEAST_FREQUENT * n_latin
     return n_visible < _LEAST_SAMPLE or not (is_swapped or n_meant < _LEAST_LETTERS_AND_DIGITS * n_visible)
 
 
 def _n_visible(page: PdfPage) -> int:
-    return sum(not one.isspace() for one in page.text)
+    return sum(not letter.isspace() for letter in page.text)
 
 
 def _listed(pages: Sequence[PdfPage]) -> str:
