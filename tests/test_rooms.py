@@ -35,3 +35,19 @@ def test_no_two_classes_have_the_same_name() -> None:
                 places[node.name].append(f"{path.relative_to(ROOT)}:{node.lineno}")
 
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def test_only_http_and_web_apps_are_asynchronous() -> None:
+    apps = ("models/http.py", "web/serving.py", "pages/", "integrations/fake_server/", "integrations/inspect_ai/")
+    asynchronous = (ast.AsyncFunctionDef, ast.Await, ast.AsyncWith, ast.AsyncFor)
+    strays = [
+        name
+        for path in sorted(ROOT.rglob("*.py"))
+        if not (name := path.relative_to(ROOT).as_posix()).startswith(apps)
+        and any(
+            isinstance(node, asynchronous)
+            or (isinstance(node, ast.Import) and any(alias.name.startswith("asyncio") for alias in node.names))
+            for node in ast.walk(ast.parse(path.read_text()))
+        )
+    ]
+    assert strays == []

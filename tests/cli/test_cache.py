@@ -200,7 +200,6 @@ def test_damaged_replies_are_pruned(command: Command, filled: Path) -> None:
     connection.close()
     assert command("cache prune --damaged --json --yes").json == {"removed": True, "damaged": 2}
     assert n_replies(command) == 3
-    assert command("cache prune --damaged --json --yes").json["damaged"] == 0
 
 
 @pytest.mark.parametrize("arguments", ["cache list", "cache prune --all", "cache prune --all --yes"])

@@ -78,7 +78,7 @@ TABLES = [
 GROUPS = {
     "agreement": 3,
     "audit": 3,
-    "cache": 3,
+    "cache": 2,
     "construct": 12,
     "data": 7,
     "export": 6,

@@ -461,7 +461,15 @@ def test_a_server_in_trouble_is_given_up_after_all_attempts(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("asked", "seconds"),
-    [("7", 7.0), ("86400", 60.0), ("0", 1.0), ("-5", 1.0), ("Tue, 01 Jul 2025 00:00:00 GMT", 1.0), ("9" * 400, 1.0)],
+    [
+        ("7", 7.0),
+        ("86400", 60.0),
+        ("0", 1.0),
+        ("-5", 1.0),
+        ("Tue, 01 Jul 2025 00:00:00 GMT", 1.0),
+        ("9" * 400, 1.0),
+        ("Tue, 01 Jul 2098 00:00:00 GMT", 60.0),
+    ],
 )
 def test_retry_after_is_obeyed_up_to_a_minute(tmp_path: Path, asked: str, seconds: float) -> None:
     pauses: list[float] = []

@@ -68,10 +68,7 @@ def require_model(asking: Asking, *, asks: bool) -> None:
 def opened_client(
     asking: Asking, what: str, *, asks: bool
 ) -> Iterator[tuple[ChatClient | None, Waiting, ProgressReporter]]:
-    """Yield the client (None where no model is asked), how to wait for its replies, and the progress of ``what``.
-
-    The client is closed when the block ends. After an error, the counts of requests so far are printed.
-    """
+    """Yield the client (None where no model is asked), how to wait for its replies, and the progress of ``what``."""
     client, settle = _open_client(asking) if asks else (None, None)
     status = None if client is None else client.totals.summary
     try:

@@ -21,7 +21,7 @@ COMMANDS = {
     "data": "Validate, describe, show, solve, convert, download data.",
     "papers": "Fetch the files of papers, and show what is read from them.",
     "llm": "List providers, show prompts and replies, serve a fake model.",
-    "cache": "List, prune and export what is kept between runs.",
+    "cache": "List and prune what is kept between runs.",
     "find": "Find the evidence in papers of your own.",
     "run": "Run SYSTEM over a data set into a run file.",
     "train": "Fit a model to labelled data and write it into a folder.",

@@ -79,10 +79,7 @@ def _origin_file(part: Path) -> Path:
 
 @contextmanager
 def locked_part_file(part: Path) -> Iterator[None]:
-    """Hold the lock of a part file, so that no two processes write it at once.
-
-    Raises `DownloadError` if another process holds it.
-    """
+    """Hold the lock of a part file, so that no two processes write it at once."""
     path = part.with_name(f"{part.name}.lock")
     with disk_errors(path):
         descriptor = _open_lock(path)

@@ -4,11 +4,13 @@ import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, TypeVar
 
 from evidencebench.engine.in_process import outcome_of
 from evidencebench.engine.interrupts import catch_first_interrupt
 from evidencebench.engine.protocol import Item, Outcome, Result, Setup, do_nothing, require_workers
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +110,52 @@ class _ThreadPool(Generic[Item, Result]):
             self._done.put(error)
         finally:
             self._done.put(None)
+
+
+def call_together(
+    work: Sequence[Callable[[], T]],
+    at_once: int,
+    *,
+    room: threading.Semaphore | None = None,
+    ends_all: Callable[[BaseException], bool] = lambda _: False,
+) -> list[T | BaseException]:
+    """Call functions, at most ``at_once`` at a time, and return what each returned or raised, in their order.
+
+    This thread calls them too, so that all are called even if ``room``, which bounds the helping threads of several
+    calls together, has none left. No further function begins after an error that ``ends_all``, or after this thread
+    was interrupted: the helpers are daemons.
+    """
+    room = room or threading.Semaphore(at_once)
+    places, outcomes = iter(range(len(work))), dict[int, T | BaseException]()
+    is_stopped, caller = threading.Event(), threading.current_thread()
+
+    def take_turns() -> None:
+        for place in places:
+            if is_stopped.is_set():
+                return
+            try:
+                outcomes[place] = work[place]()
+            except BaseException as error:
+                if not isinstance(error, Exception) and threading.current_thread() is caller:
+                    raise
+                outcomes[place] = error
+                if ends_all(error):
+                    is_stopped.set()
+
+    def help_out() -> None:
+        try:
+            take_turns()
+        finally:
+            room.release()
+
+    helpers: list[threading.Thread] = []
+    try:
+        while len(helpers) < min(len(work), at_once) - 1 and room.acquire(blocking=False):
+            helpers.append(threading.Thread(target=help_out, name="evidencebench-together", daemon=True))
+            helpers[-1].start()
+        take_turns()
+        for helper in helpers:
+            helper.join()
+    finally:
+        is_stopped.set()
+    return [outcomes[place] for place in sorted(outcomes)]

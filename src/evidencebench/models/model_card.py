@@ -73,22 +73,7 @@ Card = TypeVar("Card", bound=ModelCard)
 
 
 def read_model_card(folder: Path, kind: type[Card], *, sha256: str | None = None) -> Card:
-    """Return the card of the model in a folder.
-
-    Parameters
-    ----------
-    folder
-        Written by ``evidencebench train``.
-    kind
-        The card that is expected.
-    sha256
-        What the card's must be; None: whatever it is.
-
-    Raises
-    ------
-    ModelError
-        If it is missing, another one, or not of this kind.
-    """
+    """Return the card of the model in a folder."""
     path = folder / CARD
     content = _card_bytes(folder)
     if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:

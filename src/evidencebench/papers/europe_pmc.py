@@ -80,10 +80,7 @@ class EuropePmc:
         return f"{self._base}/{pmcid}/fullTextXML"
 
     def open_paper(self, wanted: PublicId) -> FoundPaper:
-        """Return the open-access paper of an id, which has a PMCID.
-
-        Raises `DownloadError` where there is none, and `TransientError` where the service failed at all attempts.
-        """
+        """Return the open-access paper of an id, which has a PMCID."""
         address = self.search_address(wanted)
         content = self._content(address, _MOST_SEARCH_BYTES, "the result of a search")
         try:

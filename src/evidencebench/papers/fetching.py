@@ -161,10 +161,7 @@ def _write_index(papers: Mapping[str, FetchedPaper], folder: Path) -> None:
 
 
 def read_index(folder: Path) -> dict[str, FetchedPaper]:
-    """Return the papers of a folder's index by the ids that were asked for; of none, there are none.
-
-    Raises `DataError` where it cannot be read, or is another table.
-    """
+    """Return the papers of a folder's index by the ids that were asked for; of none, there are none."""
     path = folder / INDEX_NAME
     try:
         content = read_whole(path)

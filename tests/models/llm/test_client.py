@@ -574,7 +574,7 @@ def test_calls_within_calls_share_the_helping_threads_of_the_client() -> None:
     with asking(max_in_flight=4) as (client, _, _):
         before = threading.active_count()
 
-        def inner(first: int) -> list[str | Exception]:
+        def inner(first: int) -> list[str | BaseException]:
             return client.together([partial(leaf, client, first + n) for n in range(8)])
 
         outcomes = client.together([partial(inner, 8 * n) for n in range(8)])

@@ -237,9 +237,9 @@ def _wrong_with(aspects: Sequence[_AspectSources], n_aspects: int, window: _Show
 def _ask_together(asker: Asker, work: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
     """Return what functions that ask return; an error is raised when all have ended, so that replies are stored."""
     ended = asker.client.together(work, most=_MOST_AT_ONCE)
-    if errors := [one for one in ended if isinstance(one, Exception)]:
+    if errors := [one for one in ended if isinstance(one, BaseException)]:
         raise min(errors, key=error_priority)
-    return [one for one in ended if not isinstance(one, Exception)]
+    return [one for one in ended if not isinstance(one, BaseException)]
 
 
 def judge_step(

@@ -106,7 +106,7 @@ def model_digest(folder: Path) -> str:
     """Return the SHA-256 over names and contents of the files that decide what a model computes."""
     stamps = tuple(
         (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
-        for path in _deciding_files(folder)
+        for path in sorted({path for pattern in _DECIDING for path in folder.rglob(pattern) if path.is_file()})
     )
     return _digest(folder, stamps)
 
@@ -117,10 +117,6 @@ def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     for name, _, _ in stamps:
         total.update(f"{name}\0{file_sha256(folder / name)}\n".encode())
     return total.hexdigest()
-
-
-def _deciding_files(folder: Path) -> list[Path]:
-    return sorted({path for pattern in _DECIDING for path in folder.rglob(pattern) if path.is_file()})
 
 
 def _require_safe(folder: Path) -> None:

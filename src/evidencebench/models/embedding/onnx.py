@@ -66,7 +66,8 @@ class OnnxEncoder:
                     for text in of_batch
                 ]
             )
-            with ThreadPoolExecutor(min(len(found), _n_processors())) as pool:
+            n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+            with ThreadPoolExecutor(min(len(found), n_processors)) as pool:
                 vectors = np.concatenate(list(pool.map(self._vector, found)))
             yield VectorBatch(
                 positions=range(start, start + len(of_batch)),
@@ -79,10 +80,6 @@ class OnnxEncoder:
         given = {name: np.array([values], np.int64) for name, values in every.items() if name in self._inputs}
         vector: Floats = self._session.run(None, given)[0]
         return vector
-
-
-def _n_processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 onnx_encoder = loaded_once(OnnxEncoder)

@@ -42,10 +42,7 @@ class Collector:
     _damaged: list[ResultRow] = field(default_factory=list)
 
     def collect(self, api: BatchApi, calls: Calls, remote: RemoteBatch) -> None:
-        """Store all rows of a batch that is over. A row that is damaged in every attempt is a failure.
-
-        Raises `EndpointError` if rows are missing in every attempt; the other rows are stored then too.
-        """
+        """Store all rows of a batch that is over. A row that is damaged in every attempt is a failure."""
 
         def attempt() -> None:
             self._seen, self._damaged, self.is_short = set(), [], False

@@ -39,10 +39,7 @@ class Budget:
             self.release(request.key)
 
     def reserve(self, request: ChatRequest) -> None:
-        """Set aside the highest possible cost of a request, unless that was done before.
-
-        Raises `CostLimitError` if it is more than is left, or the model's price is not known.
-        """
+        """Set aside the highest possible cost of a request, unless that was done before."""
         if self._max_cost_usd is None:
             return
         most = self._most_usd(request)

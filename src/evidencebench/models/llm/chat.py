@@ -63,10 +63,7 @@ class ChatModel:
     context_tokens: int = 128_000
 
     def request(self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None = None) -> "ChatRequest":
-        """Return the request that asks this model; the schema is left out unless `structured`.
-
-        Halves of surrogate pairs, which some readers of PDF give, cannot be sent and become U+FFFD.
-        """
+        """Return the request that asks this model; the schema is left out unless `structured`."""
         return ChatRequest(
             model=self.model,
             base_url=self.base_url,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from evidencebench.engine.threads import call_together
 from evidencebench.errors import (
     CacheError,
     DrainingError,
@@ -122,48 +123,19 @@ class ChatClient:
         self.totals.count(stored=1)
         return Received(reply=received.reply, is_stored=True, cost_usd=received.cost_usd)
 
-    def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | Exception]:
-        """Call functions that ask, and return what each returned or raised, in their order.
+    def together(self, work: Sequence[Callable[[], T]], *, most: int | None = None) -> list[T | BaseException]:
+        """Call functions that ask, and return what each returned or raised, in their order; see `call_together`.
 
-        They run in this thread and in helping threads, at most `most` at once (None: as many as requests). All calls of
-        a client share as many helpers as it has requests in flight, so that calls within calls do not multiply threads.
-        After a `StopError`, no further function begins, if `most` is given. Where nothing is sent, there are no
-        helpers.
+        At most `most` run at once (None: as many as requests), and all calls of a client share as many helping threads
+        as it has requests in flight. After a `StopError`, no further function begins, if `most` is given.
         """
-        places, ended = iter(range(len(work))), dict[int, T | Exception]()
-        is_stopped = threading.Event()
-
-        def go_on() -> None:
-            for place in places:
-                if is_stopped.is_set():
-                    return
-                try:
-                    ended[place] = work[place]()
-                except Exception as error:  # noqa: BLE001 - returned
-                    ended[place] = error
-                    if most is not None and isinstance(error, StopError):
-                        is_stopped.set()
-
-        def help_out(room: threading.Semaphore) -> None:
-            try:
-                go_on()
-            finally:
-                room.release()
-
-        helpers: list[threading.Thread] = []
-        n_helpers = min(len(work), most or self._max_in_flight) - 1
-        if isinstance(self._sender, EstimatingSender | ReplayingSender):
-            n_helpers = 0
-        while len(helpers) < n_helpers and self._helpers.acquire(blocking=False):
-            helpers.append(threading.Thread(target=help_out, args=(self._helpers,), daemon=True))
-            helpers[-1].start()
-        try:
-            go_on()
-            for helper in helpers:
-                helper.join()
-        finally:
-            is_stopped.set()  # after Ctrl-C, helpers begin nothing more
-        return [ended[place] for place in sorted(ended)]
+        sends_nothing = isinstance(self._sender, EstimatingSender | ReplayingSender)
+        return call_together(
+            work,
+            1 if sends_nothing else most or self._max_in_flight,
+            room=self._helpers,
+            ends_all=lambda error: most is not None and isinstance(error, StopError),
+        )
 
     def drain(self) -> None:
         """Send nothing more: requests in flight are finished and stored; a new request raises `DrainingError`."""

@@ -42,12 +42,13 @@ class EstimatingSender:
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
         """Return one estimate for each model, in the order of their names."""
-        return tuple(replace(one, cost_usd=self._cost_of(one)) for _, one in sorted(self._sums.items()))
+        estimates = []
+        for _, estimate in sorted(self._sums.items()):
+            usage = Usage(prompt_tokens=estimate.prompt_tokens, completion_tokens=estimate.completion_tokens)
+            cost_usd = self._prices.cost_usd(estimate.model, usage, batch=self._batch)
+            estimates.append(replace(estimate, cost_usd=cost_usd))
+        return tuple(estimates)
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Count a request that has no stand-in."""
         return self.estimated(request, "")
-
-    def _cost_of(self, one: ModelEstimate) -> float | None:
-        usage = Usage(prompt_tokens=one.prompt_tokens, completion_tokens=one.completion_tokens)
-        return self._prices.cost_usd(one.model, usage, batch=self._batch)

@@ -76,7 +76,10 @@ class PriceTable:
         >>> table.price_of("openai/gpt-4o-mini") is None
         True
         """
-        return self.models[name] if (name := self._name_for(model)) is not None else None
+        if model in self.models:
+            return self.models[model]
+        fitting = [name for name in self.models if _fits(name, model)]
+        return self.models[max(fitting, key=len)] if fitting else None
 
     def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
         """Return the cost of a reply with this usage; None where its price or its tokens are not known."""
@@ -110,12 +113,6 @@ class PriceTable:
     def most_usd(self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:
         """Return the most that a request can cost, with nothing cached and the longest reply; None: not known."""
         return self.cost_usd(model, Usage(prompt_tokens=prompt_tokens, completion_tokens=max_tokens), batch=batch)
-
-    def _name_for(self, model: str) -> str | None:
-        if model in self.models:
-            return model
-        fitting = [name for name in self.models if _fits(name, model)]
-        return max(fitting, key=len, default=None)
 
 
 def _fits(name: str, model: str) -> bool:

@@ -30,7 +30,7 @@ class _Entry:
     is_counted: bool = True
 
 
-class _Window:
+class _RateWindow:
     """The amounts let through in the last `seconds`, and the most that may be."""
 
     def __init__(self, most: float, seconds: float) -> None:
@@ -75,9 +75,9 @@ class RateLimiter:
         self._requests = self._tokens = None
         if (rate := limits.requests_per_minute) is not None:
             n_most = max(1, int(rate))
-            self._requests = _Window(n_most, _MINUTE_SECONDS * n_most / rate)
+            self._requests = _RateWindow(n_most, _MINUTE_SECONDS * n_most / rate)
         if limits.tokens_per_minute is not None:
-            self._tokens = _Window(limits.tokens_per_minute, _MINUTE_SECONDS)
+            self._tokens = _RateWindow(limits.tokens_per_minute, _MINUTE_SECONDS)
         self._paused_until = float("-inf")
 
     def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:

@@ -72,10 +72,7 @@ class ReplyCache:
         self._open()
 
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
-        """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known.
-
-        Raises `CacheError` if the row or the file is damaged.
-        """
+        """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known."""
         with self.reading() as connection:
             row = connection.execute(
                 "SELECT reply, cost_usd, digest FROM reply WHERE key = ?", (bytes.fromhex(key),)
@@ -143,10 +140,7 @@ class ReplyCache:
             yield self._reader.connection()
 
     def close(self, seconds: float = _CLOSING_SECONDS) -> None:
-        """Close the file; the next use opens it again.
-
-        Raises `CacheError` if another process holds the file for longer, so that a change still waits.
-        """
+        """Close the file; the next use opens it again."""
         self._notice_fork()
         is_free = self._writing.acquire(timeout=seconds)
         try:
@@ -168,7 +162,7 @@ class ReplyCache:
         self._process_id = os.getpid()
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._waiting: deque[_Waiting] = deque()
-        self._reader, self._writer = _Connection(self.path), _Connection(self.path)
+        self._reader, self._writer = _ReopenedFile(self.path), _ReopenedFile(self.path)
         self._claims = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
 
     def _notice_fork(self) -> None:
@@ -249,7 +243,7 @@ class _Waiting:
         connection.execute("RELEASE change")
 
 
-class _Connection:
+class _ReopenedFile:
     """A connection that is opened at its first use, and again if its file was moved away or replaced."""
 
     def __init__(self, path: Path) -> None:

@@ -90,10 +90,7 @@ class LlmInContext:
                 )
 
     def rank(self, query: Query, brief: Brief) -> Ranking:
-        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none.
-
-        Raises a `RunMismatchError` if the paper is among the examples.
-        """
+        """Return the set of sentences that the model names; raises as `converse`, and for a paper of an example."""
         self._require_unseen([query])
         if brief.budget == 0 or not query.sentences:
             return NOTHING

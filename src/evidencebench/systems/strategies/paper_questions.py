@@ -64,20 +64,14 @@ class PaperQuestion:
         return chat.context_tokens - chat.max_tokens - words - _FOLLOW_UP_TOKENS
 
     def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
-        """Return the first of some sentences, as many as fit into the model's window.
-
-        Raises a `ReplyError` if not even a few fit.
-        """
+        """Return the first of some sentences, as many as fit into the model's window."""
         excerpt = excerpt_of(self.query, indices, self.room(chat))
         if len(excerpt.shown) < min(_FEWEST_SHOWN, len(indices)):
             raise _window_error(chat)
         return excerpt
 
     def windows(self, chat: ChatModel, *, max_tokens: int, min_tokens: int, overlap: int) -> tuple[Excerpt, ...]:
-        """Return the paper in parts by `windows_of`, each of which fits into the question and the model's window.
-
-        Raises a `ReplyError` if the model's window is too small for any part.
-        """
+        """Return the paper in parts by `windows_of`, each of which fits into the question and the model's window."""
         max_tokens = min(max_tokens, self.room(chat))
         if max_tokens < MIN_WINDOW_TOKENS:
             raise _window_error(chat)

@@ -1,6 +1,5 @@
 """Only the first sentences of a cheap system are shown, in paper order and with their neighbours."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from evidencebench.models.llm.chat import ChatModel
@@ -65,13 +64,11 @@ class LlmRerank:
         first = self.system.rank(query, brief)
         n_named = len(set(first.sentences)) or self.top
         order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
-        indices = _add_neighbours(order, self.neighbours, query)
+        last = len(query.sentences) - 1
+        indices = {
+            near
+            for index in order
+            for near in range(max(0, index - self.neighbours), min(last, index + self.neighbours) + 1)
+        }
         asker = asker_of(self.client, self.chat, self.repairs)
-        return select_from(asker, "extract", query, brief, indices, notes=first.notes)
-
-
-def _add_neighbours(indices: Iterable[int], neighbours: int, query: Query) -> list[int]:
-    """Return the indices of sentences and of those around them, in paper order."""
-    last = len(query.sentences) - 1
-    shown = {near for index in indices for near in range(max(0, index - neighbours), min(last, index + neighbours) + 1)}
-    return sorted(shown)
+        return select_from(asker, "extract", query, brief, sorted(indices), notes=first.notes)

@@ -31,10 +31,7 @@ class _Rewritten(msgspec.Struct):
 
 
 def rewrite(asker: Asker, hypothesis: str, how: str) -> str:
-    """Return a hypothesis as a model rewrites it; ``how`` is ``negated`` or ``paraphrased``.
-
-    Raises as `ask_until_read` does.
-    """
+    """Return a hypothesis as a model rewrites it; ``how`` is ``negated`` or ``paraphrased``."""
     own = " ".join(hypothesis.split())
     form = prompt_named("hypothesis_json" if asker.chat.structured else "hypothesis_line").text
     other = f"In other words: {own}"

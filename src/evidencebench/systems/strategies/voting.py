@@ -1,15 +1,14 @@
 """Several samples of a model, or several models, or any systems, fused by votes or reciprocal rank."""
 
 import math
-import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
+from evidencebench.engine.threads import call_together
 from evidencebench.errors import AnswerError, EvidenceBenchError, PendingError, ReplyError, StopError, SystemSpecError
 from evidencebench.models.llm.chat import ChatModel
 from evidencebench.query import Query
@@ -96,18 +95,13 @@ class LlmVote:
 
     def _ask(self, query: Query, brief: Brief) -> tuple[list[Ranking], dict[str, int]]:
         """Return the answers of the parts that give one, and the notes of all parts together."""
-        size = len(query.sentences)
-
-        def asked(ask: _Ask) -> Callable[[], Ranking]:
-            return lambda: _check_answer(ask(query, brief), size)
-
-        n_threads = _MAX_AT_ONCE if any(part.waits for part in self.systems) else 0
-        ended = _run_all([asked(ask) for ask in self._voters], n_threads)
-        errors = [error for one in ended if (error := one.exception()) is not None]
+        work = [partial(_checked_answer, ask, query, brief) for ask in self._voters]
+        ended = call_together(work, _MAX_AT_ONCE if any(part.waits for part in self.systems) else 1)
+        errors = [one for one in ended if isinstance(one, BaseException)]
         for error in sorted(errors, key=error_priority):
             if isinstance(error, (StopError, PendingError)) or not isinstance(error, EvidenceBenchError):
                 raise error
-        answers = [one.result() for one in ended if one.exception() is None]
+        answers = [one for one in ended if isinstance(one, Ranking)]
         failed_notes = [error.notes for error in errors if isinstance(error, ReplyError)]
         notes = merged_notes(*(answer.notes for answer in answers), *failed_notes)
         if errors:
@@ -115,38 +109,6 @@ class LlmVote:
         if not answers:
             raise ReplyError(f"no part has an answer; the first: {errors[0]}", notes=notes) from errors[0]
         return answers, notes
-
-
-def _run_all(work: Sequence[Callable[[], Ranking]], n_threads: int) -> list["Future[Ranking]"]:
-    """Return a finished future for each piece of work, in order; with 0 threads the work is done one by one.
-
-    An interrupt is raised at once: the threads are daemons, and begin no further work.
-    """
-    ended: list[Future[Ranking]] = [Future() for _ in work]
-    waiting = deque(zip(work, ended, strict=True))
-
-    def take_turns() -> None:
-        while waiting:
-            try:
-                one, future = waiting.popleft()
-            except IndexError:  # another thread was faster
-                return
-            try:
-                future.set_result(one())
-            except BaseException as error:  # raised again in the thread that called
-                future.set_exception(error)
-                if n_threads == 0 and not isinstance(error, Exception):
-                    raise
-
-    if n_threads == 0:
-        take_turns()
-    try:
-        for _ in range(min(n_threads, len(work))):
-            threading.Thread(target=take_turns, name="evidencebench-vote", daemon=True).start()
-        wait(ended)
-    finally:
-        waiting.clear()
-    return ended
 
 
 def _require_sampling(parts: Sequence[NamedSystem]) -> None:
@@ -172,8 +134,9 @@ def _voters_of(part: NamedSystem, samples: int) -> list[_Ask]:
     return [replace(part, system=replace(system, chat=replace(chat, seed=seed))).rank for seed in seeds]
 
 
-def _check_answer(answer: Ranking, n_sentences: int) -> Ranking:
+def _checked_answer(ask: _Ask, query: Query, brief: Brief) -> Ranking:
     """Return an answer without repeats; raise `AnswerError` if it names a sentence that the paper does not have."""
+    answer, n_sentences = ask(query, brief), len(query.sentences)
     for index in answer.sentences:
         if not 0 <= index < n_sentences:
             raise AnswerError(f"expected sentences 0..{n_sentences - 1}, got {index}")

@@ -80,10 +80,7 @@ class BatchApi(Protocol):
         ...
 
     def find(self, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
-        """Return the id of a batch that may have been submitted; None if it was not.
-
-        Raises `UnresolvedError`, which names the possible ids, if these batches must end before one can tell.
-        """
+        """Return the id of a batch that may have been submitted; None if it was not."""
         ...
 
     def look(self, calls: Calls, name: str) -> RemoteBatch:
@@ -174,10 +171,7 @@ def safe_id(name: str) -> str:
 
 
 def read_rows(file: IO[bytes], form: type[T], row_of: Callable[[T], ResultRow]) -> Iterator[ResultRow]:
-    """Yield a row for each line that is not empty; an unreadable line is a damaged row, with its key if possible.
-
-    Raises `TransientError` if a line is too long for any reply.
-    """
+    """Yield a row for each line that is not empty; an unreadable line is a damaged row, with its key if possible."""
     while line := file.readline(_MOST_LINE_BYTES):
         if len(line) == _MOST_LINE_BYTES:
             raise TransientError(f"expected lines of at most {_MOST_LINE_BYTES} bytes")

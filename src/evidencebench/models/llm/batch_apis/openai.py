@@ -121,7 +121,10 @@ class OpenaiBatchApi:
         batch = fetch_as(calls, f"/batches/{safe_id(name)}", _OpenaiBatch, "a batch")
         counts = batch.request_counts or _OpenaiCounts()
         files = [file for file in (batch.output_file_id, batch.error_file_id) if file]
-        faults = _faults(batch) if batch.status == "failed" else []
+        faults: list[_Fault] = []
+        if batch.status == "failed":
+            stated = optional_part(batch.errors, _Faults)
+            faults = (stated and stated.data) or [_Fault()]
         return RemoteBatch(
             state=calls.shown(batch.status),
             is_over=batch.status in _OVER,
@@ -137,28 +140,19 @@ class OpenaiBatchApi:
         return read_rows(file, _OpenaiLine, _row)
 
 
-def _faults(batch: _OpenaiBatch) -> list[_Fault]:
-    found = optional_part(batch.errors, _Faults)
-    return (found.data if found else None) or [_Fault()]
-
-
 def _row(line: _OpenaiLine) -> ResultRow:
     key = key_of(line.custom_id)
-    if line.response is not None and not _is_refusal(line.response):
+    code: Any = None if line.response is None else line.response.status_code
+    if line.response is not None and not (isinstance(code, int) and code in _REFUSALS):
         return answered_row(key, "openai", line.response.body)
     if line.error is not None:
         return ResultRow(key=key, failure=_failure(line.error))
     if line.response is None:
         return ResultRow(key=key, failure="expected a response or an error, got neither")
-    status, body = line.response.status_code, bytes(line.response.body)
-    if is_withheld(status, body):
+    body = bytes(line.response.body)
+    if is_withheld(code, body):
         return ResultRow(key=key, reply=withheld_reply())
-    return ResultRow(key=key, failure=f"status {status}: {refusal_text(body)}")
-
-
-def _is_refusal(response: _Response) -> bool:
-    """Return whether a response has the status of a refusal; False if its status is no number."""
-    return isinstance(response.status_code, int) and response.status_code in _REFUSALS
+    return ResultRow(key=key, failure=f"status {code}: {refusal_text(body)}")
 
 
 def _failure(error: Any) -> str:

@@ -67,10 +67,7 @@ def by_comparable_key(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
-    """Return the sentences that a JSON value names, as a list or below its surest key; None where it is neither.
-
-    Raises `UnsureListError` where it is not sure which sentence an entry of the list names.
-    """
+    """Return the sentences that a JSON value names, as a list or below its surest key; None where it is neither."""
     if isinstance(value, list):
         if all(isinstance(one, dict) and str(one.get("rank")).isdecimal() for one in value):
             value = sorted(value, key=lambda one: whole_number(one["rank"]))

@@ -26,7 +26,8 @@ def visible_text(text: str, shown: ShownSentences) -> str:
     text = plain_text(text)
     start, opened = 0, -1
     for tag in list(_TAG.finditer(text))[-_MAX_TAGS:]:
-        if _repeats_paper(text, tag, shown):
+        words, line = tag[0].strip(), line_around(text, tag.start())
+        if line.strip() != words and shown.hold(line, words, line):  # it repeats the paper
             continue
         stands_alone = tag["start"] is not None or tag["end"] is not None
         if tag["final"] or (tag["slash"] and (opened >= 0 or stands_alone)):
@@ -46,9 +47,3 @@ def parts_before_prompts(text: str) -> list[str]:
     end = next((one.start() for one in prompts if not one[0].startswith("H")), len(text))
     before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
     return [*([before] if before.strip() else []), text[:end]]
-
-
-def _repeats_paper(text: str, tag: re.Match[str], shown: ShownSentences) -> bool:
-    """Whether a tag is not alone on its line, and the line repeats a sentence of the paper."""
-    words, line = tag[0].strip(), line_around(text, tag.start())
-    return line.strip() != words and shown.hold(line, words, line)

@@ -35,10 +35,7 @@ class Prompt:
     digest: str
 
     def render(self, **values: str) -> str:
-        """Return the text with every field filled in. The values are not searched for further fields.
-
-        Raises `ValueError` for a missing field and for one too many.
-        """
+        """Return the text with every field filled in. The values are not searched for further fields."""
         if values.keys() != self.fields:
             raise ValueError(f"prompt '{self.name}': expected {sorted(self.fields)}, got {sorted(values)}")
         return Template(self.text).substitute(values)
