@@ -192,6 +192,10 @@ def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(tmp_path: Path
     assert proxy.asked.count(("POST", "/v1/batches")) == 1
 
 
+def key_in(line: bytes) -> bytes:
+    return line[line.index(b'"custom_id"') :].split(b'"')[3]
+
+
 def results_changed(change: Callable[[bytes], bytes]) -> Callable[[Passing], None]:
     def changed(passing: Passing) -> None:
         if passing.path.endswith(("/content", "/results")):
@@ -563,31 +567,22 @@ def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Pat
     assert [type(one) for one in found] == [PendingError, CostLimitError]
 
 
+SPELLINGS = (bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:])
+
+
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("shape", [bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:]])
-def test_a_row_repeated_under_another_spelling_of_its_id_changes_nothing(
-    tmp_path: Path, server: RunningServer, model: str, shape: Callable[[bytes], bytes]
+@pytest.mark.parametrize(("shape", "is_beside"), [(bytes.upper, False), *((shape, True) for shape in SPELLINGS)])
+def test_a_row_under_another_spelling_of_its_id_is_ours_and_counts_once(
+    tmp_path: Path, server: RunningServer, model: str, shape: Callable[[bytes], bytes], *, is_beside: bool
 ) -> None:
-    def doubled(body: bytes) -> bytes:
-        line = body.splitlines(keepends=True)[0]
-        key = line[line.index(b'"custom_id"') :].split(b'"')[3]
-        return body + line.replace(key, shape(key))
+    def spelled(body: bytes) -> bytes:
+        lines = [line.replace(key_in(line), shape(key_in(line))) for line in body.splitlines(keepends=True)]
+        return body + lines[0] if is_beside else b"".join(lines)
 
     totals = RunningTotals()
-    with proxied(server.root_url, results_changed(doubled)) as proxy:
+    with proxied(server.root_url, results_changed(spelled)) as proxy:
         assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3), totals=totals)) == 3
     assert totals.now.requests == 3
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_ids_that_come_back_in_capitals_are_ours(tmp_path: Path, server: RunningServer, model: str) -> None:
-    def raised(body: bytes) -> bytes:
-        lines = body.splitlines(keepends=True)
-        keys = [line[line.index(b'"custom_id"') :].split(b'"')[3] for line in lines]
-        return b"".join(line.replace(key, key.upper()) for line, key in zip(lines, keys, strict=True))
-
-    with proxied(server.root_url, results_changed(raised)) as proxy:
-        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3))) == 3
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -599,7 +594,7 @@ def test_rows_that_nobody_asked_for_or_that_come_twice_change_nothing(
 
     def doubled(body: bytes) -> bytes:
         line = body.splitlines(keepends=True)[0]
-        key = line[line.index(b'"custom_id"') :].split(b'"')[3]
+        key = key_in(line)
         return body + line + line.replace(key, strange.key.encode()) + line.replace(key, b"no key")
 
     with proxied(server.root_url, results_changed(doubled)) as proxy:
