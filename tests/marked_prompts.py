@@ -45,11 +45,6 @@ def openai_body(*texts: str, **fields: Any) -> dict[str, Any]:
     return {"model": "fake", "messages": messages(*texts), **fields}
 
 
-def anthropic_body(*texts: str, **fields: Any) -> dict[str, Any]:
-    """Return the body of a message; the texts are turns of user and model in turn."""
-    return {"model": "fake", "max_tokens": 4096, "messages": messages(*texts), **fields}
-
-
 def messages(*texts: str) -> list[Mapping[str, str]]:
     """Return turns of user and model in turn."""
     return [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from embedding_server import embeddings, put, vector_of
-from evidencebench import Brief, Query, load_sample, make_system
+from evidencebench import Brief, load_sample, make_system
 from evidencebench.errors import EndpointError, EvidenceBenchError, ModelError, SystemSpecError
 from evidencebench.models.embedding.encoder import VectorBatch, embed
 from evidencebench.models.embedding.endpoint import Endpoint, EndpointEncoder
@@ -24,16 +24,14 @@ from evidencebench.models.embedding.vector_cache import VectorCache
 from evidencebench.systems.retrievers.dense_api import DenseApi
 from hostile_server import (
     Behaviour,
-    Exchange,
     HostileServer,
     announce,
     answer,
-    chunked,
     hang,
     hostile_server,
-    redirect,
     reset_at_once,
 )
+from llm_servers import drip
 
 pytest.importorskip("httpx", reason="needs the extra 'llm'")
 
@@ -136,14 +134,6 @@ def test_retry_after_is_kept_to_within_a_minute() -> None:
     assert 20 < waits[4] <= 30 * 1.125
 
 
-def drip(exchange: Exchange) -> None:
-    """Send the reply so slowly that no single wait is long."""
-    exchange.head(200, {"Content-Length": 1_000_000})
-    while not exchange.server.closing.wait(0.05):
-        exchange.send(b" ")
-        exchange.handler.wfile.flush()
-
-
 @pytest.mark.parametrize("behaviour", [hang, drip])
 def test_a_server_that_hangs_is_left(behaviour: Behaviour) -> None:
     start = time.monotonic()
@@ -198,30 +188,6 @@ def test_a_vector_of_another_length_than_before_is_an_error(tmp_path: Path) -> N
         with pytest.raises(ModelError, match="expected vectors of 4 numbers, got 5"):
             embed(another, cache, TEXTS)
         assert set(cache.get(TEXTS)) == set(TEXTS[:3])
-
-
-def test_a_redirect_is_not_followed_and_takes_no_key_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with hostile_server(b"") as elsewhere, served(redirect(elsewhere.address())) as (_, encoder, _):
-        with pytest.raises(EndpointError, match="status 302: a redirect, which is not followed; correct base_url"):
-            vectors(encoder.batches(TEXTS))
-        assert elsewhere.log == []
-
-
-@pytest.mark.parametrize("behaviour", [chunked(*[b" " * 4096] * 50), answer(500, b" " * 200_000)])
-def test_a_huge_reply_is_not_read_to_its_end(behaviour: Behaviour) -> None:
-    with (
-        served(behaviour, max_reply_bytes=10_000) as (_, encoder, _),
-        pytest.raises(EndpointError, match="expected a reply of at most 10000 bytes"),
-    ):
-        vectors(encoder.batches(TEXTS))
-
-
-def test_no_one_listens() -> None:
-    with served() as (_, encoder, _):
-        pass
-    with pytest.raises(EndpointError, match="no usable reply in 5 attempts"):
-        vectors(encoder.batches(TEXTS))
 
 
 def test_the_key_is_sent_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -299,12 +265,7 @@ def test_an_instruction_is_chosen_by_the_task() -> None:
 
 def test_a_failure_is_an_error_of_ours() -> None:
     assert issubclass(EndpointError, EvidenceBenchError)
-    with (
-        hostile_server(b"", announce(None)) as server,
-        pytest.raises(EndpointError, match="expected embeddings as JSON"),
-    ):
-        DenseApi(model="m", base_url=server.address("v1"), max_attempts=1).rank(_other_query(), Brief(budget=None))
-
-
-def _other_query() -> Query:
-    return load_sample()[1].query
+    with hostile_server(b"", announce(None)) as server:
+        system = DenseApi(model="m", base_url=server.address("v1"), max_attempts=1)
+        with pytest.raises(EndpointError, match="expected embeddings as JSON"):
+            system.rank(load_sample()[1].query, Brief(budget=None))

@@ -192,6 +192,10 @@ def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(tmp_path: Path
     assert proxy.asked.count(("POST", "/v1/batches")) == 1
 
 
+def key_in(line: bytes) -> bytes:
+    return line[line.index(b'"custom_id"') :].split(b'"')[3]
+
+
 def results_changed(change: Callable[[bytes], bytes]) -> Callable[[Passing], None]:
     def changed(passing: Passing) -> None:
         if passing.path.endswith(("/content", "/results")):
@@ -275,13 +279,10 @@ def test_a_batch_in_doubt_is_named_and_nothing_of_it_is_submitted_again(tmp_path
                 one_pass(tmp_path, requests)
             cache = ReplyCache(tmp_path)
 
-            def begin_again() -> list[BatchStatus]:
-                sender = sender_of(cache, on_status=told.append)
-                sender.collect(wait=False)
-                assert {type(one) for one in asked(sender, cache, requests)} == {PendingError}
-                return sender.submit()
-
-            assert begin_again() == []
+            sender = sender_of(cache, on_status=told.append)
+            sender.collect(wait=False)
+            assert {type(one) for one in asked(sender, cache, requests)} == {PendingError}
+            assert sender.submit() == []
             assert proxy.asked.count(("POST", path)) == 1
         assert told[0].state == "unresolved"
         assert "its id may be msgbatch_" in str(told[0])
@@ -347,22 +348,16 @@ def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: Runni
     requests = requests_to(server.base_url, "openai/gpt-x", 6)
     cache = ReplyCache(tmp_path)
 
-    def submit_and_leave() -> None:
-        sender = sender_of(cache)
-        asked(sender, cache, requests)
-        sender.submit()
-
-    submit_and_leave()
+    sender = sender_of(cache)
+    asked(sender, cache, requests)
+    sender.submit()
     cache.close()
     before = len(server.log_entries())
 
-    def begin_again() -> int:
-        sender = sender_of(cache)
-        while BatchQueue(cache).batches():
-            sender.collect(wait=False)
-        return n_replies(asked(sender, cache, requests))
-
-    assert begin_again() == 6
+    sender = sender_of(cache)
+    while BatchQueue(cache).batches():
+        sender.collect(wait=False)
+    assert n_replies(asked(sender, cache, requests)) == 6
     assert not any("POST" in entry["request"] for entry in server.log_entries()[before:] if entry["outcome"] != "paid")
 
 
@@ -466,16 +461,13 @@ def test_a_batch_that_is_refused_for_one_row_fails_that_row_alone(tmp_path: Path
     with proxied(server.root_url) as proxy:
         requests, cache = requests_to(proxy.url, "openai/gpt-x", 3), ReplyCache(tmp_path)
 
-        def two_passes() -> list[ChatReply | EvidenceBenchError]:
-            sender = sender_of(cache)
-            for change in (failed('{"code": "bad_row", "message": "No such parameter", "line": 2}'), lambda _: None):
-                proxy.change = change
-                asked(sender, cache, requests)
-                sender.submit()
-                sender.collect(wait=True)
-            return asked(sender, cache, requests)
-
-        found = two_passes()
+        sender = sender_of(cache)
+        for change in (failed('{"code": "bad_row", "message": "No such parameter", "line": 2}'), lambda _: None):
+            proxy.change = change
+            asked(sender, cache, requests)
+            sender.submit()
+            sender.collect(wait=True)
+        found = asked(sender, cache, requests)
     assert [type(one) for one in found] == [ChatReply, EndpointError, ChatReply]
     assert "No such parameter" in str(found[1])
 
@@ -565,44 +557,32 @@ def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Pat
         assert most is not None
         cache = ReplyCache(tmp_path)
 
-        def work() -> list[ChatReply | EvidenceBenchError]:
-            sender = sender_of(cache, totals=totals, max_cost_usd=2.5 * most)
-            asked(sender, cache, requests[:2])
-            sender.submit()
-            sender.collect(wait=True)
-            return asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
-
-        found = work()
+        sender = sender_of(cache, totals=totals, max_cost_usd=2.5 * most)
+        asked(sender, cache, requests[:2])
+        sender.submit()
+        sender.collect(wait=True)
+        found = asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
         cache.close()
     assert totals.now.maybe_charged == 1
     assert [type(one) for one in found] == [PendingError, CostLimitError]
 
 
+SPELLINGS = (bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:])
+
+
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("shape", [bytes.upper, lambda key: b" " + key, lambda key: key[:2] + b" " + key[2:]])
-def test_a_row_repeated_under_another_spelling_of_its_id_changes_nothing(
-    tmp_path: Path, server: RunningServer, model: str, shape: Callable[[bytes], bytes]
+@pytest.mark.parametrize(("shape", "is_beside"), [(bytes.upper, False), *((shape, True) for shape in SPELLINGS)])
+def test_a_row_under_another_spelling_of_its_id_is_ours_and_counts_once(
+    tmp_path: Path, server: RunningServer, model: str, shape: Callable[[bytes], bytes], *, is_beside: bool
 ) -> None:
-    def doubled(body: bytes) -> bytes:
-        line = body.splitlines(keepends=True)[0]
-        key = line[line.index(b'"custom_id"') :].split(b'"')[3]
-        return body + line.replace(key, shape(key))
+    def spelled(body: bytes) -> bytes:
+        lines = [line.replace(key_in(line), shape(key_in(line))) for line in body.splitlines(keepends=True)]
+        return body + lines[0] if is_beside else b"".join(lines)
 
     totals = RunningTotals()
-    with proxied(server.root_url, results_changed(doubled)) as proxy:
+    with proxied(server.root_url, results_changed(spelled)) as proxy:
         assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3), totals=totals)) == 3
     assert totals.now.requests == 3
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_ids_that_come_back_in_capitals_are_ours(tmp_path: Path, server: RunningServer, model: str) -> None:
-    def raised(body: bytes) -> bytes:
-        lines = body.splitlines(keepends=True)
-        keys = [line[line.index(b'"custom_id"') :].split(b'"')[3] for line in lines]
-        return b"".join(line.replace(key, key.upper()) for line, key in zip(lines, keys, strict=True))
-
-    with proxied(server.root_url, results_changed(raised)) as proxy:
-        assert n_replies(one_pass(tmp_path, requests_to(proxy.url, model, 3))) == 3
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -614,7 +594,7 @@ def test_rows_that_nobody_asked_for_or_that_come_twice_change_nothing(
 
     def doubled(body: bytes) -> bytes:
         line = body.splitlines(keepends=True)[0]
-        key = line[line.index(b'"custom_id"') :].split(b'"')[3]
+        key = key_in(line)
         return body + line + line.replace(key, strange.key.encode()) + line.replace(key, b"no key")
 
     with proxied(server.root_url, results_changed(doubled)) as proxy:
@@ -669,12 +649,9 @@ def test_a_batch_that_is_not_needed_and_cannot_be_reached_does_not_stop_a_run(
         cache = ReplyCache(tmp_path)
         requests = requests_to(proxy.url, "openai/gpt-x", 2)
 
-        def submit_and_leave() -> None:
-            sender = sender_of(cache)
-            asked(sender, cache, requests)
-            sender.submit()
-
-        submit_and_leave()
+        sender = sender_of(cache)
+        asked(sender, cache, requests)
+        sender.submit()
         cache.close()
     told: list[BatchStatus] = []
     assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2), told.append)) == 2
@@ -735,24 +712,21 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
     cache, counting = ReplyCache(tmp_path), Counting()
     in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
 
-    def work() -> None:
-        guarded = BatchGuardedSender(counting, cache)
-        sender_of(cache).collect(wait=False)
-        assert not cache.path.exists()
-        sender = sender_of(cache)
-        asked(sender, cache, [in_batch])
+    guarded = BatchGuardedSender(counting, cache)
+    sender_of(cache).collect(wait=False)
+    assert not cache.path.exists()
+    sender = sender_of(cache)
+    asked(sender, cache, [in_batch])
+    guarded.send(in_batch)
+    sender.submit()
+    with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
         guarded.send(in_batch)
-        sender.submit()
-        with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
-            guarded.send(in_batch)
-        guarded.send(other)
-        totals = RunningTotals()
-        while BatchQueue(cache).batches():
-            sender_of(cache, totals=totals).collect(wait=False)
-        assert totals.now.requests == 1
-        assert cache.find(in_batch.key) is not None
-
-    work()
+    guarded.send(other)
+    totals = RunningTotals()
+    while BatchQueue(cache).batches():
+        sender_of(cache, totals=totals).collect(wait=False)
+    assert totals.now.requests == 1
+    assert cache.find(in_batch.key) is not None
     assert counting.n_sent == 2
 
 
@@ -775,16 +749,13 @@ def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, model, 4)
 
-    def work() -> list[ChatReply | EvidenceBenchError]:
-        sender = sender_of(cache)
-        asked(sender, cache, requests)
-        sender.submit()
-        damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
-        cache.change(lambda connection: connection.execute(damage))
-        sender.collect(wait=True)
-        return asked(sender, cache, requests)
-
-    found = work()
+    sender = sender_of(cache)
+    asked(sender, cache, requests)
+    sender.submit()
+    damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
+    cache.change(lambda connection: connection.execute(damage))
+    sender.collect(wait=True)
+    found = asked(sender, cache, requests)
     assert [type(one) for one in found] == [EndpointError] + [ChatReply] * 3
     assert "the waiting request" in str(found[0])
     assert BatchQueue(cache).batches() == []
@@ -797,15 +768,12 @@ def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
 
-    def work() -> None:
-        sender = sender_of(cache)
-        asked(sender, cache, requests)
-        sender.submit()
-        with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
-            sender.collect(wait=True)
+    sender = sender_of(cache)
+    asked(sender, cache, requests)
+    sender.submit()
+    with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
         sender.collect(wait=True)
-
-    work()
+    sender.collect(wait=True)
     cache.close()
     assert n_replies(one_pass(tmp_path, requests)) == 4
     assert len(paid_keys(server)) == 4
@@ -821,14 +789,11 @@ def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_
     with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
 
-        def work() -> list[ChatReply | EvidenceBenchError]:
-            sender = sender_of(cache, max_cost_usd=2.5 * most)
-            asked(sender, cache, requests[:2])
-            sender.submit()
-            sender.collect(wait=True)
-            return asked(sender, cache, requests)
-
-        found = work()
+        sender = sender_of(cache, max_cost_usd=2.5 * most)
+        asked(sender, cache, requests[:2])
+        sender.submit()
+        sender.collect(wait=True)
+        found = asked(sender, cache, requests)
     cache.close()
     assert [type(one) for one in found] == [ChatReply, ChatReply, CostLimitError]
 

@@ -311,16 +311,12 @@ def test_a_reply_that_does_not_say_its_tokens_is_unpriced() -> None:
 def test_who_stops_waiting_loses_no_reply_that_was_sent_for() -> None:
     sender = SlowSender(is_open=False)
     with asking(sender) as (client, _, cache):
-
-        def work() -> Received:
-            with interrupted():
-                client.ask(REQUEST)
-            patient = begun(client.ask, REQUEST)
-            time.sleep(0.05)
-            sender.gate.set()
-            return patient.result()
-
-        assert work().reply.text == "reply to seed 0"
+        with interrupted():
+            client.ask(REQUEST)
+        patient = begun(client.ask, REQUEST)
+        time.sleep(0.05)
+        sender.gate.set()
+        assert patient.result().reply.text == "reply to seed 0"
         assert cache.n_puts == 1
     assert len(sender.asked) == 1
 
@@ -328,17 +324,13 @@ def test_who_stops_waiting_loses_no_reply_that_was_sent_for() -> None:
 def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not() -> None:
     sender = SlowSender(is_open=False)
     with asking(sender, max_in_flight=2) as (client, _, cache):
-
-        def work() -> None:
-            for seed in range(6):
-                with interrupted():
-                    client.ask(with_seed(REQUEST, seed))
-            until(lambda: len(sender.asked) == 2)
-            sender.gate.set()
-            until(lambda: cache.n_puts == 2)
-            until(lambda: not client._flights)  # noqa: SLF001
-
-        work()
+        for seed in range(6):
+            with interrupted():
+                client.ask(with_seed(REQUEST, seed))
+        until(lambda: len(sender.asked) == 2)
+        sender.gate.set()
+        until(lambda: cache.n_puts == 2)
+        until(lambda: not client._flights)  # noqa: SLF001
         assert cache.n_puts == 2
         assert all(isinstance(one, Received) for one in ask(client, *range(6)))
     assert len(sender.asked) == 6
@@ -348,15 +340,11 @@ def test_draining_finishes_what_is_in_flight_and_sends_nothing_more() -> None:
     sender = SlowSender(is_open=False)
     drained: list[str] = []
     with asking(sender, max_in_flight=2, on_drain=lambda: drained.append("drained")) as (client, _, cache):
-
-        def work() -> list[Received | BaseException]:
-            waiting = begun(gathered, client, *range(6))
-            until(lambda: len(sender.asked) == 2)
-            client.drain()
-            sender.gate.set()
-            return waiting.result()
-
-        found = work()
+        waiting = begun(gathered, client, *range(6))
+        until(lambda: len(sender.asked) == 2)
+        client.drain()
+        sender.gate.set()
+        found = waiting.result()
         assert sum(isinstance(one, Received) for one in found) == 2
         assert sum(isinstance(one, DrainingError) for one in found) == 4
         seeds = [seed for seed, one in enumerate(found) if isinstance(one, Received)]
@@ -523,11 +511,8 @@ def test_an_estimate_counts_each_request_once_sends_nothing_and_takes_what_is_st
     client = ChatClient(sender=estimating, cache=cache, prices=DOLLARS)
     other = request_to("http://127.0.0.1:9/v1", model="local/x", max_tokens=7)
 
-    def work() -> list[Received]:
-        asked = [*(with_seed(REQUEST, seed) for seed in (1, 2, 2, 3)), other]
-        return [client.ask(request, stand_in="like this") for request in asked]
-
-    found = work()
+    asked = [*(with_seed(REQUEST, seed) for seed in (1, 2, 2, 3)), other]
+    found = [client.ask(request, stand_in="like this") for request in asked]
     client.close()
     assert [one.reply.text for one in found] == ["like this"] * 3 + ["stored", "like this"]
     unknown, known = estimating.estimates()
@@ -547,10 +532,7 @@ def test_a_client_over_http_stores_and_counts_and_shows_no_key(tmp_path: Path, m
         request = request_to(server.address("v1"), model="openai/gpt-4o")
 
         def asked(client: ChatClient, seed: int) -> Received:
-            def work() -> Received:
-                return client.ask(with_seed(request, seed), stand_in="")
-
-            return work()
+            return client.ask(with_seed(request, seed), stand_in="")
 
         first = make_client()
         assert not asked(first, 0).is_stored

@@ -208,59 +208,6 @@ GOLD = named(speak(asked_by(FIRST, TASKS["er_at_optimal"])))
 QUESTION = asked_by(FIRST, TASKS["er_at_optimal"])
 
 
-def test_verbose_ends_with_the_oracles_answer_behind_lists_that_are_false() -> None:
-    spoken = speak(QUESTION, personality="verbose")
-    assert named(spoken) == GOLD
-    assert len(re.findall(r"\[[\d, ]+\]", spoken.text)) > 3
-
-
-def test_ranges_name_what_the_oracle_names() -> None:
-    spoken = speak(prompt(FIRST.query, mode=ORDER), personality="ranges")
-    last = spoken.text.rpartition("ANSWER: ")[2]
-    numbers: list[int] = []
-    for run in last.split(", "):
-        first, _, end = run.partition("-")
-        numbers += range(int(first), int(end or first) + 1)
-    assert "-" in last
-    assert tuple(numbers) == named(speak(prompt(FIRST.query, mode=ORDER)))
-
-
-def test_quotes_hold_the_texts_of_what_the_oracle_names() -> None:
-    spoken = speak(QUESTION, personality="quotes")
-    quoted = re.findall(r'^- "(.*)"$', spoken.text, re.MULTILINE)
-    assert quoted == [" ".join(FIRST.query.sentences[at].split()) for at in GOLD]
-
-
-def test_over_length_names_too_many_until_it_is_asked_again() -> None:
-    spoken = speak(QUESTION, personality="over_length")
-    assert len(named(spoken)) == len(GOLD) + 3
-    assert (
-        named(speak(QUESTION, spoken.text, f"Keep at most {len(GOLD)} sentences.", personality="over_length")) == GOLD
-    )
-    assert len(named(speak(QUESTION, spoken.text, "Keep at most 2 sentences.", personality="over_length"))) == 2
-
-
-def test_out_of_range_and_duplicates_hold_the_oracles_answer() -> None:
-    *rest, last = named(speak(QUESTION, personality="out_of_range"))
-    assert tuple(rest) == GOLD
-    assert last >= len(FIRST.query.sentences)
-    assert named(speak(QUESTION, personality="duplicates")) == tuple(at for at in GOLD for _ in range(2))
-
-
-def test_replies_without_an_answer_hold_no_list() -> None:
-    for personality in ("wrong_format", "refuses", "truncated"):
-        for text in (QUESTION, prompt(FIRST.query, mode=SCORE)):
-            spoken = speak(text, personality=personality)
-            assert spoken.is_cut == (personality == "truncated")
-            assert not re.search(r"\d|ANSWER|SCORES", spoken.text)
-
-
-def test_empty_names_nothing_in_the_asked_form() -> None:
-    assert named(speak(QUESTION, personality="empty")) == ()
-    assert json.loads(speak(QUESTION, personality="empty", structured=True).text)["sentences"] == []
-    assert speak(prompt(FIRST.query, mode=SCORE), personality="empty").text.endswith("SCORES:")
-
-
 def test_structured_replies_are_json_of_the_members_that_the_schema_declares() -> None:
     assert json.loads(speak(QUESTION, structured=True).text)["sentences"] == list(GOLD)
     scores = json.loads(speak(prompt(FIRST.query, mode=SCORE), structured=True).text)["scores"]

@@ -1,16 +1,13 @@
 """The trial server over raw sockets: what it answers, refuses and counts; and how it fails."""
 
-import asyncio
 import json
 import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from http.client import HTTPConnection
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,8 +18,7 @@ from evidencebench.integrations.fake_server.server import FakeServer, PatientCon
 from evidencebench.web.serving import listening_socket, served_in_thread
 from examples import examples
 from fake_models import running_fake_server
-from marked_prompts import anthropic_body, openai_body, prompt
-from trial_server import NAMED_FAULTS, PASSING_FAULTS, TrialSettings
+from marked_prompts import openai_body, prompt
 
 SAMPLE = load_sample()
 QUERY = SAMPLE[0].query
@@ -131,27 +127,6 @@ def test_a_client_that_leaves_first_has_not_paid() -> None:
         assert (totals(port)["unpaid"], totals(port)["paid"]) == (1, 0)
 
 
-def test_two_hundred_requests_in_flight_are_held_counted_and_answered() -> None:
-    n = 200
-
-    async def one(port: int, seed: int) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(raw(CHAT, {**BODY, "seed": seed}, Connection="close"))
-        data = await reader.read()
-        writer.close()
-        await writer.wait_closed()
-        return data
-
-    async def all_at_once(port: int) -> list[bytes]:
-        return await asyncio.gather(*(one(port, seed) for seed in range(n)))
-
-    with serving(latency_seconds=1.0) as port:
-        replies = asyncio.run(all_at_once(port))
-        told = totals(port)
-    assert sum(b"ANSWER: " in reply for reply in replies) == n
-    assert (told["paid"], told["most_in_flight"], told["in_flight"], told["paid_more_than_once"]) == (n, n, 0, 0)
-
-
 def test_requests_that_are_tried_until_they_pass_are_paid_once_each() -> None:
     statuses = []
     with serving(fault_rate=0.8) as port:
@@ -232,65 +207,6 @@ def test_whether_a_request_meets_a_fault_does_not_depend_on_the_others(
     assert {key: [plan.fault_met(key, attempt) for attempt in (1, 2, 3)] for key in shuffled} == expected
     if rate == 0:
         assert not any(fault for faults in expected.values() for fault in faults)
-
-
-def test_faults_come_at_their_rate_in_all_their_kinds_and_a_retry_may_pass() -> None:
-    plan = TrialSettings(fault_rate=0.3)
-    drawn = [plan.fault_met(f"key {number}", 1) for number in range(5000)]
-    assert 1400 < sum(fault is not None for fault in drawn) < 1600
-    assert {fault for fault in drawn if fault} == set(PASSING_FAULTS)
-    met_first = [number for number, fault in enumerate(drawn) if fault]
-    assert 0.2 < sum(plan.fault_met(f"key {number}", 2) is not None for number in met_first) / len(met_first) < 0.4
-
-
-STATUSES = {"rate_limit": 429, "server_error": 500, "unavailable": 503, "bad_request": 400, "unauthorized": 401}
-
-
-@pytest.mark.parametrize("fault", [*PASSING_FAULTS, *NAMED_FAULTS])
-def test_each_fault_of_the_tests_is_what_its_name_says(fault: str) -> None:
-    settings: dict[str, Any] = {
-        "fault_rate": 1.0,
-        "fault_kinds": [fault],
-        "hang_seconds": 0.05,
-        "retry_after_seconds": 1.25,
-    }
-    with running_fake_server(SAMPLE, **settings) as server:
-        data = received(server.port, raw(CHAT, BODY, Connection="close"))
-        anthropic = received(server.port, raw(MESSAGES, anthropic_body("a"), Connection="close", **VERSION))
-        entry = server.log_entries()[0]
-        assert (entry["outcome"], entry["key"]) == (
-            fault,
-            sha256(msgspec.json.encode(BODY, order="sorted")).hexdigest(),
-        )
-        assert (server.totals()["faults"], server.totals()["paid"]) == ({fault: 2}, 0)
-    head, _, content = data.partition(b"\r\n\r\n")
-    length = next((int(line.split()[1]) for line in head.lower().split(b"\r\n") if b"content-length" in line), 0)
-    if fault in STATUSES:
-        assert head.startswith(b"HTTP/1.1 %d " % STATUSES[fault])
-        assert (b"retry-after-ms: 1250" in head) == (fault in {"rate_limit", "unavailable"})
-        assert set(json.loads(content)["error"]) == {"message", "type", "param", "code"}
-        status = 529 if fault == "unavailable" else STATUSES[fault]
-        assert anthropic.startswith(b"HTTP/1.1 %d " % status)
-        assert json.loads(anthropic.partition(b"\r\n\r\n")[2])["type"] == "error"
-    elif fault in {"cut", "hang", "lost_reply"}:
-        assert (data, anthropic) == (b"", b"")
-    else:
-        assert head.startswith(b"HTTP/1.1 200 ")
-        assert (len(content) < length) == (fault == "truncated_body")
-        assert (b"text/html" in head, content == b"") == (fault == "wrong_content_type", fault == "empty_body")
-        with pytest.raises(json.JSONDecodeError):
-            json.loads(content)
-
-
-def test_with_a_lost_reply_the_work_is_done_all_the_same() -> None:
-    batch = {"requests": [{"custom_id": "row", "params": anthropic_body(prompt(QUERY))}]}
-    with running_fake_server(SAMPLE, fault_rate=1.0, fault_kinds=["lost_reply"]) as server:
-        assert received(server.port, raw(f"{MESSAGES}/batches", batch, **VERSION)) == b""
-        deadline = time.monotonic() + 60
-        while len(server.log_entries()) < 2:  # the row fails, too, but it was there
-            assert time.monotonic() < deadline
-            time.sleep(0.005)
-        assert [entry["batch"] for entry in server.log_entries()] == [None, "msgbatch_00000001"]
 
 
 def test_a_strict_schema_must_close_its_objects_and_require_all_that_they_declare() -> None:

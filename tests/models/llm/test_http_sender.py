@@ -18,7 +18,7 @@ from urllib.parse import quote
 import pytest
 
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
-from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Received, Usage
+from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.http_sender import Bounds, HttpSender
 from evidencebench.models.llm.prices import PriceTable
@@ -478,11 +478,8 @@ def test_connections_are_limited_and_all_requests_are_answered_under_faults() ->
         prices = PriceTable(as_of="", models={})
         client = ChatClient(sender=sender, cache=None, prices=prices, max_in_flight=4, on_close=sender.close)
 
-        def work() -> list[Received]:
-            requests = (request_to(server.address("v1"), seed=seed) for seed in range(60))
-            return all_at_once(client.ask, requests)
-
-        found = work()
+        requests = (request_to(server.address("v1"), seed=seed) for seed in range(60))
+        found = all_at_once(client.ask, requests)
         client.close()
     assert len(found) == 60
     assert most <= 4

@@ -22,14 +22,11 @@ def passed(limits: RateLimits, arrivals: list[tuple[float, int]], after: Callabl
     gate = RateLimiter(limits, clock=time.clock, sleep=time.sleep)
     starts: list[float] = []
 
-    def work() -> None:
-        for wait, n_tokens in arrivals:
-            time.now += wait
-            correct = gate.turn(partial(int, n_tokens))
-            starts.append(time.now)
-            correct(after(n_tokens))
-
-    work()
+    for wait, n_tokens in arrivals:
+        time.now += wait
+        correct = gate.turn(partial(int, n_tokens))
+        starts.append(time.now)
+        correct(after(n_tokens))
     return starts
 
 
@@ -78,12 +75,9 @@ def test_a_pause_holds_all_and_the_longest_one_counts(limits: RateLimits) -> Non
         gate.turn(lambda: 0)
         starts.append(time.now)
 
-    def work() -> None:
-        gate.pause(30)
-        gate.pause(10)
-        at_once(lambda _: one(), range(3))
-
-    work()
+    gate.pause(30)
+    gate.pause(10)
+    at_once(lambda _: one(), range(3))
     assert min(starts) >= 30
 
 
@@ -98,11 +92,8 @@ def test_those_who_sat_out_a_pause_do_not_all_go_at_once() -> None:
     time = FakeTime(now=0.0)
     gate = RateLimiter(RateLimits(), clock=time.clock, sleep=sleep, jitter=lambda: next(drawn))
 
-    def work() -> None:
-        gate.pause(40)
-        for _ in range(3):
-            time.now = 0.0
-            gate.turn(lambda: 0)
-
-    work()
+    gate.pause(40)
+    for _ in range(3):
+        time.now = 0.0
+        gate.turn(lambda: 0)
     assert slept == [40.0, 45.0, 50.0]

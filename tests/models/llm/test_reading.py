@@ -326,46 +326,16 @@ def test_comparing_forgets_case_and_blanks(text: str) -> None:
 BAIT = (
     *"[({<|-*#\"'`\\$>~:,;.1a é\n\t",
     *("[ ", "[3", "[3, ", "3-", "3-5, ", "3 (", "(3) ", "[3] ", "[3] (", "([{", "[[3]", "{'", '["', '{"a":', "{3: ["),
-    *(
-        "ANSWER: ",
-        "ANSWER: [",
-        "ANSWER:\n- [3] x\n",
-        "answer is ",
-        "answer (",
-        "so my final answer ",
-        "<answer>",
-        "\\boxed{",
-    ),
+    *("ANSWER: ", "ANSWER: [", "ANSWER:\n- [3] x\n", "answer is ", "answer (", "so my final answer ", "<answer>"),
+    "\\boxed{",
     *('"sentences":', '{"sentences": [1,', "```\n[", "```json\n{", "\n```", "- ", "- 3\n", "1. x\n", "> ", "| 3 |\n"),
     *("| 3 ", "|--", "<think>\n", "\n</think>\n", "<think>", "[/THINK]", "<a ", "//", "/*", "#", "\n\n", "x:\n"),
     *("I select [3 (", "Selected sentences: ", "sentences 3 ", "sentence ", "none ", "no relevant ", "i am sorry i "),
-    *(
-        "12: 7\n",
-        "12: ",
-        "12",
-        "SCORES:\n",
-        "score ",
-        "12 | ",
-        "[12]: 7 ",
-        "12-",
-        ": (",
-        "...",
-        "\ud800",
-        "٣",
-        "\u200b",
-    ),
+    *("12: 7\n", "12: ", "12", "SCORES:\n", "score ", "12 | ", "[12]: 7 ", "12-", ": (", "..."),
+    *("\ud800", "٣", "\u200b"),
     *('{"sentence": 3}\n', '{"a": "\n', '{"a": [1,\n', "~~3", "~~3~~", "Final: [3]\n", "<paper>\n", "Hypothesis: x\n"),
-    *(
-        "Answer 1: [3]\n",
-        "**A**\n- [3]\n\n",
-        "A:\n",
-        "3: x; ",
-        "3 but ",
-        "none\n",
-        "7: 3, 4\n",
-        "\n-> 3",
-        "- 3 excluded\n",
-    ),
+    *("Answer 1: [3]\n", "**A**\n- [3]\n\n", "A:\n", "3: x; ", "3 but ", "none\n", "7: 3, 4\n", "\n-> 3"),
+    "- 3 excluded\n",
     *(f'"{PAPER[12]}" ', f"- {PAPER[17]}\n", PAPER[12][:40] + " ", "[3] because, ", "as well as ", "because "),
 )
 
@@ -405,24 +375,7 @@ def test_ten_megabytes_nulls_and_deep_brackets_do_no_harm() -> None:
 
 
 FUZZED_AT_A_TIME = 20_000 if IS_THOROUGH else 2_000
-PIECES = (
-    *BAIT,
-    *PAPER.values(),
-    "\n",
-    " ",
-    "ANSWER:",
-    "[",
-    "]",
-    "3",
-    ", ",
-    "17",
-    "answer",
-    "```",
-    '"',
-    "{",
-    "}",
-    "none",
-)
+PIECES = (*BAIT, *PAPER.values(), *'\n []3"{}', "ANSWER:", ", ", "17", "answer", "```", "none")
 
 
 REPLIES = [*(shape.reply for shape in SHAPES), *(shape.reply for shape in SCORE_SHAPES)]

@@ -33,13 +33,10 @@ def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
     folder = tmp_path_factory.mktemp("cache")
     cache, other = ReplyCache(folder), ReplyCache(folder)
 
-    def put_and_get() -> None:
-        for pair in pairs:
-            cache.put(*pair)
-        for request, reply, cost_usd in {pair[0].key: pair for pair in reversed(pairs)}.values():
-            assert cache.find(request.key) == other.find(request.key) == (reply, cost_usd)
-
-    put_and_get()
+    for pair in pairs:
+        cache.put(*pair)
+    for request, reply, cost_usd in {pair[0].key: pair for pair in reversed(pairs)}.values():
+        assert cache.find(request.key) == other.find(request.key) == (reply, cost_usd)
     cache.close()
     other.close()
 
@@ -89,11 +86,8 @@ def test_all_that_waits_is_written_in_one_transaction(tmp_path: Path) -> None:
 def test_what_cannot_be_prepared_fails_alone(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
 
-    def put() -> list[object]:
-        replies = [reply_to(0), ChatReply(text="\ud800"), reply_to(2)]
-        return at_once(lambda n: cache.put(numbered(n), replies[n], None), range(3))
-
-    first, bad, last = put()
+    replies = [reply_to(0), ChatReply(text="\ud800"), reply_to(2)]
+    first, bad, last = at_once(lambda n: cache.put(numbered(n), replies[n], None), range(3))
     assert (first, last) == (None, None)
     assert isinstance(bad, UnicodeEncodeError)
     assert [cache.find(numbered(n).key) for n in range(3)] == [(reply_to(0), None), None, (reply_to(2), None)]
@@ -138,12 +132,9 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
 def test_a_put_that_nobody_waits_for_any_more_is_kept_all_the_same(tmp_path: Path) -> None:
     cache = ReplyCache(tmp_path)
 
-    def put_and_leave() -> None:
-        begun(cache.put, numbered(0), reply_to(0), 0.5)
-        while cache.find(numbered(0).key) is None:
-            time.sleep(0.001)
-
-    put_and_leave()
+    begun(cache.put, numbered(0), reply_to(0), 0.5)
+    while cache.find(numbered(0).key) is None:
+        time.sleep(0.001)
     cache.close()
     assert cache.find(numbered(0).key) == (reply_to(0), 0.5)
 

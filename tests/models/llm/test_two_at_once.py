@@ -12,7 +12,6 @@ import pytest
 
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DrainingError
-from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.prices import PriceTable
 from evidencebench.models.llm.reply_cache import ReplyCache, RequestLocks
@@ -118,12 +117,9 @@ def test_a_request_that_another_process_sends_is_waited_for_and_its_reply_is_tak
         cache.kept[KEY] = (reply_to(7), 0.5)
         cache.claimed_elsewhere.clear()
 
-    def work() -> list[ChatReply]:
-        asked = [begun(client.ask, numbered(0)) for _ in range(2)]
-        answered_elsewhere()
-        return [received.reply for received in ended(asked) if received.is_stored]
-
-    assert work() == [reply_to(7)] * 2
+    asked = [begun(client.ask, numbered(0)) for _ in range(2)]
+    answered_elsewhere()
+    assert [received.reply for received in ended(asked) if received.is_stored] == [reply_to(7)] * 2
     client.close()
     assert sender.asked == []
     assert (client.totals.now.requests, client.totals.now.stored) == (0, 2)
@@ -133,13 +129,10 @@ def test_a_request_that_another_process_failed_to_send_is_sent() -> None:
     cache, sender = DictCache(claimed_elsewhere={KEY}), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    def work() -> bool:
-        asked = begun(client.ask, numbered(0))
-        time.sleep(0.05)
-        cache.claimed_elsewhere.clear()
-        return asked.result().is_stored
-
-    assert not work()
+    asked = begun(client.ask, numbered(0))
+    time.sleep(0.05)
+    cache.claimed_elsewhere.clear()
+    assert not asked.result().is_stored
     client.close()
     assert len(sender.asked) == 1
 
