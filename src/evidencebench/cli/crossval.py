@@ -10,7 +10,7 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.output import OutputFile, print_json, print_prose, print_signatures, print_table, require_file
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, require_file
 from evidencebench.cli.progress import ProgressReporter
 from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import open_dataset
@@ -46,14 +46,10 @@ from evidencebench.wording import counted
 )
 @click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
 @options.choice("--control", choices=get_args(SeededControl), help="Changed queries to ask too; see 'controls'.")
-@click.option(
-    "-o",
-    "--output",
-    type=OutputFile(),
-    metavar="RUN",
-    help="Write SYSTEM's answers as a run; finished work is kept in RUN.splits, and gone on with.",
+@options.output(
+    "RUN", "Write SYSTEM's answers as a run; finished work is kept in RUN.splits, and gone on with.", required=False
 )
-@click.option("--overwrite", is_flag=True, help="Start over where RUN or RUN.splits is of another call.")
+@options.overwrite("Start over where RUN or RUN.splits is of another call.")
 @options.tasks
 @work_place
 @options.resampling

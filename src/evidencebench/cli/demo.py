@@ -40,10 +40,7 @@ What to do next
 
 @click.command
 @click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Keep the run files in this folder; default: they are thrown away.",
+    "-o", "--output", type=options.FOLDER, help="Keep the run files in this folder; default: they are thrown away."
 )
 @options.seed
 def command(*, output: Path | None, seed: int) -> None:

@@ -13,16 +13,21 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from evidencebench.cli.output import OutputFile
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.execution.query_controls import QUERY_CONTROLS, QueryControl, query_control
+from evidencebench.execution.query_controls import QUERY_CONTROLS, query_control
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.tables import RENDERERS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+PATH = click.Path(path_type=Path)
+FILE, EXISTING_FILE = (click.Path(path_type=Path, dir_okay=False, exists=exists) for exists in (False, True))
+FOLDER, EXISTING_FOLDER = (click.Path(path_type=Path, file_okay=False, exists=exists) for exists in (False, True))
 
 _MOST = 2**63 - 1  # the largest whole number of 64 bits
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
@@ -79,32 +84,25 @@ complete_trainings = _make_completer(lambda: import_module("evidencebench.traini
 complete_data = _make_completer(lambda: ("sample", *CATALOG), "file")
 
 
-class _TaskType(click.ParamType[Task]):
-    name = "task"
+class _Named(click.ParamType[Any]):
+    """What a function finds by a name."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Task:
-        if isinstance(value, Task):
-            return value
+    def __init__(self, name: str, named: Callable[[str], Any]) -> None:
+        self.name, self._named = name, named
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
-            return task_named(value)
-        except EvidenceBenchError as error:
-            self.fail(str(error), param, ctx)
-
-
-class _QueryControlType(click.ParamType[QueryControl]):
-    name = "query control"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> QueryControl:
-        try:
-            return query_control(value)
-        except ValueError as error:
+            return self._named(value) if isinstance(value, str) else value
+        except (EvidenceBenchError, ValueError) as error:
             self.fail(str(error), param, ctx)
 
 
 def query_control_option(*names: str, **settings: Any) -> Callable[[Command], Command]:
     """Return an option for a query control."""
     complete = _make_completer(lambda: QUERY_CONTROLS)
-    return click.option(*names, type=_QueryControlType(), metavar="CONTROL", shell_complete=complete, **settings)
+    return click.option(
+        *names, type=_Named("query control", query_control), metavar="CONTROL", shell_complete=complete, **settings
+    )
 
 
 def number(
@@ -112,6 +110,17 @@ def number(
 ) -> Callable[[Command], Command]:
     """Return an option for a whole number."""
     return click.option(*names, type=WholeNumber(least, most), metavar=metavar, show_default=True, **settings)
+
+
+def output(metavar: str, text: str, **settings: Any) -> Callable[[Command], Command]:
+    """Return the option ``--output``, by default for a file and required."""
+    settings = {"type": OutputFile(), "required": True, **settings}
+    return click.option("-o", "--output", metavar=metavar, help=text, **settings)
+
+
+def overwrite(text: str) -> Callable[[Command], Command]:
+    """Return the option ``--overwrite``."""
+    return click.option("--overwrite", is_flag=True, help=text)
 
 
 def choice(*names: str, choices: Iterable[str], **settings: Any) -> Callable[[Command], Command]:
@@ -144,6 +153,9 @@ def _merge_tasks(tasks: tuple[Task, ...], budget: int | None) -> tuple[Task, ...
 
 
 system = click.argument("system", shell_complete=complete_systems)
+model = click.option(
+    "--model", required=True, metavar="MODEL", help="Such as openai/NAME; behind commas, options of llm_base."
+)
 data_argument = click.argument("data", metavar="D", shell_complete=complete_data)
 data = click.option(
     "-d",
@@ -161,7 +173,7 @@ tasks = bundled_as(
         "--task",
         "tasks",
         multiple=True,
-        type=_TaskType(),
+        type=_Named("task", task_named),
         metavar="T",
         shell_complete=_make_completer(lambda: TASKS),
         help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
@@ -213,12 +225,7 @@ require_complete = click.option(
     "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
 )
 max_errors = number("--max-errors", least=0, help="Stop when more than N have failed; default: go on to the end.")
-prices = click.option(
-    "--prices",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Your own price table; see docs/llm.md.",
-)
+prices = click.option("--prices", type=FILE, metavar="FILE", help="Your own price table; see docs/llm.md.")
 limit = number("--limit", help="Only the first N instances.")
 progress_style = choice(
     "--progress",

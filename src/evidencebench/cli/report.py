@@ -9,7 +9,7 @@ from shlex import join
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import OutputFile, print_cautions, refuse_existing, tell_written
+from evidencebench.cli.output import print_cautions, refuse_existing, tell_written
 from evidencebench.cli.progress import progress
 from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import Dataset, open_dataset
@@ -34,11 +34,9 @@ _FILES = {"data", "output"}
 
 
 @click.command
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
 @options.data
-@click.option(
-    "-o", "--output", type=OutputFile(), required=True, metavar="FILE", help="The page; - is standard output."
-)
+@options.output("FILE", "The page; - is standard output.")
 @options.tasks
 @options.number("--largest", most=100, default=20, metavar="K", help="The last budget of the recall curves.")
 @click.option("--title", default="", metavar="TEXT", help="Of the page; default: the data and the runs.")
@@ -48,7 +46,7 @@ _FILES = {"data", "output"}
 @options.rules
 @options.resampling
 @work_place
-@click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
+@options.overwrite("Replace FILE where it exists.")
 @options.progress_style
 @click.pass_context
 def command(

@@ -12,7 +12,7 @@ from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model
 from evidencebench.cli.ending import EXIT_STOPPED, print_trace
 from evidencebench.cli.exchange import print_exchanges
-from evidencebench.cli.output import OutputFile, print_json, require_file
+from evidencebench.cli.output import print_json, require_file
 from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
@@ -31,12 +31,12 @@ from evidencebench.wording import counted
 @options.system
 @options.data
 @options.tasks
-@click.option("-o", "--output", type=OutputFile(), metavar="RUN", help="The run file.")
+@options.output("RUN", "The run file.", required=False)
 @options.limit
 @work_place
 @options.query_control_option("--control", help="Change each query on purpose; see 'controls --help'.")
 @options.seed
-@click.option("--overwrite", is_flag=True, help="Start over where RUN exists; default: go on.")
+@options.overwrite("Start over where RUN exists; default: go on.")
 @click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first answer that fails, and keep it open.")
 @options.max_errors

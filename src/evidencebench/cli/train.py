@@ -30,12 +30,10 @@ _TRIAL_DATA = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100
     shell_complete=options.complete_data,
     help="Data file, or a catalogue name (see 'data list'); several: give it again.",
 )
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="MODEL", help="Folder."
-)
+@options.output("MODEL", "Folder.", type=options.FOLDER)
 @options.limit
 @options.seed
-@click.option("--overwrite", is_flag=True, help="Replace a model that is there.")
+@options.overwrite("Replace a model that is there.")
 @options.as_json
 @options.progress_style
 def command(

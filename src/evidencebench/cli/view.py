@@ -25,14 +25,14 @@ if TYPE_CHECKING:  # starlette is an extra
 
 
 @click.command
-@click.argument("runs", metavar="[RUN]...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("runs", metavar="[RUN]...", nargs=-1, type=options.PATH)
 @click.option("-d", "--data", metavar="D", shell_complete=options.complete_data, help="Data file, or a catalogue name.")
 @options.tasks
 @options.rules
 @click.option(
     "--people",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=options.FOLDER,
     metavar="FOLDER",
     help="Let people pick, without seeing an answer; their runs go to FOLDER.",
 )

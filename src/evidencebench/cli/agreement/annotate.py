@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.listening import PageServing, serving_options
 from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.tables import printable
@@ -15,13 +16,8 @@ if TYPE_CHECKING:  # starlette is an extra
 
 
 @click.command(name="annotate")
-@click.argument("tasks_file", metavar="TASKS", type=click.Path(path_type=Path))
-@click.option(
-    "--folder",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where annotations are kept; made if missing.",
-)
+@click.argument("tasks_file", metavar="TASKS", type=options.PATH)
+@click.option("--folder", required=True, type=options.FOLDER, help="Where annotations are kept; made if missing.")
 @serving_options()
 def command(*, tasks_file: Path, folder: Path, serving: PageServing) -> None:
     """Let people annotate TASKS in a browser, and adjudicate.

@@ -39,10 +39,8 @@ class _Team(click.ParamType[tuple[str, tuple[str, ...]]]):
 
 
 @click.command(name="report")
-@click.argument("sources", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
-@click.option(
-    "--tasks", "tasks_file", required=True, type=click.Path(path_type=Path), metavar="FILE", help="The tasks."
-)
+@click.argument("sources", nargs=-1, required=True, type=options.PATH, metavar="SOURCE...")
+@click.option("--tasks", "tasks_file", required=True, type=options.PATH, metavar="FILE", help="The tasks.")
 @click.option(
     "-d",
     "--data",
@@ -68,7 +66,7 @@ class _Team(click.ParamType[tuple[str, tuple[str, ...]]]):
     metavar="FILE",
     help="Write all disagreements: as CSV, or as a page if FILE ends in .html.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace the file of disagreements.")
+@options.overwrite("Replace the file of disagreements.")
 @options.resampling
 @options.as_json
 @options.output_format("text", "markdown", "latex")

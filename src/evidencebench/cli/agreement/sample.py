@@ -6,7 +6,7 @@ from typing import get_args
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
+from evidencebench.cli.output import print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.construction.people.exchange.answers import TOOLS
 from evidencebench.construction.people.sampling import draw_tasks, summaries_in
@@ -22,7 +22,7 @@ from evidencebench.wording import counted
 @options.choice("--sort", choices=get_args(TaskSort), help="Mark the sentences of an aspect, or rate.")
 @click.option(
     "--drafts",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     metavar="FILE",
     help="The drafts that D was assembled from; people then see the summaries.",
 )
@@ -30,8 +30,8 @@ from evidencebench.wording import counted
     "--for", "tools", multiple=True, type=click.Choice(list(TOOLS)), help="Also write files for this tool; repeatable."
 )
 @options.seed
-@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="The tasks, as .jsonl.")
-@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+@options.output("FILE", "The tasks, as .jsonl.")
+@options.overwrite("Replace files that exist.")
 @options.as_json
 @options.progress_style
 def command(

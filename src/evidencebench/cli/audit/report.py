@@ -17,14 +17,9 @@ from evidencebench.wording import counted, first_few
 
 
 @click.command(name="report")
-@click.argument("misses", type=click.Path(path_type=Path))
-@click.option(
-    "--folder",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where 'audit review' wrote the verdicts.",
-)
-@click.option("--run", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run of the misses.")
+@click.argument("misses", type=options.PATH)
+@click.option("--folder", required=True, type=options.FOLDER, help="Where 'audit review' wrote the verdicts.")
+@click.option("--run", required=True, type=options.PATH, metavar="RUN", help="The run of the misses.")
 @options.data
 @options.resampling
 @options.as_json

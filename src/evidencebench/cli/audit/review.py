@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evidencebench.cli import options
 from evidencebench.cli.listening import PageServing, serving_options
 from evidencebench.construction.audit.misses import read_misses
 from evidencebench.tables import printable
@@ -15,13 +16,8 @@ if TYPE_CHECKING:  # starlette is an extra
 
 
 @click.command(name="review")
-@click.argument("misses", type=click.Path(path_type=Path))
-@click.option(
-    "--folder",
-    required=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where verdicts are kept; made if missing.",
-)
+@click.argument("misses", type=options.PATH)
+@click.option("--folder", required=True, type=options.FOLDER, help="Where verdicts are kept; made if missing.")
 @serving_options()
 def command(*, misses: Path, folder: Path, serving: PageServing) -> None:
     """Let people say the cause of each miss in a browser.

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import OutputFile, print_json, print_table, refuse_existing, require_file
+from evidencebench.cli.output import print_json, print_table, refuse_existing, require_file
 from evidencebench.construction.audit.misses import MissesHeader, write_misses
 from evidencebench.construction.audit.sampling import sample_misses
 from evidencebench.data.dataset import open_dataset
@@ -16,14 +16,14 @@ from evidencebench.wording import counted
 
 
 @click.command(name="sample")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=options.PATH)
 @options.data
 @options.tasks
 @options.number("-n", "n_misses", default=50, help="How many misses to draw.")
 @options.seed
 @options.rules
-@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="The misses, as JSON Lines.")
-@click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
+@options.output("FILE", "The misses, as JSON Lines.")
+@options.overwrite("Replace the file where it exists.")
 @options.as_json
 def command(
     *,

@@ -53,18 +53,10 @@ def _checked_name(ctx: click.Context, param: click.Parameter, value: str) -> str
 
 
 @click.command(name="assemble")
-@click.argument("work", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK")
-@click.option(
-    "--papers", required=True, type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER", help="Of the papers."
-)
+@click.argument("work", type=options.EXISTING_FOLDER, metavar="WORK")
+@click.option("--papers", required=True, type=options.FOLDER, metavar="FOLDER", help="Of the papers.")
 @click.option("--name", required=True, callback=_checked_name, metavar="NAME", help="Of the data set; it begins ids.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DATASET",
-    help="The folder to make. [default: WORK/dataset]",
-)
+@options.output("DATASET", "The folder to make. [default: WORK/dataset]", type=options.FOLDER, required=False)
 @click.option(
     "--shares",
     type=_Shares(),
@@ -89,7 +81,7 @@ def _checked_name(ctx: click.Context, param: click.Parameter, value: str) -> str
     metavar="YYYY-MM-DD",
     help="The day that the datasheet names. [default: today]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a data set that is there.")
+@options.overwrite("Replace a data set that is there.")
 @work_place
 @options.as_json
 @options.progress_style

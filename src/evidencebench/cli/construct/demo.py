@@ -24,12 +24,8 @@ from evidencebench.wording import counted
 
 
 @click.command(name="demo")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="FOLDER",
-    help="Keep all files in this folder; default: they are thrown away.",
+@options.output(
+    "FOLDER", "Keep all files in this folder; default: they are thrown away.", type=options.FOLDER, required=False
 )
 @click.option(
     "--faults", type=options.Finite(0, 0.5), default=0.2, show_default=True, metavar="SHARE", help="Requests that fail."

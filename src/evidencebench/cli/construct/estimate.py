@@ -27,7 +27,7 @@ _HOUR_MINUTES = 60
 
 
 @click.command(name="estimate")
-@click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="CONFIG.toml")
+@click.argument("path", type=options.EXISTING_FILE, metavar="CONFIG.toml")
 @options.number("--assume-aspects", default=8, help="Aspects of a summary, where none are known yet.")
 @options.number("--assume-tokens", default=400, help="How long a reply is, where none are stored yet.")
 @options.number("--sample", default=200, help="Drafts that are looked at, of those that wait for the same step.")

@@ -27,7 +27,7 @@ from evidencebench.wording import counted
     "-o",
     "--output",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=options.FOLDER,
     default=".",
     show_default=True,
     metavar="FOLDER",
@@ -36,7 +36,7 @@ from evidencebench.wording import counted
 @click.option(
     "--papers",
     "papers_folder",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=options.EXISTING_FOLDER,
     metavar="FOLDER",
     help="The cited papers; passages on others are dropped.",
 )
@@ -50,13 +50,10 @@ from evidencebench.wording import counted
     "those with nd, and unknown.",
 )
 @click.option(
-    "--table",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Summaries that you have already, instead of REVIEWs.",
+    "--table", type=options.EXISTING_FILE, metavar="FILE", help="Summaries that you have already, instead of REVIEWs."
 )
 @click.option("--ids", "ids_file", type=OutputFile(), metavar="FILE", help="Write the ids of papers not at hand.")
-@click.option("--overwrite", is_flag=True, help="Begin anew where FOLDER has passages or summaries.")
+@options.overwrite("Begin anew where FOLDER has passages or summaries.")
 @options.as_json
 @options.progress_style
 @click.pass_context

@@ -27,10 +27,10 @@ from evidencebench.wording import counted
 
 
 @click.command(name="run")
-@click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="CONFIG.toml")
+@click.argument("path", type=options.EXISTING_FILE, metavar="CONFIG.toml")
 @options.number("--limit", help="Only so many drafts in each step that asks a model: a pilot.")
 @click.option("--until", type=click.Choice(MODEL_STEPS), metavar="STEP", help="End behind this step.")
-@click.option("--overwrite", is_flag=True, help="Make again what is stale; stored replies cost nothing.")
+@options.overwrite("Make again what is stale; stored replies cost nothing.")
 @click.option(
     "--from",
     "first",

@@ -1,9 +1,9 @@
 """``evidencebench construct status``."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import agreement_fields, agreement_in, print_agreement
@@ -13,7 +13,7 @@ from evidencebench.tables import Cell, Table
 
 
 @click.command(name="status")
-@click.argument("work", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK")
+@click.argument("work", type=options.EXISTING_FOLDER, metavar="WORK")
 @options.as_json
 def command(*, work: Path, as_json: bool) -> None:
     """Say where a construction stands.
@@ -26,7 +26,7 @@ def command(*, work: Path, as_json: bool) -> None:
     """
     status, agreement = construction_status(work), agreement_in(work)
     if as_json:
-        print_json({**asdict(status), "next_step": status.next_step, **agreement_fields(agreement)})
+        print_json({**msgspec.to_builtins(status), "next_step": status.next_step, **agreement_fields(agreement)})
         print_agreement(agreement, as_json=True)
         return
     rows: list[list[Cell]] = []

@@ -51,12 +51,10 @@ class _StepOptions:
 _step_options = options.bundled_as(
     "step_options",
     _StepOptions,
-    click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK"),
-    click.option(
-        "--model", required=True, metavar="MODEL", help="Such as openai/NAME; behind commas, options of llm_base."
-    ),
+    click.argument("folder", type=options.EXISTING_FOLDER, metavar="WORK"),
+    options.model,
     options.number("--limit", help="Only so many drafts, of all reviews: a pilot."),
-    click.option("--overwrite", is_flag=True, help="Make the file anew where it exists."),
+    options.overwrite("Make the file anew where it exists."),
     click.option("--drop-failed", is_flag=True, help="Drop a draft whose request failed for good."),
 )
 
@@ -193,7 +191,7 @@ def _judge(
 
 
 @click.command(name="filter")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="WORK")
+@click.argument("folder", type=options.EXISTING_FOLDER, metavar="WORK")
 @click.option(
     "--least-covered",
     type=options.Finite(0, 1),
@@ -202,7 +200,7 @@ def _judge(
     show_default=True,
     help="Of a draft's aspects that must have a source sentence.",
 )
-@click.option("--overwrite", is_flag=True, help="Make the file anew where it exists.")
+@options.overwrite("Make the file anew where it exists.")
 @options.as_json
 @options.progress_style
 def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: bool, progress_style: str) -> None:
@@ -227,13 +225,7 @@ def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: boo
 
 
 _JUDGE_OPTIONS = (
-    click.option(
-        "--papers",
-        required=True,
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="FOLDER",
-        help="The papers.",
-    ),
+    click.option("--papers", required=True, type=options.EXISTING_FOLDER, metavar="FOLDER", help="The papers."),
     options.number("--window", default=10, help="Sentences judged together."),
     options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window."),
     click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request."),

@@ -41,12 +41,12 @@ _MOST_SHOWN = 3  # papers that cannot be read
 @click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only this split of the folder.")
 @click.option(
     "--qrels",
-    type=click.Path(path_type=Path),
+    type=options.PATH,
     metavar="FILE",
     help="Diversity qrels (qid subtopic docno rel), as labels in place of D's own.",
 )
 @options.number("--shard-size", help="Write several files, with at most so many instances each.")
-@click.option("--overwrite", is_flag=True, help="Replace OUTPUT where it exists.")
+@options.overwrite("Replace OUTPUT where it exists.")
 @options.as_json
 @options.progress_style
 def command(

@@ -31,10 +31,8 @@ class _Name(click.Choice[str]):
 @click.argument("names", nargs=-1, required=True, type=_Name(), metavar="NAME...")
 @click.option("--mirror", metavar="URL", help="Base address of a mirror that holds the files.")
 @click.option("--url", metavar="URL", help="The whole address of the file.")
-@click.option(
-    "--from-file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Take a local file instead."
-)
-@click.option("--folder", type=click.Path(path_type=Path), help="Where to keep it; default: see 'data list'.")
+@click.option("--from-file", type=options.FILE, metavar="FILE", help="Take a local file instead.")
+@click.option("--folder", type=options.PATH, help="Where to keep it; default: see 'data list'.")
 @options.number("--attempts", most=100, default=5, help="Tries, each resuming.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @options.progress_style

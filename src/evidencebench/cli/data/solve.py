@@ -21,7 +21,7 @@ _MAX_SHOWN = 20
 @click.command(name="solve")
 @options.data_argument
 @click.option("-o", "--output", required=True, type=OutputFile(), help="The copy to write.")
-@click.option("--overwrite", is_flag=True, help="Replace the copy where it exists.")
+@options.overwrite("Replace the copy where it exists.")
 @work_place
 @options.max_errors
 @options.as_json

@@ -14,7 +14,7 @@ from evidencebench.tables import printable
 
 
 @click.command(name="every-eval-ever")
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
 @export_scoring
 @click.option("--organization", required=True, metavar="NAME", help="Who evaluates.")
 @options.choice(
@@ -23,7 +23,7 @@ from evidencebench.tables import printable
     help="How who evaluates stands to who made the system.",
 )
 @click.option("--model", metavar="ORG/NAME", help="What the collection calls the system; by default from the run.")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="The datastore.")
+@options.output("FOLDER", "The datastore.", type=options.PATH)
 @options.as_json
 def command(
     *,

@@ -30,8 +30,8 @@ from evidencebench.wording import counted
     metavar="[NAME=]L",
     help="The licence of unknown data, or of one split, such as CC-BY-4.0; repeatable.",
 )
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="The folder.")
-@click.option("--overwrite", is_flag=True, help="Replace a folder that this command wrote.")
+@options.output("FOLDER", "The folder.", type=options.PATH)
+@options.overwrite("Replace a folder that this command wrote.")
 @options.as_json
 @options.progress_style
 def command(

@@ -6,7 +6,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.export.scored_for_export import ExportScoring, export_scoring
-from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file, tell_written
+from evidencebench.cli.output import print_json, refuse_existing, require_file, tell_written
 from evidencebench.extras import require_extra
 from evidencebench.integrations.score_records.hub_results import as_yaml, hub_entries
 from evidencebench.integrations.score_records.scored_task import scored_tasks
@@ -16,11 +16,11 @@ from evidencebench.wording import counted
 
 
 @click.command(name="hub-results")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=options.PATH)
 @export_scoring
 @click.option("--dataset", "dataset_id", required=True, metavar="ID", help="The data's name on the Hub: ORG/NAME.")
-@click.option("-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="The YAML file; - prints it.")
-@click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
+@options.output("FILE", "The YAML file; - prints it.")
+@options.overwrite("Replace FILE where it exists.")
 @options.as_json
 def command(
     *, run: Path, scoring: ExportScoring, dataset_id: str, output: Path, overwrite: bool, as_json: bool

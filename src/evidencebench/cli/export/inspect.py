@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
+from evidencebench.cli.output import print_json, refuse_existing, require_file
 from evidencebench.cli.progress import progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
@@ -16,11 +16,11 @@ from evidencebench.wording import counted
 
 
 @click.command
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=options.PATH)
 @options.data
 @options.tasks
-@click.option("-o", "--output", required=True, type=OutputFile(), metavar="LOG", help="The log: a name in .eval.")
-@click.option("--overwrite", is_flag=True, help="Replace LOG where it exists.")
+@options.output("LOG", "The log: a name in .eval.")
+@options.overwrite("Replace LOG where it exists.")
 @options.rules
 @options.as_json
 @options.progress_style

@@ -15,11 +15,9 @@ from evidencebench.wording import counted
 
 
 @click.command
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Ends in .parquet or .jsonl."
-)
-@click.option("--overwrite", is_flag=True, help="Replace FILE where it exists.")
+@click.argument("run", type=options.PATH)
+@options.output("FILE", "Ends in .parquet or .jsonl.", type=options.PATH)
+@options.overwrite("Replace FILE where it exists.")
 @options.as_json
 def command(*, run: Path, output: Path, overwrite: bool, as_json: bool) -> None:
     """Write a run in the form that FILE's suffix names.

@@ -19,10 +19,10 @@ from evidencebench.wording import counted
 
 @click.command
 @options.data_argument
-@click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN]...")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="The folder.")
+@click.argument("runs", nargs=-1, type=options.PATH, metavar="[RUN]...")
+@options.output("FOLDER", "The folder.", type=options.PATH)
 @options.tasks
-@click.option("--overwrite", is_flag=True, help="Replace a folder that this command wrote.")
+@options.overwrite("Replace a folder that this command wrote.")
 @options.as_json
 @options.progress_style
 def command(

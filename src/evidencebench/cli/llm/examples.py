@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
+from evidencebench.cli.output import json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 
@@ -13,11 +13,9 @@ from evidencebench.training.prompt_examples import draw_examples, write_examples
 @click.command(name="examples")
 @options.data
 @options.number("-n", "n", default=8, help="How many.")
-@click.option(
-    "-o", "--output", required=True, type=OutputFile(), metavar="FILE", help="Where to; - is standard output."
-)
+@options.output("FILE", "Where to; - is standard output.")
 @options.seed
-@click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
+@options.overwrite("Replace the file where it exists.")
 @options.as_json
 def command(*, data: str, n: int, output: Path, seed: int, overwrite: bool, as_json: bool) -> None:
     """Draw examples for the prompt of llm_icl from labelled data.

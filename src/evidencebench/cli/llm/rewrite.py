@@ -6,7 +6,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
-from evidencebench.cli.output import OutputFile, json_text, refuse_existing, tell_written
+from evidencebench.cli.output import json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.hypotheses import require_suffix, write_hypotheses
 from evidencebench.execution.query_controls import FROM_FILE
@@ -18,13 +18,11 @@ from evidencebench.wording import counted
 @click.command(name="rewrite")
 @click.argument("how", type=click.Choice(FROM_FILE))
 @options.data
-@click.option(
-    "--model", required=True, metavar="MODEL", help="Such as openai/NAME; behind commas, options of llm_base."
-)
-@click.option("-o", "--output", type=OutputFile(), metavar="FILE", help="Where to: a file with the suffix .jsonl.")
+@options.model
+@options.output("FILE", "Where to: a file with the suffix .jsonl.", required=False)
 @options.limit
 @options.seed
-@click.option("--overwrite", is_flag=True, help="Replace the file where it exists.")
+@options.overwrite("Replace the file where it exists.")
 @asking_options()
 @click.pass_context
 def command(

@@ -27,16 +27,11 @@ from evidencebench.integrations.fake_server.answers import PERSONALITIES, FakeMo
 )
 @options.seed
 @click.option(
-    "--latency",
-    type=options.Finite(0, 3600),
-    default=0.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Of each reply.",
+    "--latency", type=options.Finite(0, 3600), default=0.0, show_default=True, metavar="SECONDS", help="Of each reply."
 )
 @click.option(
     "--construction",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=options.EXISTING_FILE,
     metavar="GOLD",
     help="Answer the steps of 'construct' from this file of gold studies.",
 )

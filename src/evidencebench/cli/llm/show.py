@@ -18,7 +18,7 @@ from evidencebench.wording import counted
 
 
 @click.command(name="show")
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=options.PATH)
 @click.argument("instance_id", metavar="ID")
 @click.option("-d", "--data", metavar="D", help="The run's data, where it has moved.")
 @options.tasks
