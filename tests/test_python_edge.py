@@ -50,7 +50,7 @@ from evidencebench.errors import (
     TaskError,
     UnreadableError,
 )
-from evidencebench.execution.answering import answer_instance, named_system
+from evidencebench.execution.answering import answer_instance
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.run_file import read_run
@@ -380,23 +380,6 @@ def test_a_function_that_gives_no_answer_is_refused_in_words() -> None:
     wrong: Any = lambda instance, task: [1, 2]  # noqa: ARG005, E731 - typed at once
     with pytest.raises(AnswerError, match=f"^mine: {SAMPLE.ids[0]}: {expected}$"):
         evaluate({"mine": wrong}, SAMPLE, "er_at_10")
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ([0, 1], r"expected a Ranking, such as Ranking\(sentences=\(4, 0\)\), got list"),
-        (Ranking(sentences=(0.0,)), "expected sentence indices as whole numbers: 'float' object"),  # type: ignore[arg-type]
-        (Ranking(sentences=("1",)), "expected sentence indices as whole numbers: 'str' object"),  # type: ignore[arg-type]
-    ],
-)
-def test_an_answer_of_own_code_that_is_no_ranking_says_what_one_is(answer: Any, message: str) -> None:
-    class Own:
-        def rank(self, query: Query, brief: Brief) -> Any:  # noqa: ARG002 - the contract's signature
-            return answer
-
-    with pytest.raises(TypeError, match=message):
-        named_system(Own()).rank(SAMPLE[0].query, Brief(budget=10))
 
 
 class Divides:

@@ -64,14 +64,6 @@ def test_json_holds_every_figure(command: Command) -> None:
     assert second["lead"]["er_at_10"]["difference"]["n"] == 10
 
 
-def test_the_recall_of_an_untrained_system_is_that_of_score(command: Command) -> None:
-    assert command("run bm25 --data sample -o bm25.jsonl").code == 0
-    scored = command("score bm25.jsonl --data sample --draws 50 --no-controls --json").json
-    (found,) = command(f"crossval bm25 {QUICK} --json").json["systems"]
-    for task, figures in found["tasks"].items():
-        assert figures["recall"]["mean"] == pytest.approx(scored[task]["aspect_recall"]["mean"])
-
-
 def test_failed_answers_are_counted_and_end_with_1(command: Command) -> None:
     found = command(f"crossval own:Slow:fails=true {QUICK} --task er_at_10")
     assert found.code == 1

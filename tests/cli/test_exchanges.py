@@ -182,22 +182,6 @@ def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: R
     assert message in found.err
 
 
-def test_no_key_is_shown(server: RunningServer, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    system = f"llm_base:model=openai/fake,base_url={server.base_url},key_env=OPENAI_API_KEY"
-    command(f"run {system} --data sample --limit 1 -o run.jsonl")
-    shown = [
-        command(arguments)
-        for arguments in (
-            f"run {system} --data sample --show-prompt",
-            f"llm show run.jsonl {ID}",
-            f"llm show run.jsonl {ID} --json",
-        )
-    ]
-    assert [one.code for one in shown] == [0, 0, 0]
-    assert not any(KEY in text for one in shown for text in (one.out, one.err))
-
-
 def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, command: Command) -> None:
     records = json.loads(sample_path().read_bytes())
     records[ID]["paper_as_candidate_pool"][0] = "Tea \x1b[2J is \u202e good."

@@ -77,7 +77,7 @@ def _n_answers() -> int:
 
 
 @pytest.mark.parametrize(("jobs", "reaches_all"), [(1, False), (2, False), (2, True)])
-@pytest.mark.parametrize("number", _OTHERS)
+@pytest.mark.parametrize("number", [signal.SIGINT, *_OTHERS])
 def test_a_run_that_a_scheduler_ends_keeps_what_is_finished_and_goes_on(
     number: signal.Signals, jobs: int, command: Command, *, reaches_all: bool
 ) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
-from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
+from evidencebench.errors import DataError, ModelError, SystemSpecError
 from evidencebench.execution.making import make_system
 from evidencebench.models.model_card import card_digest
 from evidencebench.query import Kind, Query, Wish
@@ -444,14 +444,6 @@ def test_a_model_written_over_another_leaves_no_file_of_it(
         "notes.txt": b"mine",
         **{path.name: path.read_bytes() for path in own_finder.iterdir()},
     }
-
-
-def test_without_lightgbm_the_error_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
-    with pytest.raises(
-        MissingExtraError, match=r"train finder: needs lightgbm, .*pip install 'evidencebench\[train\]'"
-    ):
-        FinderTraining().fit(SAMPLE, tmp_path / "model")
 
 
 def _without_trees(folder: Path) -> None:

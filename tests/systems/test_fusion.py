@@ -129,15 +129,6 @@ def test_a_heavy_structure_prior_sorts_by_kind_and_then_as_the_other_system(quer
     )
 
 
-def test_a_short_selection_puts_what_it_names_first_and_the_rest_behind_tied() -> None:
-    selection = always(Ranking(sentences=(4, 1), ordered=False))
-    for method in ("rrf", "zscore"):
-        fused = Fuse(systems=(selection,), method=method).rank(paper(5), BRIEF)
-        assert fused.sentences == (1, 4, 0, 2, 3)
-        assert fused.scores is not None
-        assert len(set(fused.scores)) == 2
-
-
 @pytest.mark.parametrize("system", ["fuse", "diverse"])
 def test_an_answer_of_another_paper_or_of_no_form_is_an_error(system: str) -> None:
     def around(ranking: Ranking) -> Fuse | Diverse:

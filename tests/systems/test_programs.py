@@ -27,7 +27,6 @@ from evidencebench.errors import (
 )
 from evidencebench.runs.answer_line import Failure
 from evidencebench.storage.reading import file_sha256
-from evidencebench.systems.programs import program as program_module
 from line_programs import SHARED_WORDS, write_program
 
 SAMPLE = load_sample()
@@ -370,10 +369,6 @@ def test_words_are_split_as_by_a_shell_and_no_shell_reads_them(tmp_path: Path) -
     program = write_program(tmp_path / "program", code)
     assert make_system(f"exec:[{program} {shlex.join(arguments)}]").name == "exec"
     assert not Path("pwned").exists()
-
-
-def test_the_longest_line_is_long_enough_for_the_longest_paper() -> None:
-    assert 50_000 * len("123456,0.12345678901234567,") < program_module.MAX_LINE_BYTES
 
 
 def test_a_program_that_never_answers_is_given_up_after_three_papers(tmp_path: Path) -> None:

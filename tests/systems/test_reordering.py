@@ -79,42 +79,6 @@ def test_a_row_of_the_wrong_length_is_refused() -> None:
         discounted_order([0.5, 0.4], lambda _: np.zeros(3))
 
 
-@given(scored_pairs())
-def test_without_weight_on_redundancy_the_order_is_by_score(drawn: tuple[list[float], Pairs]) -> None:
-    scores, similarity = drawn
-    by_score = tuple(sorted(range(len(scores)), key=lambda index: (-scores[index], index)))
-    assert discounted_order(scores, rows_of(similarity), strength=0) == by_score
-    assert mmr_order(scores, rows_of(similarity), relevance=1) == by_score
-
-
-@given(scored_pairs(), fractions)
-def test_the_best_sentence_stays_first(drawn: tuple[list[float], Pairs], weight: float) -> None:
-    scores, similarity = drawn
-    if scores:
-        assert discounted_order(scores, rows_of(similarity), strength=weight)[0] == scores.index(max(scores))
-        assert scores[mmr_order(scores, rows_of(similarity), relevance=max(weight, 0.01))[0]] == max(scores)
-
-
-def test_a_paper_without_sentences_and_one_of_one_sentence() -> None:
-    assert discounted_order([], rows_of([])) == mmr_order([], rows_of([])) == ()
-    assert discounted_order([0.0], rows_of([[1.0]])) == mmr_order([-3.0], rows_of([[1.0]])) == (0,)
-    assert unit_scores([]).shape == (0,)
-
-
-def test_where_all_is_alike_the_paper_order_stays() -> None:
-    everything = np.ones((4, 4))
-    assert (
-        discounted_order(np.ones(4), rows_of(everything)) == mmr_order(np.ones(4), rows_of(everything)) == (0, 1, 2, 3)
-    )
-    assert discounted_order(np.zeros(4), rows_of(everything)) == (0, 1, 2, 3)
-
-
-def test_a_repeated_sentence_falls_behind_but_not_behind_worse_ones_with_nothing_left() -> None:
-    alike = np.eye(4)
-    alike[1, 2] = alike[2, 1] = 1.0
-    assert discounted_order([0.0, 0.9, 0.8, 0.1], rows_of(alike)) == (1, 3, 2, 0)
-
-
 @pytest.mark.parametrize(
     ("scores", "similarity", "message"),
     [

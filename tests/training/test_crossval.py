@@ -23,7 +23,6 @@ from evidencebench.data.tasks import TASKS
 from evidencebench.engine.processes import Processes
 from evidencebench.engine.threads import Threads
 from evidencebench.errors import (
-    MissingExtraError,
     RunError,
     RunFormatError,
     RunMismatchError,
@@ -403,12 +402,6 @@ def test_what_cannot_be_measured_is_refused_before_anything_is_trained(memory: s
             validated(*systems, journal=journal, **options)  # type: ignore[arg-type]
     assert not journal.exists()
     assert not Path("fits.jsonl").exists()
-
-
-def test_without_lightgbm_the_finder_cannot_be_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
-    with pytest.raises(MissingExtraError, match=r"pip install 'evidencebench\[train\]'"):
-        validated("finder")
 
 
 def test_a_specification_with_its_model_needs_no_training(memory: str) -> None:
