@@ -19,10 +19,10 @@ from evidencebench.integrations.fake_server.answers import (
     Call,
     FakeModel,
     KnownPaper,
-    Message,
     Named,
-    Prompt,
     Reply,
+    ServedMessage,
+    ServedPrompt,
     Settings,
     tokens_in,
 )
@@ -76,18 +76,18 @@ class TrialSettings(Settings):
 class TrialModel(FakeModel):
     """A model that also answers as real ones sometimes do."""
 
-    def personality(self, call: Call, _prompt: Prompt, _key: str) -> str:
+    def personality(self, call: Call, _prompt: ServedPrompt, _key: str) -> str:
         chosen = call.model if call.model in EVERY_PERSONALITY else self.settings.personality
         is_asked_again = any(message.role == "assistant" for message in call.messages[:-1])
         return "oracle" if chosen == "over_length" and is_asked_again else chosen
 
-    def answer(self, personality: str, call: Call, prompt: Prompt, key: str) -> Reply:
+    def answer(self, personality: str, call: Call, prompt: ServedPrompt, key: str) -> Reply:
         if personality == "truncated":
             begin = "" if call.properties is None else '{"reasoning":"'
             return Reply(call=call, text=begin + _BROKEN_OFF, is_cut=True)
         return super().answer(personality, call, prompt, key)
 
-    def select(self, personality: str, prompt: Prompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
+    def select(self, personality: str, prompt: ServedPrompt, paper: KnownPaper | None, _key: str) -> tuple[str, Named]:
         reasoning, named = super().select(personality, prompt, paper, _key)
         if personality == "empty":
             return "None of these sentences bears on the hypothesis.", []
@@ -102,7 +102,7 @@ class TrialModel(FakeModel):
             reasoning = _with_false_lists(reasoning, prompt)
         return reasoning, named
 
-    def in_words(self, personality: str, named: Named, prompt: Prompt) -> str:
+    def in_words(self, personality: str, named: Named, prompt: ServedPrompt) -> str:
         if prompt.mode != "score" and personality == "quotes":
             texts = dict(prompt.shown)
             return "\n".join(["ANSWER:", *(f'- "{texts[number]}"' for number, _ in named)])
@@ -113,7 +113,7 @@ class TrialModel(FakeModel):
         return super().in_words(personality, named, prompt)
 
 
-def _with_false_lists(reasoning: str, prompt: Prompt) -> str:
+def _with_false_lists(reasoning: str, prompt: ServedPrompt) -> str:
     """Return long reasoning with numbers and lists that are not the answer."""
     numbers = prompt.numbers or (0,)
     first, last = numbers[0], numbers[-1]
@@ -237,9 +237,9 @@ class TrialServer(FakeServer):
         if name is not None and tool is None:
             raise BadCallError(f"tool_choice: no tool '{name}' among the tools")
         wanted = None if tool is None else {"json_schema": {"schema": tool.input_schema}}
-        messages = [Message(message.role, message.content) for message in body.messages]
+        messages = [ServedMessage(message.role, message.content) for message in body.messages]
         if body.system:
-            messages.insert(0, Message("system", body.system))
+            messages.insert(0, ServedMessage("system", body.system))
         fields = {"model": body.model, "messages": messages, "max_tokens": body.max_tokens, "response_format": wanted}
         served.reply = reply = self.model.reply(msgspec.convert(fields, Call), served.key)
         serial = f"{served.key[:16]}{served.attempt:04x}"
