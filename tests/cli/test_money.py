@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command, start
+from command_line import KEY, SAMPLE, Command, start
 from evidencebench import open_run
 from evidencebench.scoring.score_texts import spent_line
 from fake_models import RunningServer, running_fake_server
@@ -128,6 +128,22 @@ def test_every_command_can_ask_in_batches(name: str, server: RunningServer, comm
     assert len(batches) == 1, "what is asked together goes in one batch"
 
 
+@pytest.mark.parametrize("name", REQUESTS)
+def test_no_command_shows_or_writes_a_key(
+    name: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with running_fake_server(
+        SAMPLE, fault_rate=0.4, fault_kinds=["unauthorized", "bad_request", "truncated_body"]
+    ) as server:
+        system = server.spec(model="openai/fake", more=",key_env=OPENAI_API_KEY")
+        found = command(f"{commands(system)[name]} --max-attempts 2")
+        as_json = command(f"{commands(system)[name]} --json --max-attempts 2")
+        assert server.totals()["requests"] > 0
+    assert KEY not in found.out + found.err + as_json.out + as_json.err
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()] == []
+
+
 def test_an_estimate_says_how_many_tasks_are_asked_and_how_to_ask_one(command: Command) -> None:
     arguments = "run llm_base:model=openai/gpt-4o-mini,key_env= --data sample --limit 2 --estimate"
     every = " ".join(command(arguments).out.split())
@@ -135,6 +151,29 @@ def test_an_estimate_says_how_many_tasks_are_asked_and_how_to_ask_one(command: C
     assert "result_er_unconstrained); -t TASK asks for one. 0 requests are stored" in every
     assert "2 instances, asked for er_at_10. 0 requests" in " ".join(command(f"{arguments} -t er_at_10").out.split())
     assert command(f"{arguments} --json").json["tasks"][:2] == ["er_at_optimal", "er_at_10"]
+
+
+def test_find_says_in_its_help_what_leaves_the_machine(command: Command) -> None:
+    said = " ".join(command("find --help").out.split())
+    assert "An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider that its model names" in said
+
+
+def test_replies_of_a_batch_that_an_earlier_start_submitted_are_sent_once_and_not_stored_too(
+    tmp_path: Path, command: Command
+) -> None:
+    with running_fake_server(SAMPLE, personality="oracle", batch_delay_seconds=1.0) as server:
+        system = server.spec(model="openai/fake", more=",key_env=")
+        words = commands(system)["run"].split()
+        process = start(*words, "--batch", cwd=tmp_path)
+        ends_at = time.monotonic() + 60
+        while not any(entry["request"] == "POST /v1/batches" for entry in server.log_entries()):
+            assert time.monotonic() < ends_at
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.kill()
+        process.communicate(timeout=60)
+        found = command(f"{commands(system)['run']} --batch")
+    assert "asked: 10 sent, 0 stored, 0 failed, price unknown" in found.err
 
 
 def test_requests_on_their_way_at_a_second_interrupt_were_sent(tmp_path: Path) -> None:

@@ -1,12 +1,14 @@
 """Running systems, the environment and the demonstration."""
 
 import re
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
+from command_line import SAMPLE, Command, start
 
 
 def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
@@ -36,6 +38,21 @@ def test_failed_answers_are_counted_said_and_asked_again_on_request(command: Com
     assert command("run own:Slow:fails=true --data sample -o run.jsonl").code == 1  # they still fail: nothing is mended
     assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["failed"] == 10
     assert command("run own:Slow:fails=true --data sample -o run.jsonl --retry-failed --json").json["n_failed"] == 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
+def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(command: Command) -> None:
+    arguments = "run own:Slow:seconds=0.03 --data sample -o run.jsonl"
+    process = start(*arguments.split())
+    ends_at = time.monotonic() + 60
+    while not (Path("run.jsonl").exists() and Path("run.jsonl").read_bytes().count(b"\n") > 3):
+        assert time.monotonic() < ends_at
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert err.strip() == "interrupted; what was finished is kept: the same command goes on from there"
+    assert 3 <= command(f"{arguments} --json").json["n_resumed"] < 10
 
 
 @pytest.mark.parametrize(
@@ -174,6 +191,17 @@ def test_what_a_failed_answer_counts_for_is_said_of_one_as_of_many(
     assert told in found.err
 
 
+def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("run own:Slow --data sample -o run.jsonl --limit 4")
+    Path("own.py").write_text(f"{Path('own.py').read_text()}\n# edited\n")
+    monkeypatch.delitem(sys.modules, "own")
+    found = command("run own:Slow --data sample -o run.jsonl --limit 4")
+    assert found.code == 2
+    assert "was made otherwise: code of own:Slow was 'sha256:" in found.err
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -237,6 +265,11 @@ def test_own_code_that_cannot_be_had_shows_its_own_line_above_the_error(
     assert shown in "\n".join(trace) + "\n"
     assert all(line.startswith("  ") for line in trace)
     assert "evidencebench/" not in "".join(trace)
+
+
+def test_own_code_that_is_not_there_is_an_error_in_one_line(command: Command) -> None:
+    for system in ("absent:make", "own:absent", "absent.py:make"):
+        assert command(f"run {system} --data sample -o x.jsonl").err.count("\n") == 1
 
 
 def test_each_system_has_a_line_of_its_own_and_finders_says_when_it_is_cues(command: Command) -> None:

@@ -201,6 +201,11 @@ def test_what_a_file_with_a_dot_in_its_name_imports_counts_too(folder: Path) -> 
     assert digests[0] != digests[1]
 
 
+def test_the_source_of_own_code_is_known(folder: Path) -> None:
+    for name in ("backwards:Backwards", "backwards.py:Backwards"):
+        assert find_own_code(name)[1].__file__ == str(folder / "backwards.py")
+
+
 @pytest.mark.parametrize("name", ["mine.py:Class", "a,b+c.py:Class", "/some where/x-y.py:Class"])
 def test_the_name_of_a_file_is_written_and_read_back_nested_too(name: str) -> None:
     inner = {"name": name, "options": {"k": 1}}
@@ -255,3 +260,11 @@ def test_whatever_own_code_raises_fails_one_answer_in_a_process_in_threads_and_i
         report = execute(system, "data.json", f"{type(engine).__name__}.jsonl", engine=engine)
         assert (report.n_instances, report.n_failed) == (40, 1)
         assert report.first_error == f"evidencebench_sample_id_7_2: {how.rpartition('.')[2]}: gone"
+
+
+def test_an_interrupt_is_no_failed_answer(folder: Path) -> None:
+    (folder / "stopped.py").write_text(
+        "class Stopped:\n    def rank(self, query, brief):\n        raise KeyboardInterrupt\n"
+    )
+    with pytest.raises(KeyboardInterrupt):
+        execute("stopped.py:Stopped", load_sample(), "run.jsonl")

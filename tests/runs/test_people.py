@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
+from evidencebench.data.tasks import TASKS
 from evidencebench.errors import (
     FinalError,
     PeopleError,
@@ -41,6 +42,8 @@ from examples import examples
 
 SAMPLE = load_sample()
 A, B, C = SAMPLE.ids[:3]
+OPTIMAL = TASKS["er_at_optimal"]
+
 names = st.text(min_size=1, max_size=MAX_NAME_LENGTH) | st.sampled_from(
     [
         "Ada",
@@ -294,6 +297,34 @@ def test_a_name_typed_wrong_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list((tmp_path / "picks").iterdir()) == []
 
 
+def test_a_run_survives_being_cut_at_any_byte(tmp_path: Path) -> None:
+    people = people_in(tmp_path / "whole")
+    person = people.person("Ada")
+    for number, instance_id in enumerate((A, B, C)):
+        submit(person, instance_id, [number, 7], 0)
+    people.close()
+    content = person.run_path.read_bytes()
+    ends = [at + 1 for at, byte in enumerate(content) if byte == 0x0A]
+    for size in range(ends[0] - 1, len(content) + 1):
+        folder = tmp_path / f"cut {size}"
+        folder.mkdir()
+        (folder / person.run_path.name).write_bytes(content[:size])
+        cut = people_in(folder)
+        again = cut.person("Ada")
+        whole = sum(end - 1 <= size for end in ends[1:])
+        assert [again.submission(one) is not None for one in (A, B, C)] == [number < whole for number in range(3)]
+        if size % 10 and min(abs(size - end) for end in ends) > 2:
+            cut.close()
+            continue  # going on takes long, and is the same within a line
+        for number, instance_id in enumerate((A, B, C)[whole:], whole):
+            submit(again, instance_id, [number, 7], 0)
+        cut.close()
+        run = read_run(folder / person.run_path.name)
+        assert [run.answer(one, "er_at_optimal") for one in (A, B, C)] == [
+            Ranking(sentences=(number, 7), ordered=False) for number in range(3)
+        ]
+
+
 def test_another_server_on_the_same_persons_files_is_told(tmp_path: Path) -> None:
     first = people_in(tmp_path)
     first.person("Ada").begin(A)
@@ -428,6 +459,19 @@ def test_runs_over_other_parts_are_told_which_limit_makes_them_comparable(tmp_pa
     with pytest.raises(RunMismatchError, match=r"\(person\(name=Ada\): 3, person\(name=Bob\): 10\).*--limit 3"):
         score_runs(paths, SAMPLE, (), rules=Rules())
     assert len(score_runs(paths, SAMPLE, (), rules=Rules(), limit=3).runs) == 2
+
+
+def test_a_disk_that_fails_loses_nothing_that_was_there(tmp_path: Path) -> None:
+    person = people_in(tmp_path).person("Ada")
+    submit(person, A, [1], 0)
+    descriptor = person._journal._descriptor  # type: ignore[union-attr]  # noqa: SLF001 - to break it
+    read_only = os.open(person.run_path, os.O_RDONLY)
+    os.dup2(read_only, descriptor)
+    with pytest.raises(RunError, match="cannot be written"):
+        submit(person, B, [1], 0)
+    assert person.status(B) != "submitted"
+    submit(person, B, [2], 0)
+    assert read_run(person.run_path).answer(B, "er_at_optimal") == Ranking(sentences=(2,), ordered=False)
 
 
 def remove(path: Path) -> None:

@@ -26,10 +26,11 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run_file import read_run
+from evidencebench.runs.run_file import RUNS, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
+from evidencebench.storage.records import open_journal
 from evidencebench.system import Brief, Ranking
 from evidencebench.traits import Traits
 from examples import IS_THOROUGH
@@ -106,6 +107,16 @@ class Looking:
     """Looks at all that it will be asked before it is."""
 
     traits: ClassVar[Traits] = Traits(check=lambda asked: [None for _ in asked.queries()].clear())
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
+        return first_words(query)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """Has an option that JSON writes as a list."""
+
+    weights: tuple[float, ...] = (1.0, 2.0)
 
     def rank(self, query: Query, brief: Brief) -> Ranking:  # noqa: ARG002 - the contract's signature
         return first_words(query)
@@ -298,6 +309,15 @@ def test_with_fail_fast_a_worker_that_dies_ends_the_run_and_its_answer_stays_ope
     assert dataset.ids[3] not in read_run(path).ids
 
 
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    execute("lead", SAMPLE, path, limit=1)
+    before = path.read_bytes()
+    with open_journal(path, RUNS.begins), pytest.raises(RunError, match="another process is writing this file"):
+        execute("lead", SAMPLE, path, limit=1, overwrite=True)
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -330,6 +350,11 @@ def test_a_run_of_other_data_is_not_continued_but_one_of_a_copy_is(tmp_path: Pat
     copy.write_bytes(sample_path().read_bytes() + b"\n")
     with pytest.raises(RunMismatchError, match="data was"):
         execute("lead", open_dataset(copy), path)
+
+
+def test_an_option_that_json_writes_as_a_list_does_not_keep_a_run_from_going_on(tmp_path: Path) -> None:
+    execute("runs.test_runs:Listed", SAMPLE, tmp_path / "run.jsonl")
+    assert execute("runs.test_runs:Listed", SAMPLE, tmp_path / "run.jsonl").n_resumed == len(SAMPLE)
 
 
 def test_overwrite_starts_over(tmp_path: Path) -> None:
@@ -613,6 +638,27 @@ def test_lines_without_a_checksum_or_written_again_by_another_program_are_read(s
         assert [read_run(path).answer(name, "er_at_10") for name in SAMPLE.ids] == before
 
 
+def test_a_folder_and_an_absent_file_are_no_runs(tmp_path: Path) -> None:
+    with pytest.raises(RunFormatError, match="is a folder"):
+        open_run(tmp_path)
+    with pytest.raises(RunFormatError, match="cannot be read: No such file"):
+        open_run(tmp_path / "absent")
+    with pytest.raises(RunError, match="cannot be written: No such file"):
+        execute("lead", SAMPLE, tmp_path / "absent" / "run.jsonl")
+
+
+def test_failed_empty_and_missing_answers_score_0_and_are_counted_apart(tmp_path: Path) -> None:
+    path = tmp_path / "answers.json"
+    best = SAMPLE[A].labels.evaluations["er_at_10"].sentences
+    path.write_text(json.dumps({A: best, B: None, C: []}))
+    scores = evaluate({"run": answers_of(open_run(path))}, SAMPLE, [AT_10])["run"]["er_at_10"]
+    assert (scores.counts.failed, scores.counts.empty, scores.counts.missing) == (1, 1, len(SAMPLE) - 3)
+    assert len(scores.ids) == len(SAMPLE)
+    assert scores.scores["aspect_recall"][0] > 0
+    for measure in ("aspect_recall", "coverable_aspect_recall", "precision", "relative_recall"):
+        assert list(scores.scores[measure][1:]) == [0.0] * (len(SAMPLE) - 1)
+
+
 @pytest.mark.parametrize("control", ["wrong_hypothesis", "two_papers", "shuffled_words"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_run_with_changed_queries_asks_what_the_control_asks(seed: int, control: str, tmp_path: Path) -> None:
@@ -623,6 +669,13 @@ def test_a_run_with_changed_queries_asks_what_the_control_asks(seed: int, contro
     resampling = Resampling(seed=seed, n_draws=10)
     (found,) = measure_query_controls(make_system("bm25"), SAMPLE, tasks, control, limit=6, resampling=resampling)
     assert run.estimate("aspect_recall", resampling) == found.comparison.second
+
+
+def test_another_seed_asks_other_wrong_hypotheses(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        execute("bm25", SAMPLE, tmp_path / f"{seed}.jsonl", control="wrong_hypothesis", seed=seed)
+    first, second = ((tmp_path / f"{seed}.jsonl").read_bytes().splitlines()[1:] for seed in (0, 1))
+    assert first != second
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from evidencebench.models.model_card import CARD
 from evidencebench.runs.people.drafts import write_drafts
 from evidencebench.storage import whole_file as whole_file_module
 from evidencebench.storage.records import open_journal
-from evidencebench.storage.whole_file import put_in_place, whole_file, write_whole
+from evidencebench.storage.whole_file import is_stream, put_in_place, whole_file, write_whole
 from evidencebench.systems.selectors.features import FEATURES
 from evidencebench.systems.selectors.finder import Finder
 from evidencebench.systems.selectors.finder_model import FinderCard, FinderMember, FinderModel
@@ -58,6 +59,14 @@ def pipe(tmp_path: Path) -> Path:
     path = tmp_path / "pipe.json"
     os.mkfifo(path)
     return path
+
+
+def test_a_pipe_is_written_into_and_stays_one(pipe: Path) -> None:
+    with reading(pipe) as found:
+        write_whole(pipe, b"tea")
+    assert found == [b"tea"]
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert list(pipe.parent.iterdir()) == [pipe]
 
 
 def test_a_data_set_is_written_into_a_pipe_as_into_a_file(tmp_path: Path) -> None:
@@ -104,6 +113,18 @@ def test_into_a_pipe_all_is_written_or_nothing(pipe: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         broken_off()  # which would wait for a reader here if it had begun to write
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
+
+
+def test_a_device_is_written_into_and_stays_one() -> None:
+    ours, theirs = os.openpty()
+    try:
+        terminal = Path(os.ttyname(theirs))
+        write_whole(terminal, b"tea")
+        assert os.read(ours, 3) == b"tea"
+        assert stat.S_ISCHR(terminal.stat().st_mode)
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_a_link_to_a_pipe_stays_a_link(pipe: Path) -> None:
@@ -195,6 +216,27 @@ def test_examples_that_find_no_room_leave_the_old_ones(tmp_path: Path) -> None:
     assert "examples.json: cannot be written: File too large" in ended.stderr
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_and_a_name_that_is_free_are_no_streams(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert [is_stream(tmp_path / name) for name in ("file", "free", ".")] == [False, False, False]
+    assert is_stream(Path("/dev/null"))
+
+
+@pytest.mark.parametrize("truncate", [False, True])
+def test_a_journal_is_neither_a_pipe_nor_a_device(pipe: Path, *, truncate: bool) -> None:
+    ours, theirs = os.openpty()
+    try:
+        for path in (pipe, Path(os.ttyname(theirs))):
+            words = f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
+            with pytest.raises(RunError, match=re.escape(words)), open_journal(path, b"{", truncate=truncate):
+                pass
+            assert not path.is_file()
+            assert path.exists()
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_the_command_line_needs_no_leave_to_write_into_a_stream_and_refuses_one_for_a_run() -> None:
@@ -309,6 +351,15 @@ def writes_by_itself(call: ast.Call) -> bool:
             and any(isinstance(one, ast.Constant) and one.value in {"w", "wb", "x", "xb"} for one in modes)
         )
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["path.write_text('')", "os.replace(a, b)", "part.replace(path)", "path.open('w')", "open(path, mode='wb')"],
+)
+def test_what_writes_by_itself_is_found(text: str) -> None:
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    assert any(map(writes_by_itself, found))
 
 
 def test_one_module_alone_writes_whole_files() -> None:
