@@ -106,6 +106,8 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Comm
         n_paid = _n_paid(server)
     assert n_paid.total() == len(n_paid)
     assert "dataset: made" in command(f"construct status {work}").out
+    steps = {step["step"]: step for step in command(f"construct status {work} --json").json["steps"]}
+    assert steps["summaries"]["dropped"] == {"reports no results": 1}
     assert list(open_dataset(str(work / "dataset" / "test.json"))) == expected_instances()
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -19,11 +18,24 @@ from evidencebench.tables import printable
 
 def print_exchanges(exchanges: Iterable[Exchange], *, as_json: bool) -> None:
     """Print requests with their replies, in the order in which they were made."""
-    if as_json:
-        print_json([_fields(one) for one in exchanges])
+    if not as_json:
+        for exchange in exchanges:
+            click.echo("\n".join(_lines(exchange)))
         return
-    for one in exchanges:
-        click.echo("\n".join(_lines(one)))
+    print_json(
+        [
+            {
+                "instance": exchange.instance_id,
+                "task": exchange.task,
+                "turn": exchange.turn,
+                "key": exchange.replayed.request.key,
+                "request": exchange.replayed.request,
+                "reply": exchange.replayed.reply,
+                "cost_usd": exchange.replayed.cost_usd,
+            }
+            for exchange in exchanges
+        ]
+    )
 
 
 def data_of(run: RunFile, data: str | None) -> Dataset:
@@ -38,41 +50,24 @@ def data_of(run: RunFile, data: str | None) -> Dataset:
     return open_dataset(path)
 
 
-def _lines(one: Exchange) -> Iterable[str]:
-    request, reply = one.replayed.request, one.replayed.reply
-    task = "" if one.task is None else f", {one.task}"
-    yield f"=== {printable(one.instance_id)}{task}, request {one.turn}: {printable(request.model)}"
+def _lines(exchange: Exchange) -> Iterable[str]:
+    request, reply, cost_usd = exchange.replayed.request, exchange.replayed.reply, exchange.replayed.cost_usd
+    task = "" if exchange.task is None else f", {exchange.task}"
+    yield f"=== {printable(exchange.instance_id)}{task}, request {exchange.turn}: {printable(request.model)}"
     yield f"key {request.key}, about {prompt_tokens_of(request):,} prompt tokens"
     for message in request.messages:
         yield f"--- {message.role}"
         yield _printable_lines(message.text)
     if reply is None:
         return
-    usage = reply.usage
-    tokens = f"{_tokens_text(usage.prompt_tokens)} + {_tokens_text(usage.completion_tokens)} tokens"
-    cost = "price unknown" if one.replayed.cost_usd is None else shown_usd(one.replayed.cost_usd)
-    yield f"--- reply ({reply.finish}; {tokens}; {cost})"
+    counts = (reply.usage.prompt_tokens, reply.usage.completion_tokens)
+    tokens = " + ".join("unknown" if n is None else f"{n:,}" for n in counts)
+    cost = "price unknown" if cost_usd is None else shown_usd(cost_usd)
+    yield f"--- reply ({reply.finish}; {tokens} tokens; {cost})"
     yield _printable_lines(reply.text)
     yield ""
-
-
-def _tokens_text(n_tokens: int | None) -> str:
-    return "unknown" if n_tokens is None else f"{n_tokens:,}"
 
 
 def _printable_lines(text: str) -> str:
     """Return text without characters that could control a terminal; its line ends are kept."""
     return "\n".join(map(printable, text.split("\n")))
-
-
-def _fields(one: Exchange) -> dict[str, Any]:
-    request = one.replayed.request
-    return {
-        "instance": one.instance_id,
-        "task": one.task,
-        "turn": one.turn,
-        "key": request.key,
-        "request": request,
-        "reply": one.replayed.reply,
-        "cost_usd": one.replayed.cost_usd,
-    }

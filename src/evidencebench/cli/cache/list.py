@@ -13,7 +13,7 @@ from evidencebench.cli.cache.places import shown_cost, shown_size, shown_time
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.embedding.vector_cache import vectors_by_encoder
-from evidencebench.models.llm.batch_queue import BatchJob, BatchQueue
+from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.inventory import n_waiting, replies_by_model
 from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.reply_cache import ReplyCache
@@ -49,6 +49,10 @@ def command(*, as_json: bool, table_format: str) -> None:
 
 def _contents(folder: Path) -> dict[str, Any]:
     """Return what the cache holds as JSON values; a file that does not exist is null."""
+
+    def file(path: Path) -> dict[str, Any]:
+        return {"path": str(path), "size_bytes": size_bytes(path)}
+
     replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
     found: dict[str, Any] = {"replies": None, "embeddings": None}
     if replies.exists():
@@ -57,26 +61,21 @@ def _contents(folder: Path) -> dict[str, Any]:
                 asdict(model) | {"oldest": shown_time(model.oldest), "newest": shown_time(model.newest)}
                 for model in replies_by_model(cache)
             ]
-            batches = list(map(_batch, BatchQueue(cache).batches()))
-            found["replies"] = {**_file(replies), "models": models, "n_waiting": n_waiting(cache), "batches": batches}
+            batches = [
+                {
+                    "name": batch.name,
+                    "model": batch.group.model,
+                    "base_url": batch.group.base_url,
+                    "state": batch.state,
+                    "n_requests": batch.n_requests,
+                    "created": shown_time(batch.created),
+                }
+                for batch in BatchQueue(cache).batches()
+            ]
+            found["replies"] = {**file(replies), "models": models, "n_waiting": n_waiting(cache), "batches": batches}
     if embeddings.exists():
-        found["embeddings"] = {**_file(embeddings), "encoders": list(map(asdict, vectors_by_encoder(embeddings)))}
+        found["embeddings"] = {**file(embeddings), "encoders": list(map(asdict, vectors_by_encoder(embeddings)))}
     return found
-
-
-def _file(path: Path) -> dict[str, Any]:
-    return {"path": str(path), "size_bytes": size_bytes(path)}
-
-
-def _batch(batch: BatchJob) -> dict[str, Any]:
-    return {
-        "name": batch.name,
-        "model": batch.group.model,
-        "base_url": batch.group.base_url,
-        "state": batch.state,
-        "n_requests": batch.n_requests,
-        "created": shown_time(batch.created),
-    }
 
 
 def _print(folder: Path, table_format: str) -> None:

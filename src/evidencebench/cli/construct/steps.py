@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,83 +38,62 @@ _PLAIN_STEPS = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LAB
 _MakeStep = Callable[[ChatClient | None], ModelStep]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _StepOptions:
-    folder: Path
-    model: str
-    limit: int | None
-    overwrite: bool
-    drop_failed: bool
-
-
-_step_options = options.bundled_as(
-    "step_options",
-    _StepOptions,
-    click.argument("folder", type=options.EXISTING_FOLDER, metavar="WORK"),
-    options.model,
-    options.number("--limit", help="Only so many drafts, of all reviews: a pilot."),
-    options.overwrite("Make the file anew where it exists."),
-    click.option("--drop-failed", is_flag=True, help="Drop a draft whose request failed for good."),
-)
+_work_folder = click.argument("folder", type=options.EXISTING_FOLDER, metavar="WORK")
+_overwrite = options.overwrite("Make the file anew where it exists.")
 
 
 def _command(
-    name: str,
-    text: str,
-    *own: Callable[[Any], Any],
-    prepare: Callable[..., _MakeStep] | None = None,
+    name: str, text: str, *own: Callable[[Any], Any], prepare: Callable[..., _MakeStep] | None = None
 ) -> click.Command:
     """Return a step's command; ``prepare`` gets the values of its ``own`` options before anything is asked."""
 
-    @_step_options
+    @_work_folder
+    @options.model
+    @options.number("--limit", help="Only so many drafts, of all reviews: a pilot.")
+    @_overwrite
+    @click.option("--drop-failed", is_flag=True, help="Drop a draft whose request failed for good.")
     @asking_options()
     @click.pass_context
-    def run(ctx: click.Context, /, *, step_options: _StepOptions, asking: Asking, **values: Any) -> None:
+    def run(
+        ctx: click.Context,
+        /,
+        *,
+        folder: Path,
+        model: str,
+        limit: int | None,
+        overwrite: bool,
+        drop_failed: bool,
+        asking: Asking,
+        **values: Any,
+    ) -> None:
         make_step = (lambda _: _PLAIN_STEPS[name]) if prepare is None else prepare(**values)
-        ctx.exit(_run_step(name, make_step, step_options, asking))
+        source, output = open_drafts(input_of(name, folder)), output_of(name, folder)
+
+        def step(client: ChatClient | None, path: Path, **how: Any) -> StepReport:
+            return run_step(make_step(client), source, path, asker=asker_from(model, client=client), limit=limit, **how)
+
+        if asking.estimate:
+
+            def rehearse(client: ChatClient, on_progress: Callable[[int, int], None]) -> Rehearsal:
+                with tempfile.TemporaryDirectory() as scratch:
+                    report = step(client, Path(scratch) / "drafts.jsonl", on_progress=on_progress)
+                return rehearsal_of(report.n_drafts, report.failures)
+
+            ctx.exit(1 if print_estimate(asking, rehearse) else 0)
+        with opened_client(asking, name, asks=True) as (client, waiting, shown):
+            make_room([output] if overwrite else [])
+            report = step(client, output, waiting=waiting, drops_failed=drop_failed, on_progress=shown)
+        tell_asked(client)
+        more: dict[str, Any] = {} if client is None else {"asked": client.totals.fields()}
+        agreement = agreement_in(folder) if name == "judge" else {}
+        more |= agreement_fields(agreement) if agreement else {}
+        _print_report(report, output, as_json=asking.as_json, more=more)
+        print_agreement(agreement, as_json=asking.as_json)
+        ctx.exit(1 if report.failures else 0)
 
     for option in reversed(own):
         run = option(run)
     return click.command(name=name, help=text)(run)
-
-
-def _run_step(name: str, make_step: _MakeStep, step_options: _StepOptions, asking: Asking) -> int:
-    """Run a step in its work folder, print what it did, and return the exit code: 1 where drafts failed."""
-    source, output = open_drafts(input_of(name, step_options.folder)), output_of(name, step_options.folder)
-    if asking.estimate:
-
-        def rehearse(client: ChatClient, on_progress: Callable[[int, int], None]) -> Rehearsal:
-            with tempfile.TemporaryDirectory() as scratch:
-                report = run_step(
-                    make_step(client),
-                    source,
-                    Path(scratch) / "drafts.jsonl",
-                    asker=asker_from(step_options.model, client=client),
-                    limit=step_options.limit,
-                    on_progress=on_progress,
-                )
-            return rehearsal_of(report.n_drafts, report.failures)
-
-        return int(print_estimate(asking, rehearse) > 0)
-    with opened_client(asking, name, asks=True) as (client, waiting, shown):
-        make_room([output] if step_options.overwrite else [])
-        report = run_step(
-            make_step(client),
-            source,
-            output,
-            asker=asker_from(step_options.model, client=client),
-            waiting=waiting,
-            limit=step_options.limit,
-            drops_failed=step_options.drop_failed,
-            on_progress=shown,
-        )
-    tell_asked(client)
-    more: dict[str, Any] = {} if client is None else {"asked": client.totals.fields()}
-    agreement = agreement_in(step_options.folder) if name == "judge" else {}
-    more |= agreement_fields(agreement) if agreement else {}
-    _print_report(report, output, as_json=asking.as_json, more=more)
-    print_agreement(agreement, as_json=asking.as_json)
-    return int(bool(report.failures))
 
 
 def _print_report(report: StepReport, output: Path, *, as_json: bool, more: dict[str, Any]) -> None:
@@ -150,13 +128,8 @@ def agreement_in(work: Path) -> dict[str, WindowAgreement]:
 def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
     """Return the agreement as a program reads it."""
     fields = {
-        model: {
-            "n": windows.pairs.total(),
-            "agree": windows.share,
-            "kappa": windows.kappa,
-            "n_unread": windows.n_unread,
-        }
-        for model, windows in by_model.items()
+        model: {"n": pair.pairs.total(), "agree": pair.share, "kappa": pair.kappa, "n_unread": pair.n_unread}
+        for model, pair in by_model.items()
     }
     return {"windows_agree": fields}
 
@@ -191,7 +164,7 @@ def _judge(
 
 
 @click.command(name="filter")
-@click.argument("folder", type=options.EXISTING_FOLDER, metavar="WORK")
+@_work_folder
 @click.option(
     "--least-covered",
     type=options.Finite(0, 1),
@@ -200,7 +173,7 @@ def _judge(
     show_default=True,
     help="Of a draft's aspects that must have a source sentence.",
 )
-@options.overwrite("Make the file anew where it exists.")
+@_overwrite
 @options.as_json
 @options.progress_style
 def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: bool, progress_style: str) -> None:
@@ -221,17 +194,8 @@ def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: boo
         print_json({"output": str(path), **losses.fields()})
     else:
         print_table(loss_table([losses]))
-        click.echo(f"{path}")
+        click.echo(str(path))
 
-
-_JUDGE_OPTIONS = (
-    click.option("--papers", required=True, type=options.EXISTING_FOLDER, metavar="FOLDER", help="The papers."),
-    options.number("--window", default=10, help="Sentences judged together."),
-    options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window."),
-    click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request."),
-    options.number("--votes", default=1, help="Times that each window is asked; the majority decides."),
-    click.option("--second-model", metavar="MODEL", help="Decides where windows of the first disagree."),
-)
 
 _COMMANDS = (
     _command(
@@ -283,7 +247,12 @@ _COMMANDS = (
         Example: evidencebench construct judge work --papers papers \\
                    --model openai/gpt-4o-mini --batch --max-cost-usd 20
         """,
-        *_JUDGE_OPTIONS,
+        click.option("--papers", required=True, type=options.EXISTING_FOLDER, metavar="FOLDER", help="The papers."),
+        options.number("--window", default=10, help="Sentences judged together."),
+        options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window."),
+        click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request."),
+        options.number("--votes", default=1, help="Times that each window is asked; the majority decides."),
+        click.option("--second-model", metavar="MODEL", help="Decides where windows of the first disagree."),
         prepare=_judge,
     ),
     _command(

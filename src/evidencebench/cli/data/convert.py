@@ -1,7 +1,7 @@
 """``evidencebench data convert``."""
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,41 +106,29 @@ def command(
     dataset = open_dataset(data)
     with progress(f"converting {data}", progress_style) as on_progress:
         labelled = dataset if qrels is None else with_qrels(dataset, qrels)
-        instances = _told(labelled, len(dataset), on_progress)
+        instances = _shown(labelled, len(dataset), on_progress)
         if shard_size is None:
-            n_instances = write_dataset(output, instances)
+            fields: dict[str, Any] = {"output": str(output), "n_instances": write_dataset(output, instances)}
+            text = f"{output}: {counted(fields['n_instances'], 'instance')}"
         else:
-            files = _write_shards(output, instances, len(dataset), shard_size, overwrite=overwrite)
-    if shard_size is not None:
-        _tell_shards(output, files, len(dataset), as_json=as_json)
-    elif as_json:
-        print_json({"output": str(output), "n_instances": n_instances})
+            try:
+                output.parent.mkdir(exist_ok=True)
+            except OSError as error:
+                raise DataError(f"{output.parent}: the folder cannot be made: {error.strerror}") from error
+            files = write_shards(output, instances, len(dataset), shard_size, overwrite=overwrite)
+            fields = {"output": str(output), "n_instances": len(dataset), "shards": list(map(str, files))}
+            n_instances, n_files = counted(len(dataset), "instance"), counted(len(files), "shard")
+            text = f"{files[0]} and so on: {n_instances} in {n_files}"
+    if as_json:
+        print_json(fields)
     else:
-        tell_written(output, f"{output}: {counted(n_instances, 'instance')}")
+        tell_written(output, text)
 
 
-def _told(instances: Iterable[Instance], n_instances: int, on_progress: ProgressReporter) -> Iterator[Instance]:
+def _shown(instances: Iterable[Instance], n_instances: int, on_progress: ProgressReporter) -> Iterator[Instance]:
     for n_done, instance in enumerate(instances, 1):
         yield instance
         on_progress(n_done, n_instances)
-
-
-def _write_shards(
-    output: Path, instances: Iterable[Instance], n_instances: int, shard_size: int, *, overwrite: bool
-) -> list[Path]:
-    """Write shards into a folder, which is made where it is missing; replace all that bear the same name."""
-    try:
-        output.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{output.parent}: the folder cannot be made: {error.strerror}") from error
-    return write_shards(output, instances, n_instances, shard_size, overwrite=overwrite)
-
-
-def _tell_shards(output: Path, files: Sequence[Path], n_instances: int, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"output": str(output), "n_instances": n_instances, "shards": list(map(str, files))})
-    else:
-        click.echo(f"{files[0]} and so on: {counted(n_instances, 'instance')} in {counted(len(files), 'shard')}")
 
 
 def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -> None:

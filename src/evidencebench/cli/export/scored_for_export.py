@@ -26,13 +26,7 @@ class ExportScoring:
     def score(self, runs: Sequence[Path]) -> ScoredRuns:
         """Score runs, and print the cautions about them on standard error."""
         scored, _ = score_with_cautions(
-            runs,
-            self.data,
-            self.tasks,
-            self.progress_style,
-            rules=self.rules,
-            with_controls=False,
-            limit=self.limit,
+            runs, self.data, self.tasks, self.progress_style, rules=self.rules, with_controls=False, limit=self.limit
         )
         return scored
 

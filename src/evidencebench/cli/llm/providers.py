@@ -5,8 +5,25 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.llm.credentials import place_of_key
-from evidencebench.models.llm.providers import PROVIDERS
-from evidencebench.tables import Cell, Table
+from evidencebench.models.llm.providers import PROVIDERS, Provider
+from evidencebench.tables import Column, table_for_csv, table_for_readers
+
+_STATES = {"environment": "set", ".env": "in .env", None: "not set"}
+_KEYS: tuple[Column[Provider], ...] = (
+    Column("provider", "provider", lambda provider: provider.name),
+    Column("key_env", "key in", lambda provider: provider.key_env or "none needed"),
+    Column("key", "key", lambda provider: provider.key_env and _STATES[place_of_key(provider.key_env)]),
+    Column("batches", "batches", lambda provider: "yes" if provider.has_batches else "no"),
+)
+_ADDRESSES: tuple[Column[Provider], ...] = (
+    _KEYS[0],
+    Column(
+        "base_url",
+        "base_url",
+        lambda provider: provider.base_url or "",
+        lambda provider: provider.base_url or "give base_url",
+    ),
+)
 
 
 @click.command(name="providers")
@@ -22,6 +39,7 @@ def command(*, as_json: bool, table_format: str) -> None:
     \b
     Example: evidencebench llm providers
     """
+    providers = list(PROVIDERS.values())
     if as_json:
         print_json(
             [
@@ -33,31 +51,11 @@ def command(*, as_json: bool, table_format: str) -> None:
                     "key_in": place_of_key(provider.key_env),
                     "has_batches": provider.has_batches,
                 }
-                for provider in PROVIDERS.values()
+                for provider in providers
             ]
         )
-        return
-    keys: list[list[Cell]] = [
-        [
-            provider.name,
-            provider.key_env or "none needed",
-            _state(provider.key_env),
-            "yes" if provider.has_batches else "no",
-        ]
-        for provider in PROVIDERS.values()
-    ]
-    if table_format == "csv":
-        flat = [[*row, provider.base_url or ""] for row, provider in zip(keys, PROVIDERS.values(), strict=True)]
-        print_table(Table(columns=["provider", "key_env", "key", "batches", "base_url"], rows=flat), "csv")
-        return
-    addresses: list[list[Cell]] = [
-        [provider.name, provider.base_url or "give base_url"] for provider in PROVIDERS.values()
-    ]
-    print_table(Table(columns=["provider", "key in", "key", "batches"], rows=keys), table_format)
-    print_table(Table(columns=["provider", "base_url"], rows=addresses), table_format)
-
-
-def _state(key_env: str) -> str:
-    if not key_env:
-        return ""
-    return {"environment": "set", ".env": "in .env", None: "not set"}[place_of_key(key_env)]
+    elif table_format == "csv":
+        print_table(table_for_csv([*_KEYS, *_ADDRESSES[1:]], providers), "csv")
+    else:
+        print_table(table_for_readers(_KEYS, providers), table_format)
+        print_table(table_for_readers(_ADDRESSES, providers), table_format)
