@@ -13,7 +13,6 @@ from evidencebench.cli.listening import PageServing, serving_options
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.execution.finding import DEFAULT_FINDER
-from evidencebench.execution.making import make_system
 from evidencebench.scoring.selection import Rules
 from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
@@ -76,6 +75,7 @@ def command(
     @contextmanager
     def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
         if data is None:
+            from evidencebench.execution.making import make_system  # noqa: PLC0415 - beside what shows it
             from evidencebench.pages.findings.routes import make_finding_app  # noqa: PLC0415 - an extra
 
             system = make_system(DEFAULT_FINDER)
