@@ -49,7 +49,7 @@ results: $(VENV)/.dev
 
 # The model that `finder` answers with. EI is the published folder of Evidence Inference 2.0.
 EI ?= ../shared/data/evidence_inference
-FINDER := src/evidencebench/systems/selectors/shipped_finder
+FINDER := src/evidencebench/systems/shipped_finder
 finder-model: $(VENV)/.dev
 	mkdir -p build
 	$(BIN)/evidencebench data convert $(EI) build/evidence_inference.json --from txt --overwrite

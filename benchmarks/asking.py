@@ -20,7 +20,7 @@ from urllib.request import urlopen
 
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import task_named
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
 from evidencebench.models.llm.client import make_client
 from synthetic import synthetic_file
 from timing import Figure, anonymous_mb, main_of, measured, paired, seconds_of

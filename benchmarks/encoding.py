@@ -16,14 +16,13 @@ from statistics import mean
 import numpy as np
 from numpy.typing import NDArray
 
+from evidencebench.data.cover import coverage_of
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
-from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.sample import load_sample
-from evidencebench.models.embedding.encoder import Encoder, embed
-from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.models.embedding.encoder import EncodedText, Encoder, embed
+from evidencebench.models.embedding.local import LocalModel, transformer_encoder
 from evidencebench.models.embedding.onnx import onnx_encoder
-from evidencebench.models.embedding.transformer import LocalModel, transformer_encoder
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import select
 from evidencebench.system import rank_by_score

@@ -22,19 +22,17 @@ from pathlib import Path
 from random import Random
 
 from evidencebench.construction.config import Config, ConfigFile, JudgeTable
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftHeader, open_drafts, writing_drafts
-from evidencebench.construction.estimating import estimate_construction
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.running import run_step
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step
+from evidencebench.construction.draft import Draft, DraftHeader, open_drafts, writing_drafts
+from evidencebench.construction.estimate import estimate_construction
+from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.step import run_step
 from evidencebench.execution.asking import Waiting
-from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Usage
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Usage, estimated_tokens, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import FILE_NAME, ReplyCache
-from evidencebench.models.llm.tokens import estimated_tokens, prompt_tokens_of
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import FILE_NAME, ReplyCache
+from evidencebench.systems.llm.asking import Asker
 from timing import Figure, anonymous_mb, main_of, measured
 
 N_SENTENCES, N_ASPECTS, N_WORDS = 170, 8, 22

@@ -12,17 +12,10 @@ from pathlib import Path
 import numpy as np
 import pulp
 
+from evidencebench.data.cover import Cover, Coverage, coverage_from, coverage_of, maximum_coverage, minimum_cover
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.optima import derive_optima
-from evidencebench.data.optimum.cover import (
-    Cover,
-    Coverage,
-    coverage_from,
-    coverage_of,
-    maximum_coverage,
-    minimum_cover,
-)
 from evidencebench.data.sample import sample_path
 from evidencebench.data.tasks import TASKS
 from synthetic import synthetic_file

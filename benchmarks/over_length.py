@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from evidencebench.data.cover import coverage_of
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Labels
-from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.selection import select
 from evidencebench.system import Ranking

@@ -20,10 +20,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from evidencebench.papers.blocks import sentence_spans
+from evidencebench.papers.pdf.paragraphs import section_of
 from evidencebench.papers.pdf.reader import read_pdf
-from evidencebench.papers.pdf.section_names import section_of
-from evidencebench.papers.section_titles import SectionSort
-from evidencebench.papers.sentences import sentence_spans
+from evidencebench.papers.sections import SectionSort
 from evidencebench.query import Kind
 
 _CHROMIUM = "chromium"

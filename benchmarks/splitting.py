@@ -24,7 +24,7 @@ from pathlib import Path
 from time import process_time
 
 from evidencebench.data.dataset import open_dataset
-from evidencebench.papers.sentences import sentence_spans
+from evidencebench.papers.blocks import sentence_spans
 from evidencebench.query import Kind
 from timing import REPOSITORY, Figure, linear, main_of, paired, seconds_of, under_seconds
 

@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from evidencebench.data.formats.json_instance import EVALUATION_KEYS, decode_instance
 from evidencebench.data.instance import Origin
+from evidencebench.data.json_format import EVALUATION_KEYS, decode_instance
 from evidencebench.data.optima import derive_optima
 
 _N_WORDS = 4_000

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from evidencebench.data.validation.validate import validate_file
+from evidencebench.data.validation import validate_file
 from synthetic import synthetic_100k_file
 from timing import REPOSITORY, Figure, Pair, linear, main_of, measured, paired, shown_seconds
 

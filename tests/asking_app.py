@@ -10,12 +10,11 @@ from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlencode
 
-from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.routes import make_app
-from evidencebench.pages.app.security import BODY_SECONDS
-from evidencebench.pages.app.serving import Address, address_of
+from evidencebench.pages.app.search import BackgroundScan
+from evidencebench.pages.app.server import BODY_SECONDS, Address, address_of
+from evidencebench.pages.app.viewer import make_app
 from evidencebench.pages.people.tasks import TaskApp, make_task_app
-from evidencebench.pages.viewer.viewer_data import ViewerData
+from evidencebench.pages.viewer import ViewerData
 from evidencebench.web.serving import TimedConnection, listening_socket, served_in_thread
 
 

@@ -2,9 +2,8 @@
 
 from html import escape
 
-from evidencebench.pages.markup import replace_forbidden
-from evidencebench.pages.viewer.page_parts import SHARED_SCRIPTS, data_elements, script, security_policy, style
-from evidencebench.pages.viewer.viewer_data import ViewerData
+from evidencebench.pages.html import SHARED_SCRIPTS, data_elements, replace_forbidden, script, security_policy, style
+from evidencebench.pages.viewer import ViewerData
 
 _START = """(() => {
 document.querySelector(".page-head").append(h("p", { class: "page-title" }, document.title), themeButton());

@@ -5,12 +5,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.models.llm.batch_apis.calls import CallSettings
-from evidencebench.models.llm.batch_queue import BatchStatus
+from evidencebench.models.llm.batch_apis import BatchStatus, CallSettings
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.prices import Price, PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.costs import Price, PriceTable
+from evidencebench.models.llm.replies import ReplyCache
 from replies import numbered
 
 PRICES = PriceTable(

@@ -9,7 +9,7 @@ import pytest
 
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.storage.locks import locked_folder
+from evidencebench.files.places import locked_folder
 from evidencebench.training.finder import FinderTraining
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from examples import load_profile

@@ -8,12 +8,11 @@ from random import Random
 from typing import Any
 
 from evidencebench.construction.config import Config, ConfigFile, JudgeTable
-from evidencebench.construction.model_use import NOTHING, ModelUse
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
+from evidencebench.construction.estimate import NOTHING, ModelUse
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.tokens import prompt_tokens_of
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import ReplyCache
 from judge_models import judged_aspects
 from scripted_models import shown_in
 

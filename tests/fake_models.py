@@ -12,7 +12,7 @@ from typing import Any
 from uvicorn.server import ServerState
 
 from evidencebench import Dataset
-from evidencebench.construction.gold_studies import GoldStudy
+from evidencebench.construction.demo import GoldStudy
 from evidencebench.web.serving import listening_socket, server_of
 from trial_batches import AnthropicBatches, OpenAIBatches
 from trial_server import CutConnection, TrialModel, TrialServer, TrialSettings

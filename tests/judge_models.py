@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step
+from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import JudgeSettings, judge_step
 from evidencebench.models.llm.chat import ChatModel, ChatRequest
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.systems.llm.asking import Asker
 from scripted_models import CHAT, ScriptedSender, shown_in
 
 Gold = Mapping[str, frozenset[int]]

@@ -11,8 +11,8 @@ import msgspec
 
 from evidencebench.errors import CacheError, DrainingError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.http_sender import HttpSender
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.models.llm.sender import HttpSender
 from hostile_server import Behaviour, Exchange, answer
 
 KEY = "sk-very/secret+0123456789&'\\"

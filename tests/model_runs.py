@@ -5,11 +5,11 @@ from contextlib import closing
 from pathlib import Path
 
 from evidencebench.data.sample import load_sample
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import Price, PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.costs import Price, PriceTable
+from evidencebench.models.llm.replies import ReplyCache
 from scripted_models import USAGE, ScriptedSender
 
 HOSTILE = "\u202e</script><img src=x onerror='window.owned=1'><b>bold</b>\x00"

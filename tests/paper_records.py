@@ -7,14 +7,13 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of
-from evidencebench.pages.markup import encode_json
-from evidencebench.pages.paper import PaperRecord
-from evidencebench.pages.viewer.page_parts import SHARED_SCRIPTS, content_hash, script, style
-from evidencebench.pages.viewer.page_records import (
+from evidencebench.pages.html import SHARED_SCRIPTS, content_hash, encode_json, script, style
+from evidencebench.pages.paper import (
     AspectRecord,
     GradedAnswer,
     GradedInstance,
     Overview,
+    PaperRecord,
     SystemRecord,
     TaskRecord,
     TaskTerms,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evidencebench.construction.people.agreement.marks import Marks, collect_marks
-from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
+from evidencebench.construction.people.answers import Annotations, TaskAnnotation
+from evidencebench.construction.people.marks import Marks, collect_marks
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     FileDigest,

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache
 
 
 def numbered(number: int, model: str = "openai/gpt-x", base_url: str | None = None) -> ChatRequest:

@@ -12,9 +12,9 @@ import msgspec
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.pages.report.findings import Findings, findings_of
+from evidencebench.pages.html import PAPERS_A_PIECE
+from evidencebench.pages.report.data import Findings, findings_of
 from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer.page_parts import PAPERS_A_PIECE
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules

@@ -8,7 +8,7 @@ from typing import Any
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Usage
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.costs import PriceTable
 from evidencebench.query import Kind, Query
 
 CHAT = ChatModel(model="local/fake", base_url="http://127.0.0.1:9/v1")

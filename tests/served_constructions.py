@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evidencebench.construction.synthetic_review import synthetic_studies, write_synthetic_review
+from evidencebench.construction.demo import synthetic_studies, write_synthetic_review
 from evidencebench.data.sample import load_sample
 from fake_models import RunningServer, running_fake_server
 

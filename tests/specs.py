@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from typing import Any
 
-from evidencebench.execution.options import options_of
+from evidencebench.execution.making import options_of
 from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.system import KNOWING_SYSTEMS
 

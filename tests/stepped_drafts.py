@@ -4,12 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evidencebench.construction.draft import CitedPassage, Draft
-from evidencebench.construction.draft_file import DraftHeader, open_drafts, writing_drafts
-from evidencebench.construction.running import StepReport, run_step
-from evidencebench.construction.steps.model_step import ModelStep
+from evidencebench.construction.draft import CitedPassage, Draft, DraftHeader, open_drafts, writing_drafts
+from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.llm.asking import Asker
 from scripted_models import CHAT, ScriptedSender, client_of
 
 PASSAGE = "In a trial of 40 adults, tea lowered pressure by 3 mmHg [7]. It lasted a year."

@@ -5,9 +5,9 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from evidencebench.data.formats.json_instance import EVALUATION_KEYS
+from evidencebench.data.cover import Coverage, coverage_from
 from evidencebench.data.instance import Evaluation, Instance, Labels
-from evidencebench.data.optimum.cover import Coverage, coverage_from
+from evidencebench.data.json_format import EVALUATION_KEYS
 from evidencebench.query import Kind, Query
 from evidencebench.scoring.selection import Selection
 from evidencebench.system import Ranking

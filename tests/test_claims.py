@@ -11,18 +11,17 @@ import pytest
 from evidencebench import SYSTEMS
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.making import factory_of
-from evidencebench.execution.options import options_of
-from evidencebench.models.llm.http_sender import Bounds
+from evidencebench.execution.making import factory_of, options_of
+from evidencebench.models.llm.sender import Bounds
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import DEFAULT_DRAWS
 from evidencebench.scoring.significance import MAX_ENUMERATED_CLUSTERS
 from evidencebench.specification import MAX_DEPTH
-from evidencebench.systems.retrievers.fusion import Fuse
-from evidencebench.systems.selectors.cues import WEIGHTS
-from evidencebench.training.training_table import TRAININGS
+from evidencebench.systems.cues import WEIGHTS
+from evidencebench.systems.fusion import Fuse
+from evidencebench.training.trainings import TRAININGS
+from evidencebench.web.retry import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS
 from evidencebench.web.serving import HEAD_SECONDS, MAX_CONNECTIONS
-from evidencebench.web.transient import _FIRST_BUSY_SECONDS, _LONGEST_BUSY_SECONDS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))
@@ -213,7 +212,7 @@ def test_the_options_in_the_table_of_strategies_are_those_of_the_strategies() ->
 
 
 def test_the_keys_in_the_document_are_those_of_the_viewer() -> None:
-    assets = files("evidencebench.pages.viewer").joinpath("assets")
+    assets = files("evidencebench.pages").joinpath("assets")
     source, text = (assets.joinpath(name).read_text(encoding="utf-8") for name in ("viewer.js", "paper_text.js"))
     known = {key for keys in re.findall(r"\{ keys: \[(.+?)\], name", source) for key in re.findall(r'"(.+?)"', keys)}
     steps = re.findall(r'^  \w+: \["(\w)", ', text.partition("const STEPS = {")[2].partition("};")[0], re.MULTILINE)

@@ -16,8 +16,7 @@ from click.testing import CliRunner
 
 import evidencebench
 from evidencebench import SYSTEMS, TASKS, answers_from, evaluate, make_system, open_dataset
-from evidencebench.cli.groups import LazyGroup
-from evidencebench.cli.main import cli
+from evidencebench.cli.main import LazyGroup, cli
 from evidencebench.data.sample import load_sample
 from fake_models import RunningServer, running_fake_server
 from make_cli_reference import REFERENCE, reference

@@ -14,11 +14,10 @@ import pytest
 from command_line import Command, Outcome
 from evidencebench import __version__, open_dataset
 from evidencebench.cli.main import main
-from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.vector_cache import VectorCache
+from evidencebench.models.embedding.encoder import EncodedText, VectorCache
 from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people.people_folder import PeopleFolder
-from evidencebench.runs.run_file import read_run
+from evidencebench.runs.people import PeopleFolder
+from evidencebench.runs.run import read_run
 
 EARLIER = Path(__file__).parent / "earlier"
 

@@ -31,7 +31,7 @@ def test_every_folder_and_file_of_the_package_that_is_named_is_there(document: P
     text = document.read_text(encoding="utf-8")
     package = ROOT / "src" / "evidencebench"
     for name in re.findall(r"`([a-z_]+/(?:[a-z_]+(?:\.py|/)?)?)`", text):
-        places = (ROOT, package, package / "pages/viewer/assets")
+        places = (ROOT, package, package / "pages/assets")
         assert any((folder / tried).exists() for folder in places for tried in (name, f"{name}.py")), name
 
 

@@ -41,7 +41,7 @@ from evidencebench.data.download import fetch
 from evidencebench.data.optima import solve_file
 from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import sample_path
-from evidencebench.data.validation.validate import validate_files
+from evidencebench.data.validation import validate_files
 from evidencebench.errors import (
     AnswerError,
     FormatError,
@@ -50,21 +50,20 @@ from evidencebench.errors import (
     TaskError,
     UnreadableError,
 )
-from evidencebench.execution.answering import answer_instance
+from evidencebench.execution.answers import answer_instance
 from evidencebench.pages.report.page import report_page
-from evidencebench.runs.answer_line import Failure
-from evidencebench.runs.run_file import read_run
+from evidencebench.runs.run import Failure, read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.systems.retrievers.fusion import Fuse
-from evidencebench.systems.retrievers.tfidf import TfIdf
-from evidencebench.systems.selectors.diverse import Diverse
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.plan import CrossValidation
+from evidencebench.system import Traits
+from evidencebench.systems.diverse import Diverse
+from evidencebench.systems.fusion import Fuse
+from evidencebench.systems.tfidf import TfIdf
+from evidencebench.training.crossval import cross_validate
+from evidencebench.training.crossval_splits import CrossValidation
 from evidencebench.training.finder import FinderTraining
 from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
 from evidencebench.training.prompt_examples import write_examples
-from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
 FIRST = SAMPLE.ids[0]

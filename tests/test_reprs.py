@@ -29,8 +29,8 @@ from evidencebench.data.sample import sample_path
 from evidencebench.scoring.leaderboard import board_of
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.plan import CrossValidation
+from evidencebench.training.crossval import cross_validate
+from evidencebench.training.crossval_splits import CrossValidation
 
 TASK = TASKS["er_at_10"]
 FEW = Resampling(n_draws=20)
@@ -125,7 +125,7 @@ def test_text_from_elsewhere_breaks_no_line_and_is_cut() -> None:
 def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+    monkeypatch.setattr("evidencebench.files.disk.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
     path = tmp_path / "gone.json"
     path.write_text('{"one": {}}')
     dataset = open_dataset(path)

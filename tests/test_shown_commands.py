@@ -15,10 +15,9 @@ import pytest
 from evidencebench import SYSTEMS
 from evidencebench.cli.main import cli
 from evidencebench.data.tasks import task_named
-from evidencebench.execution.making import factory_of
-from evidencebench.execution.options import options_of
+from evidencebench.execution.making import factory_of, options_of
 from evidencebench.specification import elements, parse_specification, unbracketed
-from evidencebench.training.training_table import TRAININGS
+from evidencebench.training.trainings import TRAININGS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -9,10 +9,9 @@ import pytest
 
 from evidencebench import SYSTEMS, Brief, Query, Ranking, Traits, execute, load_sample, make_system
 from evidencebench.errors import RunMismatchError, SystemSpecError
-from evidencebench.execution.answering import named_system
-from evidencebench.system import KNOWING_SYSTEMS, NamedSystem
-from evidencebench.systems.retrievers.fusion import Fuse
-from evidencebench.traits import Asked, traits_of
+from evidencebench.execution.answers import named_system
+from evidencebench.system import KNOWING_SYSTEMS, Asked, NamedSystem, traits_of
+from evidencebench.systems.fusion import Fuse
 
 SAMPLE = load_sample()
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from evidencebench import make_system, open_dataset, task_named
 from evidencebench.cli.main import cli
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.training.training_table import trainable
+from evidencebench.training.trainings import trainable
 from evidencebench.wording import did_you_mean
 
 

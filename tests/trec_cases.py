@@ -7,8 +7,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from evidencebench import Dataset, Instance, Kind, Query, Ranking, open_dataset, write_dataset
-from evidencebench.runs.answer_line import Answer
-from evidencebench.runs.run_file import RunFile
+from evidencebench.runs.run import Answer, RunFile
 from strategies import labels, rankings
 
 N_SENTENCES = 8

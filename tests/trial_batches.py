@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from starlette.responses import Response
 
-from evidencebench.integrations.fake_server.server import CHAT_PATH, BadCallError, Served
+from evidencebench.integrations.fake_server import CHAT_PATH, BadCallError, Served
 from trial_server import MESSAGES_PATH, Endpoint, TrialServer, convert
 
 # A batch is answered in steps, so that other requests are answered in between.

@@ -8,9 +8,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from evidencebench.construction.assembly.settings import AssemblySettings
-from evidencebench.construction.draft import Draft, Judging
-from evidencebench.construction.draft_file import DraftFile, DraftHeader, open_drafts, writing_drafts
+from evidencebench.construction.config import AssemblySettings
+from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, Judging, open_drafts, writing_drafts
 from evidencebench.papers.read import read
 
 DAY = date(2026, 11, 22)

@@ -14,25 +14,23 @@ from starlette.routing import compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from evidencebench.integrations.fake_server.answers import (
+from evidencebench.integrations.fake_server import (
+    CHAT_PATH,
     PERSONALITIES,
+    BadCallError,
     Call,
     FakeModel,
+    FakeServer,
     KnownPaper,
     Named,
+    PatientConnection,
     Reply,
+    Served,
     ServedMessage,
     ServedPrompt,
     Settings,
-    tokens_in,
-)
-from evidencebench.integrations.fake_server.server import (
-    CHAT_PATH,
-    BadCallError,
-    FakeServer,
-    PatientConnection,
-    Served,
     json_response,
+    tokens_in,
 )
 
 MESSAGES_PATH = "/v1/messages"

@@ -17,12 +17,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evidencebench.construction.people.agreement.comparison import equivalence_at
-from evidencebench.construction.people.agreement.marks import PairSort
-from evidencebench.construction.people.agreement.pair_measures import LABELS
-from evidencebench.construction.people.agreement.pair_statistic import PairStatistic
-from evidencebench.construction.people.agreement.power import chance_to_show
-from evidencebench.construction.people.agreement.studentised import studentised
+from evidencebench.construction.people.agreement import chance_to_show, equivalence_at
+from evidencebench.construction.people.intervals import studentised
+from evidencebench.construction.people.marks import LABELS, PairSort, PairStatistic
 from evidencebench.scoring.resampling import Floats, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
 

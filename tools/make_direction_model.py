@@ -21,26 +21,24 @@ from sklearn.multiclass import OneVsRestClassifier
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.execution.making import make_system
+from evidencebench.files.atomic import write_whole
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import bootstrap
-from evidencebench.storage.whole_file import write_whole
 from evidencebench.system import Brief
-from evidencebench.systems.directions.classifier import (
+from evidencebench.systems.directions import (
     LEARNED,
+    NOT_SIGNIFICANT,
     OPPOSITE,
     SHIPPED,
     DirectionWeights,
-    ReportedDirection,
-)
-from evidencebench.systems.directions.features import (
-    NOT_SIGNIFICANT,
     MarkedParts,
+    ReportedDirection,
     direction_features,
     marked_words,
     reports_comparison,
     turned_to_intervention,
 )
-from evidencebench.systems.selectors.hypothesis_parts import abbreviations
+from evidencebench.systems.relevance import abbreviations
 from evidencebench.training.folds import paper_folds, split_at_fold
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results.md"

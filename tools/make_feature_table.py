@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from evidencebench.systems.selectors.cues import ANSWER_WEIGHTS, WEIGHTS
-from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.lexicon import CUES, Cue
-from evidencebench.systems.selectors.paper_columns import EVIDENCE_CUES
-from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
+from evidencebench.systems.cues import ANSWER_WEIGHTS, WEIGHTS
+from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES
+from evidencebench.systems.lexicon import CUES, Cue
+from evidencebench.systems.paper_columns import EVIDENCE_CUES
 
 REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "features.md"
 

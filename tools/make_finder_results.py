@@ -17,20 +17,26 @@ from typing import Any
 
 import numpy as np
 
+from evidencebench.data.cover import coverage_of
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
-from evidencebench.data.optimum.cover import coverage_of
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.making import make_system
 from evidencebench.query import Wish
 from evidencebench.scoring.measures import aspect_recall
 from evidencebench.scoring.resampling import bootstrap
 from evidencebench.scoring.selection import Selection
-from evidencebench.systems.changed_queries import draw_strangers, with_stranger
-from evidencebench.systems.derangement import derange_hypotheses
-from evidencebench.systems.selectors.finder import Finder
-from evidencebench.training.finder import MIXED, fit_finder, write_finder
-from evidencebench.training.finder_examples import FinderExample, finder_examples, in_other_words, wish_of
+from evidencebench.systems.changed_queries import derange_hypotheses, draw_strangers, with_stranger
+from evidencebench.systems.finder import Finder
+from evidencebench.training.finder import (
+    MIXED,
+    FinderExample,
+    finder_examples,
+    fit_finder,
+    in_other_words,
+    wish_of,
+    write_finder,
+)
 from evidencebench.training.folds import paper_folds
 
 ROOT = Path(__file__).resolve().parents[1]

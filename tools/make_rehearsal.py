@@ -21,17 +21,14 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.draft import Draft, Judging
-from evidencebench.construction.draft_file import DraftHeader, set_aside, writing_drafts
-from evidencebench.construction.gold_studies import GoldAspect, GoldStudy
-from evidencebench.construction.work_folder import output_of
+from evidencebench.construction.demo import GoldAspect, GoldStudy
+from evidencebench.construction.draft import Draft, DraftHeader, Judging, output_of, set_aside, writing_drafts
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.evidence_inference.convert import convert_folder
-from evidencebench.data.evidence_inference.folder import find_folder
-from evidencebench.data.evidence_inference.records import read_prompts
+from evidencebench.data.evidence_inference import find_folder, read_prompts
+from evidencebench.data.evidence_inference_labels import convert_folder
 from evidencebench.data.instance import Instance
-from evidencebench.integrations.fake_server.answers import normalised
-from evidencebench.storage.reading import file_sha256
+from evidencebench.files.disk import file_sha256
+from evidencebench.integrations.fake_server import normalised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,13 +15,11 @@ import numpy as np
 
 from evidencebench import open_dataset
 from evidencebench.data.dataset import Dataset
-from evidencebench.scoring.published_results import PUBLISHED
+from evidencebench.scoring.output import PUBLISHED
 from evidencebench.scoring.resampling import Floats
-from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.significance import adjust, paired_test, ranges_from
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation
+from evidencebench.scoring.significance import adjust, paired_test, percent, ranges_from
+from evidencebench.training.crossval import SystemFigures, cross_validate
+from evidencebench.training.crossval_splits import DEFAULT_TASKS, CrossValidation
 from evidencebench.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.data.dataset import write_dataset
-from evidencebench.data.formats.json_instance import decode_instance
 from evidencebench.data.instance import Origin
+from evidencebench.data.json_format import decode_instance
 from evidencebench.data.optima import derive_optima, with_optima
 from evidencebench.data.sample import sample_path
 

@@ -12,8 +12,7 @@ from itertools import product
 
 import numpy as np
 
-from evidencebench.construction.audit.corrected_scores import AuditedMiss, AuditedRun, corrected_score
-from evidencebench.construction.audit.sampling import draw_in_proportion
+from evidencebench.construction.audit import AuditedMiss, AuditedRun, corrected_score, draw_in_proportion
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.tables import Cell, Table, as_markdown
 

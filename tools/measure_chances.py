@@ -18,8 +18,8 @@ import numpy as np
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.query import Kind
-from evidencebench.systems.derangement import derange_hypotheses
-from evidencebench.systems.selectors.finder import Finder
+from evidencebench.systems.changed_queries import derange_hypotheses
+from evidencebench.systems.finder import Finder
 from evidencebench.tables import Cell, Table, as_markdown
 from evidencebench.training.finder import FinderTraining
 from evidencebench.training.folds import paper_folds, split_at_fold

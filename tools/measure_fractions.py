@@ -16,10 +16,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from evidencebench import Instance, evaluate, open_dataset
-from evidencebench.systems.selectors.finder import Finder
-from evidencebench.training.crossval.plan import DEFAULT_TASKS
-from evidencebench.training.finder import fit_finder, write_finder
-from evidencebench.training.finder_examples import FinderExample, finder_examples
+from evidencebench.systems.finder import Finder
+from evidencebench.training.crossval_splits import DEFAULT_TASKS
+from evidencebench.training.finder import FinderExample, finder_examples, fit_finder, write_finder
 from evidencebench.training.folds import inner_folds, split_at_fold
 
 _SHARES = (1.0, 0.5, 0.25, 0.1)

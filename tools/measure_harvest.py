@@ -24,12 +24,10 @@ from pathlib import Path
 
 from scipy.stats import binomtest
 
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.draft import Draft, open_drafts, output_of
 from evidencebench.construction.harvest.harvest import harvest
-from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.papers import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
-from evidencebench.construction.work_folder import output_of
 
 VERDICTS = Path(__file__).with_name("harvest_verdicts.csv")
 SEED = 20261123

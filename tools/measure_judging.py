@@ -20,24 +20,29 @@ import msgspec
 import numpy as np
 
 from evidencebench.construction.draft import Draft, JudgingRound, WindowVote
-from evidencebench.construction.model_use import RehearsingSender
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step
-from evidencebench.construction.steps.votes import doubtful, sources_of_votes, window_votes, windows_of_paper
+from evidencebench.construction.estimate import RehearsingSender
+from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import (
+    JudgeSettings,
+    doubtful,
+    judge_step,
+    sources_of_votes,
+    window_votes,
+    windows_of_paper,
+)
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.models.llm.chat import ChatModel, Usage
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.costs import PriceTable
 from evidencebench.query import Query
 from evidencebench.system import Brief
+from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.controls import AbstractFirst, Lead
-from evidencebench.systems.retrievers.bm25 import BM25
-from evidencebench.systems.selectors.finder import Finder
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.systems.finder import Finder
+from evidencebench.systems.llm.asking import Asker
 from evidencebench.tables import Cell, Table, as_markdown
-from evidencebench.training.finder import FinderTraining
-from evidencebench.training.finder_examples import wish_of
+from evidencebench.training.finder import FinderTraining, wish_of
 from evidencebench.training.folds import paper_folds, split_at_fold
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from evidencebench.construction.assembly.same_text import Hashes, sentence_hashes
+from evidencebench.construction.assembly.leakage import Hashes, sentence_hashes
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.evidence_inference.folder import find_folder
-from evidencebench.data.evidence_inference.plain_text import read_trial_text
+from evidencebench.data.evidence_inference import find_folder, read_trial_text
 from evidencebench.errors import UnreadableError
+from evidencebench.files.disk import read_text
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read
-from evidencebench.storage.text_file import read_text
 
 
 def share_in_common(one: Hashes, other: Hashes) -> float:

@@ -1,8 +1,8 @@
 """evidencebench: which sentences of a paper are the evidence for or against a hypothesis.
 
-First read the files that every folder uses: `query` (what a system may read), `system` (what answers it), `traits`
-(what it declares), `specification` (how it is named), `sections`, `tables`, `wording`, `errors`, `extras`, `version`
-and `provenance`. Then read the folders. Each folder imports only those before it: `storage`, `engine`, `web`; `models`,
+First read the files that every folder uses: `query` (what a system may read), `system` (what answers it, and what it
+declares), `specification` (how it is named), `tables`, `wording`, `errors`, `version` and `provenance`. Then read the
+folders. Each folder imports only those before it: `files`, `engine`, `web`; `models`,
 `papers`, `runs`; `data` (queries with labels) and `systems` (what answers, labels unseen); `execution`, `scoring`,
 `training`, `construction`; `pages`, `integrations`, `cli`. The names below are public; everything else is private.
 """
@@ -11,80 +11,80 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # for type checkers, which cannot read the table of names below; a test keeps the two alike
+    from evidencebench.data.cover import coverage_of as coverage_of
+    from evidencebench.data.cover import maximum_coverage as maximum_coverage
+    from evidencebench.data.cover import minimum_cover as minimum_cover
     from evidencebench.data.dataset import Dataset as Dataset
     from evidencebench.data.dataset import open_dataset as open_dataset
     from evidencebench.data.dataset import write_dataset as write_dataset
     from evidencebench.data.instance import Instance as Instance
     from evidencebench.data.instance import Labels as Labels
-    from evidencebench.data.optimum.cover import coverage_of as coverage_of
-    from evidencebench.data.optimum.cover import maximum_coverage as maximum_coverage
-    from evidencebench.data.optimum.cover import minimum_cover as minimum_cover
     from evidencebench.data.sample import load_sample as load_sample
     from evidencebench.data.tasks import TASKS as TASKS
     from evidencebench.data.tasks import Task as Task
     from evidencebench.data.tasks import task_named as task_named
-    from evidencebench.data.validation.validate import validate_file as validate_file
-    from evidencebench.engine.in_process import InProcess as InProcess
+    from evidencebench.data.validation import validate_file as validate_file
+    from evidencebench.engine.local import InProcess as InProcess
+    from evidencebench.engine.local import Threads as Threads
     from evidencebench.engine.processes import Processes as Processes
     from evidencebench.engine.protocol import Engine as Engine
     from evidencebench.engine.protocol import Outcome as Outcome
-    from evidencebench.engine.ray_cluster import RayCluster as RayCluster
-    from evidencebench.engine.threads import Threads as Threads
+    from evidencebench.engine.ray import RayCluster as RayCluster
     from evidencebench.errors import EvidenceBenchError as EvidenceBenchError
-    from evidencebench.execution.answering import answer_instance as answer_instance
-    from evidencebench.execution.answering import answers_from as answers_from
-    from evidencebench.execution.execute import execute as execute
+    from evidencebench.execution.answers import answer_instance as answer_instance
+    from evidencebench.execution.answers import answers_from as answers_from
     from evidencebench.execution.making import make_system as make_system
+    from evidencebench.execution.run import execute as execute
     from evidencebench.execution.system_table import SYSTEMS as SYSTEMS
     from evidencebench.integrations.frames import comparisons_frame as comparisons_frame
     from evidencebench.integrations.frames import instances_frame as instances_frame
     from evidencebench.integrations.frames import scores_frame as scores_frame
     from evidencebench.integrations.frames import sentences_frame as sentences_frame
     from evidencebench.integrations.frames import standings_frame as standings_frame
-    from evidencebench.integrations.hugging_face.to_hf import to_hf as to_hf
-    from evidencebench.integrations.mteb.tasks import mteb_tasks as mteb_tasks
-    from evidencebench.integrations.trec.frames import answers_of_frame as answers_of_frame
-    from evidencebench.integrations.trec.frames import candidates_frame as candidates_frame
-    from evidencebench.integrations.trec.frames import qrels_frame as qrels_frame
-    from evidencebench.integrations.trec.frames import run_frame as run_frame
-    from evidencebench.integrations.trec.qrels import qrels_dict as qrels_dict
-    from evidencebench.integrations.trec.qrels import with_qrels as with_qrels
-    from evidencebench.integrations.trec.run_scores import run_dict as run_dict
+    from evidencebench.integrations.hugging_face import to_hf as to_hf
+    from evidencebench.integrations.mteb import mteb_tasks as mteb_tasks
+    from evidencebench.integrations.trec import answers_of_frame as answers_of_frame
+    from evidencebench.integrations.trec import candidates_frame as candidates_frame
+    from evidencebench.integrations.trec import qrels_dict as qrels_dict
+    from evidencebench.integrations.trec import qrels_frame as qrels_frame
+    from evidencebench.integrations.trec import run_dict as run_dict
+    from evidencebench.integrations.trec import run_frame as run_frame
+    from evidencebench.integrations.trec import with_qrels as with_qrels
     from evidencebench.models.llm.client import make_client as make_client
-    from evidencebench.pages.figures import Bar as Bar
-    from evidencebench.pages.figures import BarGroup as BarGroup
-    from evidencebench.pages.figures import ChartLine as ChartLine
-    from evidencebench.pages.figures import difference_chart as difference_chart
-    from evidencebench.pages.figures import grouped_chart as grouped_chart
-    from evidencebench.pages.figures import interval_chart as interval_chart
-    from evidencebench.pages.figures import line_chart as line_chart
-    from evidencebench.pages.figures import png_file as png_file
-    from evidencebench.pages.figures import stacked as stacked
-    from evidencebench.pages.figures import svg_file as svg_file
-    from evidencebench.pages.figures import table_of_bars as table_of_bars
-    from evidencebench.pages.figures import table_of_groups as table_of_groups
-    from evidencebench.pages.figures import table_of_lines as table_of_lines
-    from evidencebench.pages.figures import terminal_bars as terminal_bars
+    from evidencebench.pages.figures.bars import difference_chart as difference_chart
+    from evidencebench.pages.figures.bars import grouped_chart as grouped_chart
+    from evidencebench.pages.figures.bars import interval_chart as interval_chart
+    from evidencebench.pages.figures.data import Bar as Bar
+    from evidencebench.pages.figures.data import BarGroup as BarGroup
+    from evidencebench.pages.figures.data import ChartLine as ChartLine
+    from evidencebench.pages.figures.data import table_of_bars as table_of_bars
+    from evidencebench.pages.figures.data import table_of_groups as table_of_groups
+    from evidencebench.pages.figures.data import table_of_lines as table_of_lines
+    from evidencebench.pages.figures.drawing import stacked as stacked
+    from evidencebench.pages.figures.files import png_file as png_file
+    from evidencebench.pages.figures.files import svg_file as svg_file
+    from evidencebench.pages.figures.lines import line_chart as line_chart
+    from evidencebench.pages.figures.terminal import terminal_bars as terminal_bars
     from evidencebench.query import Kind as Kind
     from evidencebench.query import Query as Query
     from evidencebench.runs.formats import open_run as open_run
+    from evidencebench.scoring.breakdowns import place_breakdown as place_breakdown
     from evidencebench.scoring.compare import compare as compare
+    from evidencebench.scoring.evaluate import TaskScores as TaskScores
     from evidencebench.scoring.evaluate import answers_of as answers_of
     from evidencebench.scoring.evaluate import evaluate as evaluate
     from evidencebench.scoring.measures import aspect_recall as aspect_recall
-    from evidencebench.scoring.place_breakdown import place_breakdown as place_breakdown
     from evidencebench.scoring.query_controls import measure_query_controls as measure_query_controls
     from evidencebench.scoring.selection import Rules as Rules
     from evidencebench.scoring.selection import select as select
-    from evidencebench.scoring.task_scores import TaskScores as TaskScores
+    from evidencebench.system import Asked as Asked
     from evidencebench.system import Brief as Brief
     from evidencebench.system import NamedSystem as NamedSystem
     from evidencebench.system import Ranking as Ranking
     from evidencebench.system import System as System
+    from evidencebench.system import Traits as Traits
     from evidencebench.system import rank_by_score as rank_by_score
-    from evidencebench.systems.retrievers.bm25 import BM25 as BM25
-    from evidencebench.traits import Asked as Asked
-    from evidencebench.traits import Traits as Traits
+    from evidencebench.systems.bm25 import BM25 as BM25
 
 from evidencebench.version import __version__ as __version__
 
@@ -92,41 +92,40 @@ from evidencebench.version import __version__ as __version__
 _NAMES_OF = {
     "data.dataset": "Dataset open_dataset write_dataset",
     "data.instance": "Instance Labels",
-    "data.optimum.cover": "coverage_of maximum_coverage minimum_cover",
+    "data.cover": "coverage_of maximum_coverage minimum_cover",
     "data.sample": "load_sample",
     "data.tasks": "TASKS Task task_named",
-    "data.validation.validate": "validate_file",
-    "engine.in_process": "InProcess",
+    "data.validation": "validate_file",
+    "engine.local": "InProcess Threads",
     "engine.processes": "Processes",
     "engine.protocol": "Engine Outcome",
-    "engine.ray_cluster": "RayCluster",
-    "engine.threads": "Threads",
+    "engine.ray": "RayCluster",
     "errors": "EvidenceBenchError",
-    "execution.answering": "answer_instance answers_from",
-    "execution.execute": "execute",
+    "execution.answers": "answer_instance answers_from",
+    "execution.run": "execute",
     "execution.making": "make_system",
     "execution.system_table": "SYSTEMS",
     "integrations.frames": "comparisons_frame instances_frame scores_frame sentences_frame standings_frame",
-    "integrations.hugging_face.to_hf": "to_hf",
-    "integrations.mteb.tasks": "mteb_tasks",
-    "integrations.trec.frames": "answers_of_frame candidates_frame qrels_frame run_frame",
-    "integrations.trec.qrels": "qrels_dict with_qrels",
-    "integrations.trec.run_scores": "run_dict",
+    "integrations.hugging_face": "to_hf",
+    "integrations.mteb": "mteb_tasks",
+    "integrations.trec": "answers_of_frame candidates_frame qrels_frame run_frame qrels_dict with_qrels run_dict",
     "models.llm.client": "make_client",
-    "pages.figures": "Bar BarGroup ChartLine difference_chart grouped_chart interval_chart line_chart png_file "
-    "stacked svg_file table_of_bars table_of_groups table_of_lines terminal_bars",
+    "pages.figures.data": "Bar BarGroup ChartLine table_of_bars table_of_groups table_of_lines",
+    "pages.figures.bars": "difference_chart grouped_chart interval_chart",
+    "pages.figures.lines": "line_chart",
+    "pages.figures.files": "png_file svg_file",
+    "pages.figures.drawing": "stacked",
+    "pages.figures.terminal": "terminal_bars",
     "query": "Kind Query",
     "runs.formats": "open_run",
     "scoring.compare": "compare",
-    "scoring.evaluate": "answers_of evaluate",
+    "scoring.evaluate": "answers_of evaluate TaskScores",
     "scoring.measures": "aspect_recall",
-    "scoring.place_breakdown": "place_breakdown",
+    "scoring.breakdowns": "place_breakdown",
     "scoring.query_controls": "measure_query_controls",
     "scoring.selection": "Rules select",
-    "scoring.task_scores": "TaskScores",
-    "system": "Brief NamedSystem Ranking System rank_by_score",
-    "traits": "Asked Traits",
-    "systems.retrievers.bm25": "BM25",
+    "system": "Brief NamedSystem Ranking System rank_by_score Asked Traits",
+    "systems.bm25": "BM25",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 

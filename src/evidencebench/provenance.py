@@ -1,15 +1,21 @@
-"""Versions of libraries and digests of code, by name: with the options, they decide a system's answers."""
+"""Versions, digests of code, optional libraries (require_extra)."""
 
 import ast
 import hashlib
+import importlib.util
 import site
 import sysconfig
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.machinery import ModuleSpec
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
-from evidencebench.errors import SystemSpecError
+from evidencebench.errors import MissingExtraError, SystemSpecError
+
+# Versions of libraries and digests of code, by name: with the options, they decide a system's answers.
+
 
 CODE_OF = "code of "
 """A header names the digest of own code by this and the system's name: ``code of my_systems.py:MySystem``."""
@@ -130,3 +136,25 @@ def _file_of(root: Path, name: str) -> Path | None:
     place = root.joinpath(*name.split("."))
     candidates = (place / _PACKAGE, place.with_name(f"{place.name}.py"))
     return next((path for path in candidates if path.is_file()), None)
+
+
+# Optional libraries, which the extras of this package install: whether they are there, and in which versions.
+
+
+def require_extra(what: str, extra: str, *packages: str) -> None:
+    """Raise `MissingExtraError` if a package is not installed; no package is imported. Messages begin with ``what``."""
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
+    if missing:
+        raise MissingExtraError(
+            f"{what}: needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed: "
+            f"pip install 'evidencebench[{extra}]'"
+        )
+
+
+def library_versions(*packages: str) -> dict[str, str]:
+    """Return package name -> installed version; packages that are not installed are left out."""
+    versions = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions

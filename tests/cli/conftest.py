@@ -11,7 +11,7 @@ import pytest
 
 from command_line import OWN_CODE, PRICES, SAMPLE, Command, Outcome
 from evidencebench.cli.main import main
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
 from fake_models import RunningServer, running_fake_server
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, Command
-from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation
+from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
 from evidencebench.construction.people.tasks import read_tasks
 
 DRAW = "agreement sample --data sample --papers 9 -o tasks.jsonl"

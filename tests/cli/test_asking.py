@@ -14,8 +14,8 @@ from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import sample_path
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.runs.run_file import read_run
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.runs.run import read_run
 from examples import IS_THOROUGH
 from fake_models import RunningServer, running_fake_server
 from llm_servers import DictCache, SlowSender

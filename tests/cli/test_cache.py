@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from command_line import FORMATS, Command
-from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.vector_cache import VectorCache
-from evidencebench.models.llm.batch_queue import BatchGroup, BatchQueue
+from evidencebench.models.embedding.encoder import EncodedText, VectorCache
+from evidencebench.models.llm.batch_apis import BatchGroup, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache
 from replies import keep, numbered, reply_to
 
 DAY = 86_400.0

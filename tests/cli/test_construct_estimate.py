@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Command
-from evidencebench.construction.gold_studies import read_gold
-from evidencebench.construction.synthetic_review import write_synthetic_review
+from evidencebench.construction.demo import read_gold, write_synthetic_review
 from evidencebench.data.sample import load_sample
 from fake_models import RunningServer, running_fake_server
 

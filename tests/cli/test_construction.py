@@ -11,7 +11,7 @@ import pytest
 
 from command_line import Command
 from evidencebench import open_dataset
-from evidencebench.construction.synthetic_review import expected_instances, write_synthetic_review
+from evidencebench.construction.demo import expected_instances, write_synthetic_review
 from fake_models import RunningServer
 from served_constructions import served_construction
 from stored_replies import stored_replies

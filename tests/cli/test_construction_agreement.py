@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from command_line import Command
-from evidencebench.integrations.fake_server.answers import GoldStudies
+from evidencebench.integrations.fake_server import GoldStudies
 from served_constructions import served_construction
 
 Judged = Callable[..., list[int]]

@@ -8,7 +8,7 @@ import pytest
 
 from command_line import Command
 from evidencebench import open_dataset
-from evidencebench.construction.synthetic_review import expected_instances
+from evidencebench.construction.demo import expected_instances
 from served_constructions import served_construction
 
 OWN = "Whether a cup of tea is drunk decides what the trial of it measures."

@@ -8,9 +8,9 @@ import pytest
 
 from command_line import Command
 from evidencebench import open_dataset
-from evidencebench.construction.assembly.decontamination import BY_ID, BY_TEXT
-from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.synthetic_review import expected_instances
+from evidencebench.construction.assembly.leakage import BY_ID, BY_TEXT
+from evidencebench.construction.demo import expected_instances
+from evidencebench.construction.draft import open_drafts
 from evidencebench.data.dataset import write_dataset
 from evidencebench.data.instance import Instance, Labels
 from served_constructions import served_construction

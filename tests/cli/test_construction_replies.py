@@ -9,10 +9,10 @@ import pytest
 
 from command_line import Command
 from evidencebench import open_dataset
-from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.steps.model_step import NO_REPLY
-from evidencebench.construction.synthetic_review import expected_instances, synthetic_studies
-from evidencebench.integrations.fake_server.answers import FakeModel
+from evidencebench.construction.demo import expected_instances, synthetic_studies
+from evidencebench.construction.draft import open_drafts
+from evidencebench.construction.step import NO_REPLY
+from evidencebench.integrations.fake_server import FakeModel
 from malformed_replies import ASKED_AGAIN, SHAPES, Shape
 from served_constructions import served_construction
 

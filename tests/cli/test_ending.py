@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import Command, start
-from evidencebench.cli.ending import exit_code_of
+from evidencebench.cli.main import exit_code_of
 
 
 def test_what_nobody_expected_has_an_exit_code_of_its_own_and_says_what_to_report(
@@ -57,7 +57,7 @@ def test_too_little_memory_is_no_mistake_of_evidencebench(capsys: pytest.Capture
 
 def test_a_broken_pipe_elsewhere_than_at_standard_output_is_an_error() -> None:
     code = (
-        "from evidencebench.cli.ending import exit_code_of\n"
+        "from evidencebench.cli.main import exit_code_of\n"
         "def call(): raise BrokenPipeError(32, 'Broken pipe')\n"
         "raise SystemExit(exit_code_of(call, []))"
     )

@@ -17,11 +17,11 @@ from command_line import Command
 from evidencebench.cli.main import cli
 from evidencebench.execution.finding import find_evidence
 from evidencebench.execution.making import make_system
-from evidencebench.pages.findings.words import grouped, not_searched, told
+from evidencebench.pages.findings import grouped, not_searched, told
 from evidencebench.papers.paper import LeftOut, Loss
 from evidencebench.papers.read import read_content
 from evidencebench.system import Brief
-from evidencebench.systems.directions.classifier import ReportedDirection, reported_directions
+from evidencebench.systems.directions import ReportedDirection, reported_directions
 
 _TEXT = """\
 # Abstract

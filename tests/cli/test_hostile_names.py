@@ -11,8 +11,8 @@ from command_line import FORMATS, Command
 from evidencebench.cli.output import json_text
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import sample_path
-from evidencebench.execution.execute import execute
-from evidencebench.runs.run_file import read_run
+from evidencebench.execution.run import execute
+from evidencebench.runs.run import read_run
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[2J\r\n\x9b31m\u202e[/red]<script>|&"
 

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import KEY, SAMPLE, Command, start
 from evidencebench import open_run
-from evidencebench.scoring.score_texts import spent_line
+from evidencebench.scoring.significance import spent_line
 from fake_models import RunningServer, running_fake_server
 
 pytestmark = pytest.mark.usefixtures("own_cache")

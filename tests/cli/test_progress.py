@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import progress
 
 LONG = "llm_base:model=local/a-model-with-a-long-name,base_url=http://127.0.0.1:8123/v1,temperature=0.7,max_tokens=1024"
 

@@ -11,7 +11,7 @@ from command_line import Command
 from evidencebench.data.sample import sample_path
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_texts import percent
+from evidencebench.scoring.significance import percent
 from report_pages import parsed
 
 REPORT = "report bm25.jsonl tuned.jsonl --data sample --draws 50 --largest 4"

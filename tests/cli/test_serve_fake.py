@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from command_line import SAMPLE, Command, start
-from evidencebench.construction.synthetic_review import synthetic_studies
+from evidencebench.construction.demo import synthetic_studies
 from evidencebench.models.llm.providers import PROVIDERS
 from marked_prompts import openai_body, prompt
 

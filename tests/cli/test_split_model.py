@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from command_line import Command
 from evidencebench.models.llm.chat import ChatReply
-from evidencebench.systems.directions.classifier import ReportedDirection
-from evidencebench.systems.strategies.direction_reading import read_reported
+from evidencebench.systems.directions import ReportedDirection
+from evidencebench.systems.llm.rewriting import read_reported
 from hostile_server import Behaviour, HostileServer, hostile_server
 from llm_servers import replies
 

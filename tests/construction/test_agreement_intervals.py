@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evidencebench.construction.people.agreement.comparison import equivalence_at
-from evidencebench.construction.people.agreement.marks import PairSort
-from evidencebench.construction.people.agreement.pair_measures import cohen_kappa
-from evidencebench.construction.people.agreement.pair_statistic import PairStatistic
-from evidencebench.construction.people.agreement.power import chance_to_show, power_of, student_quantile
-from evidencebench.construction.people.agreement.studentised import jackknife, studentised
+from evidencebench.construction.people.agreement import chance_to_show, equivalence_at, power_of, student_quantile
+from evidencebench.construction.people.intervals import jackknife, studentised
+from evidencebench.construction.people.marks import PairSort, PairStatistic, cohen_kappa
 from evidencebench.scoring.resampling import Resampling
 from examples import examples
 

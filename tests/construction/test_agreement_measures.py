@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
-from evidencebench.construction.people.agreement.pair_measures import (
+from evidencebench.construction.people.agreement import student_quantile
+from evidencebench.construction.people.marks import (
     PAIR_MEASURES,
     alpha_of_counts,
     cohen_kappa,
@@ -19,7 +20,6 @@ from evidencebench.construction.people.agreement.pair_measures import (
     krippendorff_alpha,
     spearman,
 )
-from evidencebench.construction.people.agreement.power import student_quantile
 from examples import examples
 
 tables = st.tuples(*[st.integers(0, 60)] * 4).map(lambda cells: np.array(cells, dtype=np.float64))

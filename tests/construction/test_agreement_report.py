@@ -12,14 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.people.agreement.comparison import compare_raters
-from evidencebench.construction.people.agreement.disagreements import disagreement_table, disagreements_in
-from evidencebench.construction.people.agreement.mark_report import report_marks
-from evidencebench.construction.people.agreement.marks import MISSING, Marks, collect_marks
-from evidencebench.construction.people.agreement.pair_measures import PAIR_MEASURES, alpha_of_counts
-from evidencebench.construction.people.agreement.pair_statistic import sums_of
-from evidencebench.construction.people.agreement.ratings import report_ratings
-from evidencebench.construction.people.annotations import Annotations, TaskAnnotation
+from evidencebench.construction.people.agreement import (
+    compare_raters,
+    disagreement_table,
+    disagreements_in,
+    report_marks,
+    report_ratings,
+)
+from evidencebench.construction.people.answers import Annotations, TaskAnnotation
+from evidencebench.construction.people.marks import (
+    MISSING,
+    PAIR_MEASURES,
+    Marks,
+    alpha_of_counts,
+    collect_marks,
+    sums_of,
+)
 from evidencebench.construction.people.tasks import Criterion, FileDigest, TasksFile, TasksHeader
 from evidencebench.errors import PeopleError, RunMismatchError, UndefinedScoreError
 from evidencebench.query import Kind

@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings, SplitBy
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftFile
+from evidencebench.construction.config import AssemblyReport, AssemblySettings, SplitBy
+from evidencebench.construction.draft import Draft, DraftFile
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.validation.validate import validate_files
+from evidencebench.data.validation import validate_files
 from evidencebench.errors import ChangedDataError
 from evidencebench.papers.read import read
 from trial_constructions import (

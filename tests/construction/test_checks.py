@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.steps.checks import is_foreign, numbers_in, wrong_with_aspect, wrong_with_hypothesis
+from evidencebench.construction.writing import is_foreign, numbers_in, wrong_with_aspect, wrong_with_hypothesis
 from examples import examples
 
 SUMMARY = (

@@ -14,9 +14,16 @@ import msgspec
 import pytest
 
 from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.draft import Draft, JudgingRound, ReplySource
-from evidencebench.construction.draft_file import DraftFile, DraftHeader, open_drafts, writing_drafts
-from evidencebench.construction.filtering import filter_drafts
+from evidencebench.construction.draft import (
+    Draft,
+    DraftFile,
+    DraftHeader,
+    JudgingRound,
+    ReplySource,
+    open_drafts,
+    writing_drafts,
+)
+from evidencebench.construction.losses import filter_drafts
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import DataError
 from trial_constructions import SETTINGS, WHOLE, files_in, random_drafts, write_drafts

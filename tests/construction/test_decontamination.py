@@ -9,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.candidates import DUPLICATE
-from evidencebench.construction.assembly.decontamination import BY_HYPOTHESIS, BY_ID, BY_TEXT
-from evidencebench.construction.assembly.same_text import TextIndex, sentence_hashes
+from evidencebench.construction.assembly.leakage import (
+    BY_HYPOTHESIS,
+    BY_ID,
+    BY_TEXT,
+    DUPLICATE,
+    TextIndex,
+    sentence_hashes,
+)
 from evidencebench.construction.draft import Draft
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels

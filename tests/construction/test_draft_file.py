@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DRAFTS, DraftHeader, open_drafts, set_aside, writing_drafts
+from evidencebench.construction.draft import DRAFTS, Draft, DraftHeader, open_drafts, set_aside, writing_drafts
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, UnreadableError
 from examples import examples
 

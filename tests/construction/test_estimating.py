@@ -7,13 +7,17 @@ import pytest
 
 from constructing_model import MODEL, PRICES, ConstructingModel, client_with, table_of_summaries
 from evidencebench.construction.config import Config, JudgeTable
-from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.estimating import Assumptions, ConstructionEstimate, estimate_construction
-from evidencebench.construction.model_use import NOTHING, ModelUse
+from evidencebench.construction.draft import open_drafts, output_of
+from evidencebench.construction.estimate import (
+    NOTHING,
+    Assumptions,
+    ConstructionEstimate,
+    ModelUse,
+    estimate_construction,
+)
 from evidencebench.construction.pipeline import run_all, steps_of
-from evidencebench.construction.work_folder import output_of
 from evidencebench.execution.asking import Waiting
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache
 
 DAY = date(2026, 11, 22)
 CLOSE = 0.05

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.draft import Draft, Judging
-from evidencebench.construction.filtering import NO_ASPECTS, TOO_FEW, filter_drafts
+from evidencebench.construction.losses import NO_ASPECTS, TOO_FEW, filter_drafts
 from evidencebench.errors import RunFormatError
 from trial_constructions import write_drafts
 

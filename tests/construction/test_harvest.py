@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from citing_reviews import CC_BY, TWELVE, cite, reference, review
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.harvest.drafts import MOST_CONTEXT, harvest_review
-from evidencebench.construction.harvest.licences import licence_named
+from evidencebench.construction.harvest.harvest import MOST_CONTEXT, harvest_review
 from evidencebench.construction.harvest.reasons import (
     CITED_AGAIN,
     METHODS,
@@ -24,6 +23,7 @@ from evidencebench.construction.harvest.reasons import (
     UNRESOLVED,
     HarvestRules,
 )
+from evidencebench.construction.harvest.references import licence_named
 from evidencebench.errors import UnreadableError
 from examples import examples
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from evidencebench.construction.harvest.drafts import harvest_review
-from evidencebench.construction.harvest.licences import KNOWN
-from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.harvest import harvest_review
+from evidencebench.construction.harvest.papers import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
+from evidencebench.construction.harvest.references import KNOWN
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.read import read
 from examples import some_of

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.draft import Draft, Judging, JudgingRound
-from evidencebench.construction.draft_file import DraftHeader, open_drafts, writing_drafts
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.running import StepReport, run_step
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step
+from evidencebench.construction.draft import Draft, DraftHeader, Judging, JudgingRound, open_drafts, writing_drafts
+from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.step import StepReport, run_step
 from evidencebench.errors import (
     DataError,
     PendingError,
@@ -24,8 +23,8 @@ from evidencebench.errors import (
     UnreadableError,
 )
 from evidencebench.models.llm.chat import ChatRequest
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.systems.llm.asking import Asker
 from examples import examples
 from judge_models import Bench, Gold, GoldJudge, draft_of, judged_aspects, write_paper
 from scripted_models import CHAT, Answering, ScriptedSender, shown_in

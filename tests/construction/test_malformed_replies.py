@@ -10,14 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.steps.asking_objects import read_object
-from evidencebench.construction.steps.aspects import ASPECTS
-from evidencebench.construction.steps.hypotheses import HYPOTHESES
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step
-from evidencebench.construction.steps.label_results import LABEL_RESULTS
-from evidencebench.construction.steps.model_step import NO_REPLY, ModelStep
-from evidencebench.construction.steps.summaries import SUMMARIES
+from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.step import NO_REPLY, ModelStep, read_object
+from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from examples import examples
 from judge_models import write_paper

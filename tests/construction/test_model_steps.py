@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 
 from evidencebench.construction.draft import Draft
-from evidencebench.construction.steps.aspects import ASPECTS
-from evidencebench.construction.steps.hypotheses import HYPOTHESES
-from evidencebench.construction.steps.label_results import LABEL_RESULTS
-from evidencebench.construction.steps.model_step import ModelStep
-from evidencebench.construction.steps.summaries import SUMMARIES
+from evidencebench.construction.step import ModelStep
+from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.errors import EndpointError, StopError
 from evidencebench.models.llm.chat import ChatRequest
 from stepped_drafts import GOOD, PASSAGE, draft, made_by, run

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation
-from evidencebench.construction.people.exchange.answers import TOOLS, collect_annotations
+from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
+from evidencebench.construction.people.exchange import TOOLS, collect_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation, read_annotations
-from evidencebench.construction.people.answer_journals import ADJUDICATED
+from evidencebench.construction.people.answers import ADJUDICATED, AnnotationFolder, TaskAnnotation, read_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftHeader, writing_drafts
+from evidencebench.construction.draft import Draft, DraftHeader, writing_drafts
 from evidencebench.construction.people.sampling import draw_tasks, summaries_in
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance

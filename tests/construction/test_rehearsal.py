@@ -5,25 +5,24 @@ from pathlib import Path
 import pytest
 
 from evidencebench.construction.assembly.assemble import assemble
-from evidencebench.construction.assembly.decontamination import BY_TEXT
-from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.filtering import filter_drafts
-from evidencebench.construction.gold_studies import read_gold
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.running import run_step
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step
-from evidencebench.construction.steps.label_results import LABEL_RESULTS
-from evidencebench.construction.work_folder import input_of, output_of
+from evidencebench.construction.assembly.leakage import BY_TEXT
+from evidencebench.construction.demo import read_gold
+from evidencebench.construction.draft import input_of, open_drafts, output_of
+from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import JudgeSettings, judge_step
+from evidencebench.construction.losses import filter_drafts
+from evidencebench.construction.step import run_step
+from evidencebench.construction.writing import LABEL_RESULTS
 from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.evidence_inference.plain_text import read_trial_text
+from evidencebench.data.evidence_inference import read_trial_text
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.optima import derive_optima
 from evidencebench.data.sample import load_sample
-from evidencebench.data.validation.validate import validate_file
+from evidencebench.data.validation import validate_file
 from evidencebench.execution.rewriting import asker_from
+from evidencebench.files.disk import read_text
 from evidencebench.models.llm.client import make_client
 from evidencebench.query import Query
-from evidencebench.storage.text_file import read_text
 from fake_models import running_fake_server
 from make_rehearsal import make_rehearsal
 from skips import DATA_FOLDER

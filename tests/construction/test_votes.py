@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from evidencebench.construction.draft import Judging, JudgingRound, WindowVote
-from evidencebench.construction.steps.votes import (
+from evidencebench.construction.judge import (
     WindowAgreement,
     doubtful,
     sources_of_votes,

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.dataset import Dataset
-from evidencebench.data.optima import derive_optima
-from evidencebench.data.optimum.cover import (
+from evidencebench.data.cover import (
     Cover,
     Coverage,
     ceiling,
@@ -20,6 +18,8 @@ from evidencebench.data.optimum.cover import (
     maximum_coverage,
     minimum_cover,
 )
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.optima import derive_optima
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import UndefinedScoreError
 from examples import examples

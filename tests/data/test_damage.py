@@ -12,21 +12,17 @@ import pytest
 from command_line import SAMPLE
 from evidencebench.errors import CacheError, ModelError
 from evidencebench.execution.making import make_system
-from evidencebench.models.embedding.encoder import VectorBatch, embed
-from evidencebench.models.embedding.folder import require_model
-from evidencebench.models.embedding.formats import EncodedText
+from evidencebench.files.atomic import digest_file, is_intact
+from evidencebench.models.embedding.encoder import EncodedText, VectorBatch, VectorCache, embed
+from evidencebench.models.embedding.local import LocalModel, require_model
 from evidencebench.models.embedding.onnx import OnnxEncoder
-from evidencebench.models.embedding.transformer import LocalModel
-from evidencebench.models.embedding.vector_cache import VectorCache
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.models.model_card import CARD
 from evidencebench.query import Query
-from evidencebench.storage.cached_file import digest_file, is_intact
 from evidencebench.system import Brief
-from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.finder import Finder
-from evidencebench.systems.selectors.finder_model import FinderCard, FinderMember, FinderModel
-from evidencebench.systems.selectors.trees import Forest, Tree
+from evidencebench.systems.features import FEATURES
+from evidencebench.systems.finder import Finder, FinderCard, FinderMember, FinderModel
+from evidencebench.systems.trees import Forest, Tree
 from evidencebench.training.finder import write_finder
 from replies import keep, numbered, reply_to
 

@@ -17,11 +17,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.formats.json_instance import EVALUATION_KEYS, decode_instance, encode_instance
 from evidencebench.data.instance import Instance, Origin
+from evidencebench.data.json_format import EVALUATION_KEYS, decode_instance, encode_instance
 from evidencebench.errors import ChangedDataError, DataError, FormatError, UnknownInstanceError, UnreadableError
+from evidencebench.files.atomic import whole_file
 from evidencebench.query import Kind
-from evidencebench.storage.whole_file import whole_file
 from examples import examples
 from strategies import files, instances, records
 
@@ -442,7 +442,7 @@ def test_a_new_file_is_as_readable_as_any_and_an_old_one_keeps_its_mode_and_its_
 
 
 def test_a_gzip_file_that_unpacks_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidencebench.storage.snapshot.MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("evidencebench.files.disk.MAX_UNPACKED_BYTES", 1000)
     path = write_plainly(tmp_path / "bomb.json.gz", {"one": GOOD | {"hypothesis": "x" * 2000}})
     with pytest.raises(UnreadableError, match="unpacks to more than 1000 bytes"):
         open_dataset(path)

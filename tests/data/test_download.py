@@ -18,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.catalog import CATALOG, CatalogEntry, Fetched, check_file
-from evidencebench.data.download import fetch
-from evidencebench.data.part_file import locked_part_file
+from evidencebench.data.download import fetch, locked_part_file
 from evidencebench.errors import DownloadError
-from evidencebench.storage.user_folders import data_folder
-from evidencebench.web.paced_http import PacedReader
+from evidencebench.files.places import data_folder
+from evidencebench.web.fetch import PacedReader
 from examples import examples
 from hostile_server import (
     Behaviour,
@@ -775,7 +774,7 @@ def test_an_answer_that_drips_is_left(tmp_path: Path, behaviour: Behaviour) -> N
 
 
 def test_answers_before_the_answer_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidencebench.web.paced_http.MOST_HEAD_BYTES", 50_000)
+    monkeypatch.setattr("evidencebench.web.fetch.MOST_HEAD_BYTES", 50_000)
     message = refusal(tmp_path, endless(b"HTTP/1.1 100 Continue\r\n\r\n" * 100), entry=UNKNOWN)
     assert "expected an answer, got more than 50,000 bytes of headers; give another address" in message
 

@@ -11,14 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
-from evidencebench.data.evidence_inference.folder import PaperFormat, annotations_of, find_folder
-from evidencebench.data.evidence_inference.placement import reason_against
-from evidencebench.data.evidence_inference.plain_text import read_trial_text
-from evidencebench.data.evidence_inference.records import read_annotations, read_prompts
-from evidencebench.data.evidence_inference.searching import SearchedPaper, letters_of
+from evidencebench.data.evidence_inference import (
+    PaperFormat,
+    annotations_of,
+    find_folder,
+    read_annotations,
+    read_prompts,
+    read_trial_text,
+)
+from evidencebench.data.evidence_inference_labels import (
+    ConversionReport,
+    SearchedPaper,
+    convert_folder,
+    letters_of,
+    reason_against,
+)
 from evidencebench.data.instance import Instance
-from evidencebench.data.validation.validate import validate_file
+from evidencebench.data.validation import validate_file
 from evidencebench.errors import DataError, FormatError, UnreadableError
 from evidencebench.query import Kind
 from examples import some_of

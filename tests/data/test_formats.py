@@ -6,13 +6,12 @@ import pytest
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.formats.table import FORMATS, DataSource, file_of, open_source
 from evidencebench.data.optima import solve_file
-from evidencebench.data.validation.validate import validate_files
-from evidencebench.engine.in_process import InProcess
+from evidencebench.data.sources import FORMATS, DataSource, file_of, open_source
+from evidencebench.data.validation import validate_files
+from evidencebench.engine.local import InProcess, Threads
 from evidencebench.engine.processes import Processes
 from evidencebench.engine.protocol import Engine
-from evidencebench.engine.threads import Threads
 
 SUFFIXES = [suffix for one in FORMATS for suffix in one.suffixes]
 ENGINES = [InProcess(), Threads(2), Processes(2)]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evidencebench.data import json_format
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.formats import json_index
 from evidencebench.data.instance import Origin
-from evidencebench.storage.snapshot import Snapshot
+from evidencebench.files.disk import Snapshot
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4), st.sampled_from(['}, "a": {', '"', "\\"])),
@@ -43,13 +43,13 @@ def held(text: bytes) -> Snapshot:
 
 def stepped(text: bytes) -> dict[str, bytes] | None:
     """Step through a text with windows of several sizes, which must all find the same."""
-    found = [json_index._step_through(held(text), part_bytes) for part_bytes in (9, 50, 10_000)]  # noqa: SLF001 - as for large files
+    found = [json_format._step_through(held(text), part_bytes) for part_bytes in (9, 50, 10_000)]  # noqa: SLF001 - as for large files
     assert found[0] == found[1] == found[2]
     return None if found[0] is None else {name: text[span.start : span.stop] for name, span in found[0][0].items()}
 
 
 def whole(text: bytes) -> dict[str, bytes]:
-    places, _ = json_index.index_json(held(text))
+    places, _ = json_format.index_json(held(text))
     return {
         name: bytes(place.raw) if isinstance(place, Origin) else text[place.start : place.stop]
         for name, place in places.items()
@@ -92,7 +92,7 @@ def test_what_is_amiss_is_left_to_the_decoder_of_the_whole(text: bytes) -> None:
 def test_an_id_that_stands_more_than_once_is_told_and_the_last_one_placed() -> None:
     text = b'{"a": 1, "b": 2, "b": 3, "c": 4, "a": 5}'
     assert whole(text) == {"a": b"5", "b": b"3", "c": b"4"}
-    assert json_index.index_json(held(text))[1] == ("a", "b")
+    assert json_format.index_json(held(text))[1] == ("a", "b")
 
 
 @given(spelled(), st.data())

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
-from evidencebench.data.formats.json_instance import decode_instance, encode_instance
-from evidencebench.data.formats.parquet_row import instance_of, record_of, row_of
 from evidencebench.data.instance import Origin
-from evidencebench.data.validation.validate import validate_file
+from evidencebench.data.json_format import decode_instance, encode_instance
+from evidencebench.data.parquet_columns import instance_of, record_of, row_of
+from evidencebench.data.validation import validate_file
 from evidencebench.errors import ChangedDataError, DataError, FormatError, UnreadableError
 from evidencebench.query import Query
 from examples import examples

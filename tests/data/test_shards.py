@@ -13,12 +13,12 @@ import pytest
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import open_dataset, reopen_dataset, write_dataset, write_shards
-from evidencebench.data.formats.shard_names import shard_name
 from evidencebench.data.instance import Instance
-from evidencebench.data.validation.validate import validate_file
+from evidencebench.data.sources import shard_name
+from evidencebench.data.validation import validate_file
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import ChangedDataError, DataError, FormatError, UnreadableError
-from evidencebench.storage.whole_file import put_in_place
+from evidencebench.files.atomic import put_in_place
 from moments import at_each_moment
 
 INSTANCES = list(SAMPLE)
@@ -186,7 +186,7 @@ def test_shards_that_a_killed_call_had_begun_to_replace_are_refused_and_the_same
     path = tmp_path / f"train{suffix}"
     write_shards(path, INSTANCES, len(INSTANCES), 3, overwrite=False)
     with monkeypatch.context() as patch:
-        name = "evidencebench.data.formats.shard_names.put_in_place"
+        name = "evidencebench.data.sources.put_in_place"
         patch.setattr(name, _killed_at_the_third(put_in_place))
         patch.setattr(shutil, "rmtree", lambda *_, **__: None)  # a killed process cleans nothing up
         with pytest.raises(DataError, match="cannot be written"):

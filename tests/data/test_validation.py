@@ -15,11 +15,16 @@ from hypothesis import strategies as st
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import sample_path
 from evidencebench.data.tasks import TASKS
-from evidencebench.data.validation.checked_record import Violation
-from evidencebench.data.validation.rules import check_record
-from evidencebench.data.validation.validate import FileReport, count_by_rule, validate_file, validate_files
+from evidencebench.data.validation import (
+    FileReport,
+    Violation,
+    check_record,
+    count_by_rule,
+    validate_file,
+    validate_files,
+)
 from evidencebench.errors import FormatError, UnreadableError
-from evidencebench.execution.answering import answers_from
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.scoring.evaluate import evaluate
 from examples import examples

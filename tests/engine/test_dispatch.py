@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evidencebench.engine.dispatch import Event, dispatch, why_it_died
-from evidencebench.engine.interrupts import InterruptFlag
-from evidencebench.engine.ray_cluster import _why_it_died
+from evidencebench.engine.processes import Event, dispatch, why_it_died
+from evidencebench.engine.protocol import InterruptFlag
+from evidencebench.engine.ray import _why_it_died
 
 
 class DyingWorkers:

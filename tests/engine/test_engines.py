@@ -20,12 +20,10 @@ from engine_work import (
     slow_from,
 )
 from evidencebench import execute, load_sample
-from evidencebench.engine.in_process import InProcess
+from evidencebench.engine.local import InProcess, Threads
 from evidencebench.engine.processes import Processes, engine_of
-from evidencebench.engine.protocol import Engine
-from evidencebench.engine.ray_cluster import RayCluster
-from evidencebench.engine.results import map_in_order, outcomes_in_order, results
-from evidencebench.engine.threads import Threads
+from evidencebench.engine.protocol import Engine, map_in_order, outcomes_in_order, results
+from evidencebench.engine.ray import RayCluster
 from evidencebench.errors import ChangedDataError, SystemSpecError, WorkerError
 from evidencebench.systems.controls import Lead
 

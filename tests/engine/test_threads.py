@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from evidencebench.engine.protocol import do_nothing
-from evidencebench.engine.results import results
-from evidencebench.engine.threads import Threads
+from evidencebench.engine.local import Threads
+from evidencebench.engine.protocol import do_nothing, results
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

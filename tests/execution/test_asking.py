@@ -16,10 +16,9 @@ from evidencebench.execution.making import make_system
 from evidencebench.query import Query
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.plan import CrossValidation
-from evidencebench.traits import Traits
+from evidencebench.system import Brief, NamedSystem, Ranking, Traits
+from evidencebench.training.crossval import cross_validate
+from evidencebench.training.crossval_splits import CrossValidation
 from scripted_models import ScriptedSender, client_of, lead
 
 SAMPLE = load_sample()

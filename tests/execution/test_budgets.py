@@ -7,8 +7,8 @@ from evidencebench import BM25, Brief, Ranking, Rules, Task, load_sample, select
 from evidencebench.errors import RunError, RunMismatchError, SystemSpecError
 from evidencebench.scoring.compare import mean_recalls
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.plan import CrossValidation
+from evidencebench.training.crossval import cross_validate
+from evidencebench.training.crossval_splits import CrossValidation
 
 
 @pytest.mark.parametrize("budget", [-1, -(10**9), np.int64(-3)])

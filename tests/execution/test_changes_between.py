@@ -14,11 +14,11 @@ from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, wr
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import ChangedDataError, RunError, RunMismatchError
-from evidencebench.execution.execute import execute
-from evidencebench.runs.run_file import read_run
+from evidencebench.execution.run import execute
+from evidencebench.runs.run import read_run
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.plan import CrossValidation
+from evidencebench.training.crossval import cross_validate
+from evidencebench.training.crossval_splits import CrossValidation
 from runs.test_runs import wait_until
 
 SAMPLE = load_sample()
@@ -96,7 +96,7 @@ def test_a_file_that_is_replaced_before_its_checksum_is_asked_for_has_that_of_wh
 def test_a_large_file_that_is_replaced_before_its_checksum_is_asked_for_gives_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 0)
+    monkeypatch.setattr("evidencebench.files.disk.MOST_HELD_BYTES", 0)
     dataset = many(tmp_path / "data.json", 3)
     many(tmp_path / "data.json", 3, first=1)
     with pytest.raises(ChangedDataError, match="has changed since it was opened"):

@@ -10,7 +10,7 @@ import pytest
 
 from evidencebench.errors import SystemSpecError
 from evidencebench.provenance import code_digest
-from evidencebench.systems.retrievers import bm25
+from evidencebench.systems import bm25
 
 FILES = {
     "alone.py": "import math\nimport near.deep\n",

@@ -18,9 +18,9 @@ from evidencebench.execution.own_code import find_own_code
 from evidencebench.provenance import code_digest
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.specification import parse_specification, write_specification
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.plan import CrossValidation
-from evidencebench.training.training_table import trainable
+from evidencebench.training.crossval import cross_validate
+from evidencebench.training.crossval_splits import CrossValidation
+from evidencebench.training.trainings import trainable
 from own_training import OWN_TRAINING
 
 SYSTEM = """

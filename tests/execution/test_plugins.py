@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from evidencebench import SYSTEMS, execute, load_sample, make_system
 from evidencebench.cli.main import cli
 from evidencebench.errors import SystemSpecError
-from evidencebench.runs.run_file import read_run
+from evidencebench.runs.run import read_run
 
 RANKING = """
 from dataclasses import dataclass

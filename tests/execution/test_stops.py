@@ -9,10 +9,9 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import CostLimitError, FailedAnswerError, FailingServerError, PendingError
-from evidencebench.execution.execute import execute
-from evidencebench.runs.run_file import read_run
-from evidencebench.system import Brief, Ranking
-from evidencebench.traits import Traits
+from evidencebench.execution.run import execute
+from evidencebench.runs.run import read_run
+from evidencebench.system import Brief, Ranking, Traits
 from runs.test_runs import many
 
 SAMPLE = load_sample()

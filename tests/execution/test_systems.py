@@ -15,14 +15,14 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
 from evidencebench.errors import SystemSpecError, UndefinedScoreError
-from evidencebench.execution.answering import answer_instance, default_tasks
+from evidencebench.execution.answers import answer_instance, default_tasks
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief, Ranking, rank_by_score
-from evidencebench.systems.derangement import derange_hypotheses
-from evidencebench.systems.retrievers.bm25 import BM25
-from evidencebench.systems.retrievers.tfidf import TfIdf, TfIdfChar
-from evidencebench.systems.retrievers.tokens import tokens
+from evidencebench.systems.bm25 import BM25
+from evidencebench.systems.changed_queries import derange_hypotheses
+from evidencebench.systems.tfidf import TfIdf, TfIdfChar
+from evidencebench.systems.words import tokens
 from examples import examples
 from specs import LABEL_FREE
 from strategies import instances, labels, queries

@@ -14,10 +14,7 @@ from datasets import load_dataset
 from evidencebench import Dataset, Instance, load_sample, open_dataset, to_hf, write_dataset
 from evidencebench.data.catalog import CATALOG
 from evidencebench.errors import DataError, FormatError
-from evidencebench.integrations.hugging_face.folder import HubSplit, write_hf
-from evidencebench.integrations.hugging_face.licences import licence_of
-from evidencebench.integrations.hugging_face.written_split import COLUMNS
-from evidencebench.integrations.known_data import known_entry
+from evidencebench.integrations.hugging_face import COLUMNS, HubSplit, known_entry, licence_of, write_hf
 
 SAMPLE = load_sample()
 DAY = date(2026, 11, 22)
@@ -109,7 +106,7 @@ def test_the_header_of_the_card_says_features_sizes_and_licences(two_splits: Pat
 
 
 def to_features() -> datasets.Features:
-    from evidencebench.data.formats.parquet_columns import schema  # noqa: PLC0415 - of this function alone
+    from evidencebench.data.parquet_columns import schema  # noqa: PLC0415 - of this function alone
 
     return datasets.Features.from_arrow_schema(schema())
 

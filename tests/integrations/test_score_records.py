@@ -10,9 +10,7 @@ from huggingface_hub import parse_eval_result_entries
 
 from evidencebench import execute, load_sample
 from evidencebench.errors import RunError
-from evidencebench.integrations.score_records.every_eval_ever import Evaluator, record_of
-from evidencebench.integrations.score_records.hub_results import as_yaml, hub_entries
-from evidencebench.integrations.score_records.scored_task import scored_tasks
+from evidencebench.integrations.score_records import Evaluator, as_yaml, hub_entries, record_of, scored_tasks
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 

@@ -36,8 +36,8 @@ from evidencebench import (
     write_dataset,
 )
 from evidencebench.errors import AnswerError, DataError, FormatError, RunError, RunMismatchError
-from evidencebench.integrations.trec.folder import write_trec
-from evidencebench.runs.run_file import RunFile
+from evidencebench.integrations.trec import write_trec
+from evidencebench.runs.run import RunFile
 from examples import examples
 from trec_cases import as_files, as_run, instances_of_some_papers, some_answers
 

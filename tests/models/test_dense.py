@@ -16,16 +16,10 @@ from hypothesis import given
 
 from evidencebench import Brief, Kind, Query, execute, load_sample, make_system
 from evidencebench.errors import EvidenceBenchError, MissingExtraError, ModelError, SystemSpecError
-from evidencebench.models.embedding.formats import (
-    FORMATS,
-    INSTRUCTIONS,
-    EncodedText,
-    hypothesis_text,
-    sentence_texts,
-)
-from evidencebench.models.embedding.transformer import batches_of_like_length
-from evidencebench.runs.run_file import read_run
-from evidencebench.systems.retrievers.dense import Dense, MiniLM
+from evidencebench.models.embedding.encoder import FORMATS, INSTRUCTIONS, EncodedText, hypothesis_text, sentence_texts
+from evidencebench.models.embedding.local import batches_of_like_length
+from evidencebench.runs.run import read_run
+from evidencebench.systems.dense import Dense, MiniLM
 from examples import examples
 from strategies import queries
 

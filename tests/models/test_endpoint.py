@@ -17,11 +17,9 @@ import pytest
 from embedding_server import embeddings, put, vector_of
 from evidencebench import Brief, load_sample, make_system
 from evidencebench.errors import EndpointError, EvidenceBenchError, ModelError, SystemSpecError
-from evidencebench.models.embedding.encoder import VectorBatch, embed
-from evidencebench.models.embedding.endpoint import Endpoint, EndpointEncoder
-from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.vector_cache import VectorCache
-from evidencebench.systems.retrievers.dense_api import DenseApi
+from evidencebench.models.embedding.encoder import EncodedText, VectorBatch, VectorCache, embed
+from evidencebench.models.embedding.server import Endpoint, EndpointEncoder
+from evidencebench.systems.dense import DenseApi
 from hostile_server import (
     Behaviour,
     HostileServer,

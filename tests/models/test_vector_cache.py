@@ -15,10 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError, ModelError
-from evidencebench.models.embedding.encoder import VectorBatch, embed
-from evidencebench.models.embedding.formats import EncodedText, Floats
-from evidencebench.models.embedding.vector_cache import VectorCache, digest_of
-from evidencebench.storage.user_folders import cache_folder
+from evidencebench.files.places import cache_folder
+from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, VectorCache, digest_of, embed
 
 TESTS = Path(__file__).parents[1]
 
@@ -109,7 +107,7 @@ import sys
 from pathlib import Path
 from models.test_vector_cache import Slow, numbered
 from evidencebench.models.embedding.encoder import embed
-from evidencebench.models.embedding.vector_cache import VectorCache
+from evidencebench.models.embedding.encoder import VectorCache
 encoder = Slow(seconds=float(sys.argv[2]))
 texts = numbered(int(sys.argv[3]))
 embed(encoder, VectorCache(Path(sys.argv[1]), "slow"), texts if len(sys.argv) < 5 else texts[::-1])

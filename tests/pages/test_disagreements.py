@@ -2,7 +2,7 @@
 
 import re
 
-from evidencebench.construction.people.agreement.disagreements import Disagreement
+from evidencebench.construction.people.agreement import Disagreement
 from evidencebench.pages.disagreements import disagreements_page
 
 HOSTILE = "<script>alert(1)</script> fell"

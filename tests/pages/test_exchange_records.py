@@ -11,12 +11,12 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.execution.exchanges import requests_can_be_made
-from evidencebench.execution.execute import execute
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.pages.viewer import stored_exchanges as stored
-from evidencebench.pages.viewer.stored_exchanges import stored_exchanges
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
-from evidencebench.runs.run_file import read_run
+from evidencebench.execution.run import execute
+from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.pages import exchanges as stored
+from evidencebench.pages.exchanges import stored_exchanges
+from evidencebench.pages.viewer import ViewerData, viewer_data_of
+from evidencebench.runs.run import read_run
 from model_runs import HOSTILE, MODEL, ask_models
 
 SAMPLE = load_sample()

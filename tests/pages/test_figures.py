@@ -20,28 +20,27 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from evidencebench.errors import DataError, MissingExtraError
-from evidencebench.pages.figures import (
+from evidencebench.pages.figures.bars import difference_chart, grouped_chart, interval_chart
+from evidencebench.pages.figures.data import (
+    BOLD_SIZE,
+    FONT_SIZE,
+    LONGEST_SHOWN,
+    TITLE_SIZE,
     Bar,
     BarGroup,
     ChartLine,
-    difference_chart,
-    grouped_chart,
-    interval_chart,
-    line_chart,
-    png_file,
-    stacked,
-    svg_file,
     table_of_bars,
     table_of_groups,
     table_of_lines,
-    terminal_bars,
+    title_name,
+    width_of,
 )
-from evidencebench.pages.figures.drawing import WIDTH, size_of
-from evidencebench.pages.figures.files import colours_of, require_png
-from evidencebench.pages.figures.lettering import BOLD_SIZE, FONT_SIZE, LONGEST_SHOWN, TITLE_SIZE, title_name, width_of
-from evidencebench.pages.figures.terminal import NEEDED, Mark
-from evidencebench.pages.markup import Node, as_html, replace_forbidden
-from evidencebench.pages.viewer.page_parts import style as page_style
+from evidencebench.pages.figures.drawing import WIDTH, size_of, stacked
+from evidencebench.pages.figures.files import colours_of, png_file, require_png, svg_file
+from evidencebench.pages.figures.lines import line_chart
+from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
+from evidencebench.pages.html import Node, as_html, replace_forbidden
+from evidencebench.pages.html import style as page_style
 from evidencebench.tables import RENDERERS, Table
 
 HOSTILE = [
@@ -438,7 +437,7 @@ def _tokens(rules: str, start: str) -> dict[str, str]:
 
 
 def test_files_have_the_colours_of_the_page() -> None:
-    tokens = (files("evidencebench.pages.viewer") / "assets" / "tokens.css").read_text(encoding="utf-8")
+    tokens = (files("evidencebench.pages") / "assets" / "tokens.css").read_text(encoding="utf-8")
     used = set(re.findall(r"var\(--([a-z0-9-]+)\)", page_style(("figures",)))) - {"font"}
     assert {"ink", "series-7", "control"} <= used
     file = svg_file(interval_chart([], title="t"))

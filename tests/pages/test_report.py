@@ -17,28 +17,25 @@ from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.engine.processes import Processes
 from evidencebench.errors import RunMismatchError, TaskError
-from evidencebench.execution.answering import answers_from
-from evidencebench.execution.execute import execute
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
+from evidencebench.execution.run import execute
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.pages.markup import as_html
+from evidencebench.pages.html import as_html, content_hash
 from evidencebench.pages.report.breakdowns import breakdowns_of
 from evidencebench.pages.report.curves import curves_of, curves_section
+from evidencebench.pages.report.data import Findings
 from evidencebench.pages.report.failures import errors_of, notes_of
-from evidencebench.pages.report.findings import Findings
 from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer.page_parts import content_hash
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
-from evidencebench.runs.run_file import read_run
-from evidencebench.scoring.compare import compare, compare_all
-from evidencebench.scoring.control_results import use_of_hypothesis
+from evidencebench.pages.viewer import viewer_data_of
+from evidencebench.runs.run import read_run
+from evidencebench.scoring.compare import compare, compare_all, use_of_hypothesis
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling, bootstrap
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.scoring.score_texts import p_text, percent
 from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.significance import paired_test, paired_tests
-from evidencebench.traits import traits_of
+from evidencebench.scoring.significance import p_text, paired_test, paired_tests, percent
+from evidencebench.system import traits_of
 from report_pages import QUICK, Element, findings_in, parsed, report_of
 
 SAMPLE = load_sample()

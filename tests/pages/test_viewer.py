@@ -21,18 +21,17 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import RunMismatchError
-from evidencebench.execution.answering import answers_from
-from evidencebench.execution.execute import execute
-from evidencebench.execution.fitting import tasks_of
+from evidencebench.execution.answers import answers_from
+from evidencebench.execution.compatibility import tasks_of
 from evidencebench.execution.making import make_system
-from evidencebench.pages.markup import encode_json
-from evidencebench.pages.paper import paper_of
-from evidencebench.pages.report.papers import papers_of, viewer_of
-from evidencebench.pages.viewer import page_parts
-from evidencebench.pages.viewer.page_records import AspectRecord, GradedInstance, Overview, Status
-from evidencebench.pages.viewer.viewer_data import SHOWN_CONTROLS, graded_answer, viewer_data_of
-from evidencebench.runs.answer_line import Failure
+from evidencebench.execution.run import execute
+from evidencebench.pages import html
+from evidencebench.pages.html import encode_json
+from evidencebench.pages.paper import AspectRecord, GradedInstance, Overview, Status, paper_of
+from evidencebench.pages.report.data import papers_of, viewer_of
+from evidencebench.pages.viewer import SHOWN_CONTROLS, graded_answer, viewer_data_of
 from evidencebench.runs.formats import open_run
+from evidencebench.runs.run import Failure
 from evidencebench.scoring.evaluate import answers_of, case_of, evaluate
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.selection import OverLength, Rules, Ties
@@ -42,7 +41,7 @@ from report_pages import findings_in, lines_of
 from strategies import instances, json_values
 
 SAMPLE = load_sample()
-ASSETS = files("evidencebench.pages.viewer") / "assets"
+ASSETS = files("evidencebench.pages") / "assets"
 SCRIPTS = {asset.name: asset.read_text(encoding="utf-8") for asset in ASSETS.iterdir() if asset.name.endswith(".js")}
 STYLES = {asset.name: asset.read_text(encoding="utf-8") for asset in ASSETS.iterdir() if asset.name.endswith(".css")}
 
@@ -311,7 +310,7 @@ def test_no_two_scripts_name_the_same_thing() -> None:
 
 
 def test_every_asset_is_joined_into_some_page() -> None:
-    joined = {name: names for name, names in vars(page_parts).items() if name.endswith(("_SCRIPTS", "_STYLES"))}
+    joined = {name: names for name, names in vars(html).items() if name.endswith(("_SCRIPTS", "_STYLES"))}
     scripts, styles = (
         {one for name, names in joined.items() if name.endswith(end) for one in names}
         for end in ("_SCRIPTS", "_STYLES")
@@ -322,7 +321,7 @@ def test_every_asset_is_joined_into_some_page() -> None:
 
 def test_the_hash_of_a_text_is_the_one_that_browsers_compute() -> None:
     # The known SHA-256 of the empty text. The tests in a browser show that the hashes of whole scripts are right.
-    assert page_parts.content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    assert html.content_hash("") == "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 
 
 def test_a_run_of_two_papers_is_refused_since_a_page_shows_one(tmp_path: Path) -> None:

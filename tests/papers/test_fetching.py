@@ -8,9 +8,8 @@ import pytest
 
 from europe_pmc import KNOWN, OPEN, OTHER, article, base_url, europe_pmc, search
 from evidencebench.errors import DataError, FailingServerError
-from evidencebench.papers.europe_pmc import EuropePmc
-from evidencebench.papers.fetching import FetchedPaper, fetch_papers, missing_papers
-from evidencebench.papers.paper_ids import public_id
+from evidencebench.papers.fetching import EuropePmc, FetchedPaper, fetch_papers, missing_papers
+from evidencebench.papers.ids import public_id
 from hostile_server import Behaviour, Exchange, HostileServer, answer, chunked, hang, redirect, reset_at_once
 
 ONE = article(OPEN["title"], pmcid=OPEN["pmcid"])

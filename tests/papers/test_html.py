@@ -9,10 +9,9 @@ import pytest
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.html import read_html
-from evidencebench.papers.markup_tree import Characters, Element
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all_content, read_content
-from evidencebench.papers.xml_tree import parse_xml
+from evidencebench.papers.tree import Characters, Element, parse_xml
 
 _SHARED = Path(__file__).parents[3] / "shared" / "data"
 

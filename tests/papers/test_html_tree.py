@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.papers.html_tree import parse_html
-from evidencebench.papers.markup_tree import MOST_DEPTH, Element
+from evidencebench.papers.tree import MOST_DEPTH, Element, parse_html
 
 
 class _Texts(HTMLParser):

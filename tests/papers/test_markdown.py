@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from evidencebench.data.dataset import open_dataset
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.markdown import MOST_CHARACTERS, is_markdown, read_markdown
-from evidencebench.papers.markdown_tree import parse_markdown
+from evidencebench.papers.markdown import MOST_CHARACTERS, is_markdown, parse_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all, read_content
 from evidencebench.query import Kind

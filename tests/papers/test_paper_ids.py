@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import DataError
-from evidencebench.papers.paper_ids import public_id, public_ids
+from evidencebench.papers.ids import public_id, public_ids
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from reportlab.pdfbase.ttfonts import TTFont
 
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.pdf.pages import pages_of
+from evidencebench.papers.pdf.extraction import pages_of
 from evidencebench.papers.pdf.reader import read_pdf
 from evidencebench.papers.read import read_content
 from evidencebench.query import Kind

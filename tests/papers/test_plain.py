@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from evidencebench.data.dataset import open_dataset
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.decoding import MOST_CHARACTERS
-from evidencebench.papers.layout import Layout, layout_of
 from evidencebench.papers.paper import LeftOut, Paper
-from evidencebench.papers.plain import read_plain
+from evidencebench.papers.plain import Layout, layout_of, read_plain
 from evidencebench.papers.read import read, read_content
+from evidencebench.papers.tree import MOST_CHARACTERS
 from evidencebench.query import Kind
 
 _SHARED = Path(__file__).parents[3] / "shared" / "data"

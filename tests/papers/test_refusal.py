@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
+from evidencebench.papers.blocks import text_of
 from evidencebench.papers.read import LONGEST_SENTENCE, MOST_SENTENCES, read_content
-from evidencebench.papers.refusal import text_of
 
 _SENTENCES = "Tea lowered it by 3 mmHg.\nNo harm was seen (p < 0.05).\nWe asked 120 adults.\n"
 _SHARED = Path(__file__).parents[3] / "shared" / "data"

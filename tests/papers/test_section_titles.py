@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from evidencebench.papers.paper import Paper
-from evidencebench.papers.pdf import section_names
+from evidencebench.papers.pdf import paragraphs
 from evidencebench.papers.read import read_content
-from evidencebench.papers.section_titles import SectionSort, section_of
+from evidencebench.papers.sections import SectionSort, section_of
 from evidencebench.query import Kind
 from printing import BOLD, Sheet, sentences
 
@@ -25,13 +25,13 @@ _TITLES = {
 
 @pytest.mark.parametrize("title", _TITLES)
 def test_a_title_announces_the_same_in_every_format(title: str) -> None:
-    assert section_of(title) is section_names.section_of(title) is _TITLES[title]
+    assert section_of(title) is paragraphs.section_of(title) is _TITLES[title]
 
 
 @pytest.mark.parametrize("tail", [" and thanks", ", and thanks to the nurses"])
 def test_a_longer_title_is_taken_for_back_matter_only_where_its_type_tells_that_it_is_one(tail: str) -> None:
     assert section_of(f"Acknowledgements{tail}") is None
-    assert section_names.section_of(f"Acknowledgements{tail}") is SectionSort.BACK_MATTER
+    assert paragraphs.section_of(f"Acknowledgements{tail}") is SectionSort.BACK_MATTER
 
 
 _SAID = sentences(4)

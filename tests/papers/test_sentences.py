@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.papers.sentences import _WORDS, sentence_spans
+from evidencebench.papers.blocks import _WORDS, sentence_spans
 from evidencebench.query import Kind, Query
 from examples import SHORTER, examples
 

@@ -10,9 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.markup_tree import MOST_DEPTH, Element
-from evidencebench.papers.xml_text import root_tag, xml_text
-from evidencebench.papers.xml_tree import parse_xml
+from evidencebench.papers.tree import MOST_DEPTH, Element, parse_xml, root_tag, xml_text
 from examples import examples
 
 LETTERS = st.text(

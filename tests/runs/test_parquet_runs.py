@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from command_line import SAMPLE
 from evidencebench.errors import RunFormatError
-from evidencebench.execution.execute import execute
-from evidencebench.runs.answer_line import Failure, encode_answer
-from evidencebench.runs.formats import open_run
-from evidencebench.runs.parquet_run import lines_from_parquet, write_parquet_run
+from evidencebench.execution.run import execute
+from evidencebench.runs.formats import lines_from_parquet, open_run, write_parquet_run
+from evidencebench.runs.run import Failure, encode_answer
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.system import Ranking
 

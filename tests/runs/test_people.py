@@ -26,14 +26,19 @@ from evidencebench.errors import (
     StaleError,
     UnopenedError,
 )
-from evidencebench.execution.fitting import check_belongs
-from evidencebench.runs.answer_line import AnswerLine
+from evidencebench.execution.compatibility import check_belongs
 from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people.drafts import Picks, checked_picks
-from evidencebench.runs.people.people_folder import PeopleFolder
-from evidencebench.runs.people.person import Person, Submission
-from evidencebench.runs.people.person_names import MAX_NAME_LENGTH, checked_name, file_stem
-from evidencebench.runs.run_file import read_run
+from evidencebench.runs.people import (
+    MAX_NAME_LENGTH,
+    PeopleFolder,
+    Person,
+    Picks,
+    Submission,
+    checked_name,
+    checked_picks,
+    file_stem,
+)
+from evidencebench.runs.run import AnswerLine, read_run
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import Rules
 from evidencebench.system import Ranking

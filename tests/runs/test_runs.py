@@ -19,20 +19,18 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import FailedAnswerError, RunError, RunFormatError, RunMismatchError, StopError, TaskError
-from evidencebench.execution.answering import answers_from
-from evidencebench.execution.execute import execute
-from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
+from evidencebench.execution.answers import answers_from
+from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
 from evidencebench.execution.making import make_system
+from evidencebench.execution.run import execute
+from evidencebench.files.records import open_journal
 from evidencebench.query import Kind, Query
-from evidencebench.runs.answer_line import Failure
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run_file import RUNS, read_run
+from evidencebench.runs.run import RUNS, Failure, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.storage.records import open_journal
-from evidencebench.system import Brief, Ranking
-from evidencebench.traits import Traits
+from evidencebench.system import Brief, Ranking, Traits
 from examples import IS_THOROUGH
 from hand_made import first_words, note
 

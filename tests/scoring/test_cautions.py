@@ -12,22 +12,20 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.errors import RunFormatError
-from evidencebench.execution.execute import execute
 from evidencebench.execution.making import make_system
+from evidencebench.execution.run import execute
 from evidencebench.models.model_card import fine_tuned_on
 from evidencebench.query import Query
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run_file import read_run
-from evidencebench.scoring.cautions import cautions_of, is_complete
+from evidencebench.runs.run import read_run
 from evidencebench.scoring.leaderboard import board_of
+from evidencebench.scoring.output import signature_of, signature_of_all
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.score_runs import ScoredRuns, cautions_of, is_complete, score_runs
 from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.signature import signature_of, signature_of_all
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.controls import Lead
-from evidencebench.systems.retrievers.bm25 import BM25
-from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
 AT_10 = TASKS["er_at_10"]

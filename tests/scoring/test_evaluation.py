@@ -17,21 +17,19 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import AnswerError, RunMismatchError, UndefinedScoreError
-from evidencebench.execution.answering import answers_from
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
+from evidencebench.scoring.breakdowns import kind_breakdown
 from evidencebench.scoring.compare import compare, compare_pairs, mean_recalls, overlap_of
-from evidencebench.scoring.evaluate import AnswerSource, answers_of, case_of, evaluate, grade
-from evidencebench.scoring.kind_breakdown import kind_breakdown
+from evidencebench.scoring.evaluate import AnswerSource, TaskScores, answers_of, case_of, evaluate, grade
 from evidencebench.scoring.measures import MEASURES
+from evidencebench.scoring.output import comparison_fields, score_fields, signature
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Estimate, Resampling
-from evidencebench.scoring.score_fields import comparison_fields, score_fields
 from evidencebench.scoring.selection import Rules, Selection
-from evidencebench.scoring.signature import signature
 from evidencebench.scoring.significance import ranges_from
-from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Brief, NamedSystem, Ranking
 from specs import STANDALONE
 from strategies import selections

@@ -14,11 +14,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ir_measures import StRecall
 
+from evidencebench.data.cover import Coverage, coverage_from, coverage_of
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.optimum.cover import Coverage, coverage_from, coverage_of
 from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import AnswerError, UndefinedScoreError
-from evidencebench.execution.answering import answer_instance, answers_from
+from evidencebench.execution.answers import answer_instance, answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.query import Query

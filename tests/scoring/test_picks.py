@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.optimum.cover import coverage_from
-from evidencebench.scoring.picks import PickCounts, picks_of
+from evidencebench.data.cover import coverage_from
+from evidencebench.scoring.breakdowns import PickCounts, picks_of
 from evidencebench.scoring.selection import Selection
 
 SENTENCES = st.permutations(range(8)).flatmap(lambda order: st.integers(0, 8).map(lambda n: tuple(order[:n])))

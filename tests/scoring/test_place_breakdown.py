@@ -13,8 +13,8 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
+from evidencebench.scoring.breakdowns import SHARES, PlaceBreakdown, place_breakdown, share_group, slopes
 from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.place_breakdown import SHARES, PlaceBreakdown, place_breakdown, share_group, slopes
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.proportions import proportion
+from evidencebench.scoring.resampling import proportion
 
 shares = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

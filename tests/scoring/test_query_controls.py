@@ -13,19 +13,18 @@ from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import FormatError, RunMismatchError, TaskError
-from evidencebench.execution.execute import execute
 from evidencebench.execution.making import make_system
+from evidencebench.execution.run import execute
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.control_results import ControlResult, control_results, use_of_hypothesis
+from evidencebench.runs.run import RunFile
+from evidencebench.scoring.compare import ControlResult, control_results, use_of_hypothesis
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.significance import AdjustedP, holm
-from evidencebench.system import Brief, Ranking
+from evidencebench.system import Brief, Ranking, Traits
 from evidencebench.systems.changed_queries import draw_strangers
-from evidencebench.traits import Traits
 
 SAMPLE = load_sample()
 FEW = Resampling(n_draws=50)

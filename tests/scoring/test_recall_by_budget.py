@@ -6,9 +6,9 @@ from typing import get_args
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evidencebench.data.optimum.cover import Coverage, ceiling
+from evidencebench.data.cover import Coverage, ceiling
+from evidencebench.scoring.breakdowns import ceilings_by_budget, recalls_by_budget
 from evidencebench.scoring.measures import aspect_recall
-from evidencebench.scoring.recall_by_budget import ceilings_by_budget, recalls_by_budget
 from evidencebench.scoring.selection import OverLength, Rules, Ties, check_answer
 from evidencebench.system import Ranking
 from strategies import coverages, rankings

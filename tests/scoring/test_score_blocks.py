@@ -13,11 +13,10 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.tasks import TASKS as TASK_BY_NAME
 from evidencebench.engine.protocol import Engine, Outcome
 from evidencebench.errors import WorkerError
-from evidencebench.runs.answer_line import Failure, encode_answer
-from evidencebench.scoring.score_blocks import score_blocks
-from evidencebench.scoring.score_runs import score_runs
+from evidencebench.runs.run import Failure, encode_answer
+from evidencebench.scoring.evaluate import TaskScores
+from evidencebench.scoring.score_runs import score_blocks, score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES
-from evidencebench.scoring.task_scores import TaskScores
 from evidencebench.system import Ranking
 
 TASKS = ("er_at_optimal", "er_at_10", "result_er_at_5")

@@ -3,7 +3,7 @@
 import pytest
 
 from evidencebench.errors import UnreadableError
-from evidencebench.storage.json_lines import lines_in
+from evidencebench.files.records import lines_in
 
 
 def test_lines_are_the_same_however_the_text_comes_in_parts() -> None:
@@ -17,6 +17,6 @@ def test_lines_are_the_same_however_the_text_comes_in_parts() -> None:
 
 
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidencebench.storage.json_lines._MOST_LINE_BYTES", 1000)
+    monkeypatch.setattr("evidencebench.files.records._MOST_LINE_BYTES", 1000)
     with pytest.raises(UnreadableError, match="line 2: expected a line, got more than 1,000 bytes of it"):
         list(lines_in([b"one\n", *([b"x" * 100] * 50)]))

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from evidencebench.errors import RunError
-from evidencebench.storage.locks import locked_file, locked_folder
-from evidencebench.storage.records import open_journal
-from evidencebench.storage.whole_file import write_whole
-from evidencebench.storage.whole_folder import whole_folder
+from evidencebench.files.atomic import whole_folder, write_whole
+from evidencebench.files.places import locked_file, locked_folder
+from evidencebench.files.records import open_journal
 
 
 def test_a_file_that_is_held_is_not_waited_for_and_is_free_again_afterwards(tmp_path: Path) -> None:

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from evidencebench import load_sample
-from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.data.catalog import CATALOG, check_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.optima import solve_file
-from evidencebench.data.validation.validate import validate_file
+from evidencebench.data.validation import validate_file
 from evidencebench.errors import EvidenceBenchError, ModelError
-from evidencebench.models.embedding.folder import require_model
+from evidencebench.files.disk import file_sha256, open_file, read_stream, read_whole
+from evidencebench.models.embedding.local import require_model
 from evidencebench.models.model_card import FineTunedCard, require_replaceable
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.people.drafts import read_drafts
-from evidencebench.storage.reading import file_sha256, open_file, read_stream, read_whole
-from evidencebench.systems.selectors.finder import Finder
-from evidencebench.systems.strategies.example_file import read_examples
+from evidencebench.runs.people import read_drafts
+from evidencebench.systems.finder import Finder
+from evidencebench.systems.llm.prompts import read_examples
 
 
 def _solved(path: Path) -> None:

@@ -14,13 +14,12 @@ import pytest
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import Dataset, open_dataset, reopen_dataset, write_dataset
-from evidencebench.data.formats.json_index import index_json, index_lines
-from evidencebench.data.formats.json_instance import encode_instance
-from evidencebench.data.formats.table import file_of, open_source
 from evidencebench.data.instance import Instance
-from evidencebench.data.validation.validate import validate_files
+from evidencebench.data.json_format import encode_instance, index_json, index_lines
+from evidencebench.data.sources import file_of, open_source
+from evidencebench.data.validation import validate_files
 from evidencebench.errors import ChangedDataError
-from evidencebench.storage.snapshot import Snapshot, state_of
+from evidencebench.files.disk import Snapshot, state_of
 
 SUFFIXES = (".json", ".jsonl")
 CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start again"
@@ -30,7 +29,7 @@ CHANGED = r"data\.jsonl?: the data file has changed since it was opened; start a
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Take any file for a small one, or for a large one."""
     if request.param == "read from the disk":
-        monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 10)
+        monkeypatch.setattr("evidencebench.files.disk.MOST_HELD_BYTES", 10)
 
 
 @pytest.fixture(params=SUFFIXES)
@@ -190,7 +189,7 @@ def test_a_worker_that_finds_another_file_than_was_asked_for_says_so(tmp_path: P
     ids = [f"id_{number}" for number in range(450)]
     path.write_bytes(json.dumps({name: {} for name in ids}).encode())
     program = (
-        "import sys; from pathlib import Path; from evidencebench.data.validation import validate as validation\n"
+        "import sys; from pathlib import Path; from evidencebench.data import validation\n"
         "real = validation.outcomes_in_order\n"
         "path = Path(sys.argv[1])\n"
         "def later(*arguments, **options):\n"
@@ -209,7 +208,7 @@ def test_repeated_ids_of_a_large_file_are_found_as_those_of_a_small_one(
     path = tmp_path / "data.json"
     path.write_bytes(b'{"a": {"x": 1}, "b": {}, "a": {"x": 2}}')
     small = open_source(path)
-    monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 10)
+    monkeypatch.setattr("evidencebench.files.disk.MOST_HELD_BYTES", 10)
     large = open_source(path)
     assert large.repeated_ids == small.repeated_ids == ("a",)
     assert large.fields("a") == small.fields("a") == ({"x": 2}, [])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import UnreadableError
-from evidencebench.storage.text_file import decoded, read_text
+from evidencebench.files.disk import decoded, read_text
 
 MARKS = {
     "utf-8": codecs.BOM_UTF8,

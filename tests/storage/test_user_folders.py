@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.storage.user_folders import cache_folder, data_folder
+from evidencebench.files.places import cache_folder, data_folder
 
 FOLDERS: list[tuple[Callable[[Mapping[str, str]], Path | None], str, str]] = [
     (cache_folder, "EVIDENCEBENCH_CACHE", ".cache"),

@@ -22,15 +22,14 @@ import evidencebench
 from evidencebench import load_sample
 from evidencebench.data.dataset import write_dataset
 from evidencebench.errors import DataError, RunError
+from evidencebench.files import atomic as whole_file_module
+from evidencebench.files.atomic import is_stream, put_in_place, whole_file, write_whole
+from evidencebench.files.records import open_journal
 from evidencebench.models.model_card import CARD
-from evidencebench.runs.people.drafts import write_drafts
-from evidencebench.storage import whole_file as whole_file_module
-from evidencebench.storage.records import open_journal
-from evidencebench.storage.whole_file import is_stream, put_in_place, whole_file, write_whole
-from evidencebench.systems.selectors.features import FEATURES
-from evidencebench.systems.selectors.finder import Finder
-from evidencebench.systems.selectors.finder_model import FinderCard, FinderMember, FinderModel
-from evidencebench.systems.selectors.trees import Forest, Tree
+from evidencebench.runs.people import write_drafts
+from evidencebench.systems.features import FEATURES
+from evidencebench.systems.finder import Finder, FinderCard, FinderMember, FinderModel
+from evidencebench.systems.trees import Forest, Tree
 from evidencebench.training.finder import write_finder
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 
@@ -139,7 +138,7 @@ def test_a_link_to_a_pipe_stays_a_link(pipe: Path) -> None:
 WRITING = """
 import sys
 from pathlib import Path
-from evidencebench.storage.whole_file import write_whole
+from evidencebench.files.atomic import write_whole
 print("before", flush=True)
 write_whole(Path(sys.argv[1]), b"written\\n")
 print("after", flush=True)
@@ -294,7 +293,7 @@ def test_a_model_that_finds_a_file_in_its_folders_place_says_so(tmp_path: Path) 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from evidencebench.storage.whole_file import whole_file
+from evidencebench.files.atomic import whole_file
 with whole_file(Path(sys.argv[1])) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -366,7 +365,7 @@ def test_one_module_alone_writes_whole_files() -> None:
     found = {
         f"{path.relative_to(PACKAGE).as_posix()}:{node.lineno}"
         for path in PACKAGE.rglob("*.py")
-        if path.relative_to(PACKAGE).as_posix() != "storage/whole_file.py"
+        if path.relative_to(PACKAGE).as_posix() != "files/atomic.py"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and writes_by_itself(node)
     }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evidencebench.errors import DataError
-from evidencebench.storage.whole_folder import whole_folder
+from evidencebench.files.atomic import whole_folder
 from moments import at_each_moment
 
 OLD, NEW = {"marker": "old", "a/b": "old"}, {"marker": "new", "a/c": "new"}

@@ -12,9 +12,9 @@ from evidencebench.data.sample import load_sample
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import Query
 from evidencebench.system import Brief, Ranking
+from evidencebench.systems.bm25 import BM25
 from evidencebench.systems.changed_queries import draw_strangers, shuffle_words, with_stranger
 from evidencebench.systems.controls import Lead
-from evidencebench.systems.retrievers.bm25 import BM25
 from strategies import queries
 
 SAMPLE = load_sample()

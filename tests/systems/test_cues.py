@@ -11,13 +11,13 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.answering import answers_from
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
 from evidencebench.query import AspectScope, Kind, Query
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.system import Brief
-from evidencebench.systems.selectors.cues import WEIGHTS, Cues
-from evidencebench.systems.selectors.features import FEATURES
+from evidencebench.systems.cues import WEIGHTS, Cues
+from evidencebench.systems.features import FEATURES
 from strategies import queries
 
 FOUR_TASKS = ("er_at_optimal", "er_at_10", "result_er_at_optimal", "result_er_at_5")

@@ -9,21 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.data.evidence_inference.records import read_annotations, read_prompts
+from evidencebench.data.evidence_inference import read_annotations, read_prompts
 from evidencebench.errors import ModelError
-from evidencebench.systems.directions.classifier import (
+from evidencebench.systems.directions import (
     LEARNED,
     OPPOSITE,
     SHIPPED,
+    MarkedParts,
     ReportedDirection,
+    direction_features,
+    marked_words,
     read_weights,
     reported_directions,
     shipped_weights,
-)
-from evidencebench.systems.directions.features import (
-    MarkedParts,
-    direction_features,
-    marked_words,
     turned_to_intervention,
 )
 from evidencebench.training.folds import paper_folds, split_at_fold

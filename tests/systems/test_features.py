@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from cue_examples import EXAMPLES
 from evidencebench.query import Kind, Query
-from evidencebench.systems.selectors.features import FEATURES, Feature, feature_table
-from evidencebench.systems.selectors.paper_columns import EVIDENCE_CUES, PaperColumns
-from evidencebench.systems.selectors.rhetorical_roles import Role
+from evidencebench.systems.features import FEATURES, Feature, feature_table
+from evidencebench.systems.lexicon import Role
+from evidencebench.systems.paper_columns import EVIDENCE_CUES, PaperColumns
 from examples import SHORTER
 from make_feature_table import REFERENCE, reference
 from strategies import WORDS, queries

@@ -24,13 +24,25 @@ from evidencebench.models.model_card import card_digest
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief
 from evidencebench.systems.changed_queries import with_stranger
-from evidencebench.systems.selectors.articles import article_slices
-from evidencebench.systems.selectors.cues import Cues
-from evidencebench.systems.selectors.finder import SHIPPED, Finder
-from evidencebench.systems.selectors.finder_model import FEATURE_NAMES, FINDER_FEATURES, finder_table, load_finder
-from evidencebench.systems.selectors.paper_columns import columns_of
-from evidencebench.training.finder import FinderTraining, calibrated, fit_finder, write_finder
-from evidencebench.training.finder_examples import FinderExample, finder_examples
+from evidencebench.systems.cues import Cues
+from evidencebench.systems.finder import (
+    FEATURE_NAMES,
+    FINDER_FEATURES,
+    SHIPPED,
+    Finder,
+    article_slices,
+    finder_table,
+    load_finder,
+)
+from evidencebench.systems.paper_columns import columns_of
+from evidencebench.training.finder import (
+    FinderExample,
+    FinderTraining,
+    calibrated,
+    finder_examples,
+    fit_finder,
+    write_finder,
+)
 from examples import IS_THOROUGH, examples
 from strategies import queries
 
@@ -398,7 +410,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from evidencebench.models.model_card import card_digest
-from evidencebench.systems.selectors.finder_model import load_finder
+from evidencebench.systems.finder import load_finder
 from evidencebench.training.finder import write_finder
 
 class Dying(dict):

@@ -14,11 +14,8 @@ from evidencebench.errors import AnswerError, SystemSpecError
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.retrievers.fusion import Fuse
-from evidencebench.systems.retrievers.scores import places_of, scores_of, standard_scores, unit_scores
-from evidencebench.systems.selectors.diverse import Diverse
-from evidencebench.systems.selectors.reordering import discounted_order
-from evidencebench.systems.selectors.similarity import VectorSimilarity, WordSimilarity
+from evidencebench.systems.diverse import Diverse, VectorSimilarity, WordSimilarity, discounted_order
+from evidencebench.systems.fusion import Fuse, places_of, scores_of, standard_scores, unit_scores
 from strategies import queries, rankings
 
 BRIEF = Brief(budget=3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cue_examples import EXAMPLES
-from evidencebench.systems.selectors.lexicon import CUES, Cue, asks, count_cues
+from evidencebench.systems.lexicon import CUES, Cue, asks, count_cues
 from examples import SHORTER
 from strategies import sentence_texts
 

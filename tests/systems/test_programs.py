@@ -25,8 +25,8 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.runs.answer_line import Failure
-from evidencebench.storage.reading import file_sha256
+from evidencebench.files.disk import file_sha256
+from evidencebench.runs.run import Failure
 from line_programs import SHARED_WORDS, write_program
 
 SAMPLE = load_sample()

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from evidencebench.query import Kind, Query
-from evidencebench.systems.selectors.features import feature_table
-from evidencebench.systems.selectors.finder_model import FINDER_FEATURES, finder_table
-from evidencebench.systems.selectors.hypothesis_parts import abbreviations, parts_of, topic_roots
-from evidencebench.systems.selectors.paper_columns import PaperColumns, columns_of
-from evidencebench.systems.selectors.relevance_features import RELEVANCE_FEATURES
+from evidencebench.systems.features import RELEVANCE_FEATURES, feature_table
+from evidencebench.systems.finder import FINDER_FEATURES, finder_table
+from evidencebench.systems.paper_columns import PaperColumns, columns_of
+from evidencebench.systems.relevance import abbreviations, parts_of, topic_roots
 from examples import SHORTER
 from strategies import WORDS, queries
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from evidencebench.systems.retrievers.scores import Floats, unit_scores
-from evidencebench.systems.selectors.reordering import MOST_CHOSEN, Rows, discounted_order, mmr_order
+from evidencebench.systems.diverse import MOST_CHOSEN, Rows, discounted_order, mmr_order
+from evidencebench.systems.fusion import Floats, unit_scores
 
 Pairs = list[list[float]]
 

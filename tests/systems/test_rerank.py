@@ -21,7 +21,7 @@ from evidencebench.errors import MissingExtraError, ModelError, SystemSpecError
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
-from evidencebench.systems.retrievers.scores import full_order
+from evidencebench.systems.fusion import full_order
 from examples import examples
 from strategies import queries
 

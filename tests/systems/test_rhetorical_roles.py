@@ -7,7 +7,7 @@ from hypothesis import given
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.query import Kind, Query
-from evidencebench.systems.selectors.rhetorical_roles import Role, label_role, roles_of, runs_of, title_role
+from evidencebench.systems.lexicon import Role, label_role, roles_of, runs_of, title_role
 from examples import SHORTER
 from strategies import queries
 

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.query import Query
-from evidencebench.systems.retrievers.sentence_words import SentenceWords, WeightedTerms, words_of
-from evidencebench.systems.retrievers.tokens import tokens
-from evidencebench.systems.selectors.features import FEATURES, feature_table
-from evidencebench.systems.selectors.hypothesis_parts import roots, roots_of
-from evidencebench.systems.selectors.paper_columns import PaperColumns, columns_of
+from evidencebench.systems.features import FEATURES, feature_table
+from evidencebench.systems.paper_columns import PaperColumns, columns_of
+from evidencebench.systems.relevance import roots, roots_of
+from evidencebench.systems.words import SentenceWords, WeightedTerms, tokens, words_of
 from strategies import queries
 
 _TEXT = st.text(st.sampled_from("abcdeİΣßA19 .-,_\u2010the \n"), max_size=40)

@@ -13,10 +13,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from evidencebench.execution.making import make_system
 from evidencebench.query import Kind, Query
 from evidencebench.system import Brief
-from evidencebench.systems.retrievers.scores import Floats, scores_of, unit_scores
-from evidencebench.systems.retrievers.tokens import tokens
-from evidencebench.systems.selectors.paper_columns import PaperColumns
-from evidencebench.systems.selectors.similarity import WordSimilarity
+from evidencebench.systems.diverse import WordSimilarity
+from evidencebench.systems.fusion import Floats, scores_of, unit_scores
+from evidencebench.systems.paper_columns import PaperColumns
+from evidencebench.systems.words import tokens
 from strategies import queries
 
 

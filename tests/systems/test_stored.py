@@ -11,15 +11,14 @@ from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import task_named
 from evidencebench.errors import RunError, RunFormatError, RunMismatchError, SystemSpecError, TaskError
-from evidencebench.execution.answering import answer_instance
-from evidencebench.execution.execute import execute
-from evidencebench.execution.fitting import check_answers
+from evidencebench.execution.answers import answer_instance
+from evidencebench.execution.compatibility import check_answers
 from evidencebench.execution.making import make_system
-from evidencebench.runs.answer_line import Failure
+from evidencebench.execution.run import execute
 from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader
-from evidencebench.runs.run_file import RunFile, read_run
+from evidencebench.runs.run import Failure, RunFile, read_run
 from evidencebench.scoring.query_controls import measure_query_controls
-from evidencebench.scoring.run_labels import runs_by_label
+from evidencebench.scoring.score_runs import runs_by_label
 from evidencebench.system import Brief, Ranking
 
 SAMPLE = load_sample()

@@ -11,7 +11,7 @@ from evidencebench.errors import ReplyError
 from evidencebench.execution.making import make_system
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.system import Brief
-from evidencebench.systems.strategies.prompts import versions_of
+from evidencebench.systems.llm.prompts import versions_of
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from scripted_models import ScriptedSender, budget_in, client_of, shown_in
 
@@ -71,7 +71,7 @@ def test_requests_of_a_strategy_are_what_earlier_versions_sent(
 
 
 def test_prompts_are_those_whose_digests_stand_in_the_headers_of_earlier_runs() -> None:
-    folder = files("evidencebench.systems.strategies.prompts")
+    folder = files("evidencebench.systems.llm").joinpath("prompt_texts")
     names = sorted(path.name.removesuffix(".md") for path in folder.iterdir() if path.name.endswith(".md"))
     later = ("hypothesis_", "rewrite_", "directions")  # those of `llm rewrite` and `find --split-model`
     earlier = [name for name in names if not name.startswith(later)]

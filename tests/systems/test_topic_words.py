@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import Dataset
-from evidencebench.systems.topic_words import topic_words, unmentioned_words
+from evidencebench.systems.relevance import topic_words, unmentioned_words
 
 _WORDS = ["kidney", "therapy", "infection", "harmed", "dialysis", "statin", "wine", "placebo-controlled", "HbA1c"]
 

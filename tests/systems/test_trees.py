@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.errors import ModelError
-from evidencebench.systems.selectors.trees import Forest, Tree, mean_forest
+from evidencebench.systems.trees import Forest, Tree, mean_forest
 from examples import examples
 
 STUMP = Tree(feature=(0,), threshold=(0.5,), left=(-1,), right=(-2,), leaf=(1.0, 4.0))

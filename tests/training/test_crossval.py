@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from command_line import start
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
+from evidencebench.engine.local import Threads
 from evidencebench.engine.processes import Processes
-from evidencebench.engine.threads import Threads
 from evidencebench.errors import (
     RunError,
     RunFormatError,
@@ -31,17 +31,16 @@ from evidencebench.errors import (
     UndefinedScoreError,
     WorkerError,
 )
-from evidencebench.execution.answering import answers_from
-from evidencebench.execution.execute import execute
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
+from evidencebench.execution.run import execute
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.training.crossval.cross_validate import cross_validate
-from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.plan import DEFAULT_TASKS, CrossValidation, changes_of_seed, make_plan
+from evidencebench.training.crossval import SystemFigures, cross_validate
+from evidencebench.training.crossval_splits import DEFAULT_TASKS, CrossValidation, changes_of_seed, make_plan
 from evidencebench.training.folds import paper_folds, split_at_fold
-from evidencebench.training.training_table import trainable
+from evidencebench.training.trainings import trainable
 from own_training import OWN_TRAINING
 
 SAMPLE = load_sample()

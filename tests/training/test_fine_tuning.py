@@ -16,7 +16,7 @@ import pytest
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.errors import DataError, MissingExtraError, ModelError, SystemSpecError
 from evidencebench.execution.making import make_system
-from evidencebench.models.embedding.folder import model_digest
+from evidencebench.models.embedding.local import model_digest
 from evidencebench.system import Brief
 from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
 from labelled_papers import PAPERS, paper

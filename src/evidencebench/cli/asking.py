@@ -11,19 +11,15 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, print_prose, print_table
-from evidencebench.cli.progress import ProgressReporter, progress
+from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_table, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
-from evidencebench.models.llm.batch_apis.calls import CallSettings
-from evidencebench.models.llm.batch_queue import BatchStatus
+from evidencebench.files.places import cache_folder
+from evidencebench.models.llm.batch_apis import BatchStatus, CallSettings
 from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.client import ChatClient, make_client
-from evidencebench.models.llm.estimating import EstimatingSender
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.totals import RequestTotals, RunningTotals, shown_usd
-from evidencebench.storage.user_folders import cache_folder
+from evidencebench.models.llm.client import ChatClient, EstimatingSender, make_client
+from evidencebench.models.llm.costs import PriceTable, RequestTotals, RunningTotals, shown_usd
+from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 

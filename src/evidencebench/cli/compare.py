@@ -1,20 +1,144 @@
-"""``evidencebench compare``."""
+"""Compare, and the tables of pairs."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, groupby
 from pathlib import Path
+from string import ascii_uppercase
 
 import click
 
-from evidencebench.cli.comparison_tables import SEEN, matrices, matrix_note, print_comparisons
-from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table
-from evidencebench.cli.plotting import comparison_chart, write_picture
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
+from evidencebench.cli.plots import comparison_chart, write_picture
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
-from evidencebench.scoring.compare import Pair, compare_pairs
+from evidencebench.scoring.compare import Comparison, Pair, compare_pairs, holm_text
 from evidencebench.scoring.controls import knows_labels
-from evidencebench.scoring.score_fields import comparison_fields
-from evidencebench.scoring.signature import signature_of, signature_of_all
+from evidencebench.scoring.output import comparison_fields, signature_of, signature_of_all
+from evidencebench.scoring.score_runs import TRAINED_ON_IT
+from evidencebench.scoring.significance import ALPHA, estimate_columns, mean_or_none, percent
+from evidencebench.tables import Cell, Column, Row, Table, printable, share_column, table_for_csv, table_for_readers
+
+# The tables that ``evidencebench compare`` prints.
+
+
+SEEN = f"† {TRAINED_ON_IT}"
+"""The meaning of the mark behind a run's label."""
+
+
+def matrices(compared: Sequence[Pair[str]], trained_on_it: Sequence[str] = ()) -> list[Table]:
+    """Return one table for each task: the difference of every run to every other.
+
+    ``trained_on_it`` are the labels of runs whose models were trained on this data.
+    """
+    labels = list(dict.fromkeys(label for pair in compared for label in (pair.first, pair.second)))
+    letters = {label: letter_of(number) for number, label in enumerate(labels)}
+    tables = []
+    for task in dict.fromkeys(pair.comparison.task.name for pair in compared):
+        differences: dict[tuple[str, str], str] = {}
+        means: dict[str, float] = {}
+        for pair in compared:
+            if pair.comparison.task.name == task:
+                star = "*" if pair.p_value < ALPHA else ""
+                points = round(100 * pair.comparison.test.difference.mean, 1)
+                differences[pair.first, pair.second] = f"{points:+.1f}{star}"
+                differences[pair.second, pair.first] = f"{-points + 0.0:+.1f}{star}"
+                means |= {pair.first: pair.comparison.first.mean, pair.second: pair.comparison.second.mean}
+        rows: list[list[Cell]] = [
+            [
+                f"{letters[label]} {label}{' †' if label in trained_on_it else ''}",
+                100 * means[label],
+                *(differences.get((label, other), "") for other in labels),
+            ]
+            for label in labels
+        ]
+        title = f"{task}: aspect recall in %, and the difference row - column in points"
+        tables.append(Table(title=title, columns=["run", "recall", *letters.values()], rows=rows))
+    return tables
+
+
+def matrix_note(compared: Sequence[Pair[str]]) -> str:
+    """Return the note that explains the stars in `matrices`."""
+    return f"* p below {ALPHA} by sign flips, {holm_text(compared)}"
+
+
+def letter_of(number: int) -> str:
+    """Return A, B, ..., Z, AA, AB, ... for 0, 1, ..."""
+    n_rounds, left = divmod(number, len(ascii_uppercase))
+    return (letter_of(n_rounds - 1) if n_rounds else "") + ascii_uppercase[left]
+
+
+def comparison_columns(
+    comparison: Callable[[Row], Comparison],
+    names: tuple[str, str],
+    *,
+    difference: str,
+    p_holm: Callable[[Row], float | None],
+    p_text: Callable[[Row], str],
+) -> dict[str, Column[Row]]:
+    """Return the columns of a comparison of two systems with these names, by name, in the order of CSV.
+
+    ``difference`` is its heading; ``p_holm`` and ``p_text`` return the adjusted p-value.
+    """
+    first, second = names
+    columns: list[Column[Row]] = [
+        Column("task", "task", lambda row: comparison(row).task.name),
+        share_column(f"mean_{first}", first, lambda row: comparison(row).first.mean),
+        share_column(f"mean_{second}", second, lambda row: comparison(row).second.mean),
+        *estimate_columns(("difference", "low", "high"), difference, lambda row: comparison(row).test.difference),
+        Column("p", "", lambda row: comparison(row).test.p_value),
+        Column("p_holm", "p (Holm)", p_holm, p_text),
+        Column("n", "n", lambda row: comparison(row).test.difference.n),
+        Column("better", "better", lambda row: comparison(row).test.n_better),
+        Column("equal", "equal", lambda row: comparison(row).test.n_equal),
+        Column("worse", "worse", lambda row: comparison(row).test.n_worse),
+        share_column("overlap", "overlap, %", lambda row: mean_or_none(comparison(row).overlap)),
+        share_column("detectable", "detectable", lambda row: comparison(row).test.minimum_detectable),
+        Column(f"unanswered_{first}", "", lambda row: comparison(row).first_counts.unanswered),
+        Column(f"unanswered_{second}", "", lambda row: comparison(row).second_counts.unanswered),
+    ]
+    return {column.name: column for column in columns}
+
+
+_COLUMNS: dict[str, Column[Pair[str]]] = comparison_columns(
+    lambda pair: pair.comparison,
+    ("first", "second"),
+    difference="difference",
+    p_holm=lambda pair: pair.p_value,
+    p_text=lambda pair: pair.p_text,
+)
+_DIFFERENCES = [_COLUMNS[name] for name in ("task", "mean_first", "mean_second", "difference", "p_holm", "n")]
+_DETAILS: list[Column[Pair[str]]] = [
+    _COLUMNS["task"],
+    Column("", "overlap in %", lambda pair: percent(pair.comparison.overlap)),
+    *(_COLUMNS[name] for name in ("better", "equal", "worse", "detectable")),
+    Column("", "unanswered", lambda pair: ", ".join(str(counts.unanswered) for counts in pair.comparison.counts)),
+]
+
+
+def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_on_it: Sequence[str] = ()) -> None:
+    """Print two tables for each pair of runs; as CSV one table of all. ``trained_on_it`` is as in `matrices`."""
+    if table_format == "csv":
+        columns: list[Column[Pair[str]]] = [
+            Column("first", "", lambda pair: pair.first),
+            Column("second", "", lambda pair: pair.second),
+            *_COLUMNS.values(),
+            Column("trained_on_it_first", "", lambda pair: pair.first in trained_on_it),
+            Column("trained_on_it_second", "", lambda pair: pair.second in trained_on_it),
+        ]
+        print_table(table_for_csv(columns, compared), "csv")
+        return
+    for labels, group in groupby(compared, key=lambda pair: (pair.first, pair.second)):
+        pairs = list(group)
+        names = [f"{label}{' †' if label in trained_on_it else ''}" for label in labels]
+        title = f"first: {printable(names[0])}\nsecond: {printable(names[1])}\n"
+        if table_format != "text":
+            title = " - ".join(names)
+        print_table(table_for_readers(_DIFFERENCES, pairs, title=title), table_format)
+        notes = [SEEN] if set(labels) & set(trained_on_it) else []
+        print_table(table_for_readers(_DETAILS, pairs, notes=notes), table_format)
+
+
+# ``evidencebench compare``.
 
 
 @click.command

@@ -10,17 +10,17 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.comparison_tables import comparison_columns
-from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table
-from evidencebench.cli.progress import ProgressReporter
+from evidencebench.cli.compare import comparison_columns
+from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_signatures, print_table
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.execution.asking import Rehearsal, rehearse_all
+from evidencebench.execution.changes import QueryControl
 from evidencebench.execution.making import asks_model, make_system
-from evidencebench.execution.query_controls import QueryControl
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SystemHeader, code_text
-from evidencebench.scoring.control_results import ControlResult
+from evidencebench.scoring.compare import ControlResult
+from evidencebench.scoring.output import comparison_fields, signature
 from evidencebench.scoring.query_controls import (
     OWN,
     common_tasks_of,
@@ -28,9 +28,7 @@ from evidencebench.scoring.query_controls import (
     measure_query_controls,
 )
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_fields import comparison_fields
-from evidencebench.scoring.score_texts import mean_or_none, p_text
-from evidencebench.scoring.signature import signature
+from evidencebench.scoring.significance import mean_or_none, p_text
 from evidencebench.system import NamedSystem
 from evidencebench.tables import Column, Table, share_column, table_for_csv, table_for_readers
 from evidencebench.wording import counted

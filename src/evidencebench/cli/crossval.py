@@ -10,25 +10,28 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, require_file
-from evidencebench.cli.progress import ProgressReporter
-from evidencebench.cli.work_place import WorkPlace, work_place
+from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.output import (
+    ProgressReporter,
+    print_json,
+    print_prose,
+    print_signatures,
+    print_table,
+    require_file,
+)
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SeededControl, code_text
+from evidencebench.scoring.output import signature
 from evidencebench.scoring.resampling import Estimate, Resampling
-from evidencebench.scoring.score_texts import estimate_columns
-from evidencebench.scoring.signature import signature
-from evidencebench.scoring.significance import PairedTest
+from evidencebench.scoring.significance import PairedTest, estimate_columns
 from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
-from evidencebench.training.crossval.cross_validate import cross_validate, is_journal, journal_beside
-from evidencebench.training.crossval.figures import SystemFigures
-from evidencebench.training.crossval.plan import CrossValidation, make_plan, versions_before_training
-from evidencebench.training.crossval.splits import rehearse_splits
-from evidencebench.training.training_table import trainable
+from evidencebench.training.crossval import SystemFigures, cross_validate, is_journal, journal_beside
+from evidencebench.training.crossval_splits import CrossValidation, make_plan, rehearse_splits, versions_before_training
+from evidencebench.training.trainings import trainable
 from evidencebench.wording import counted
 
 

@@ -12,17 +12,17 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
-from evidencebench.data.validation.validate import validate_file
+from evidencebench.data.validation import validate_file
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.execution.execute import execute
 from evidencebench.execution.making import make_system
+from evidencebench.execution.run import execute
 from evidencebench.scoring.leaderboard import board_of
+from evidencebench.scoring.output import signature
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
-from evidencebench.scoring.signature import signature
+from evidencebench.scoring.significance import percent
 from evidencebench.tables import Cell, Table
 
 _SYSTEMS = ("lead", "abstract_backwards", "bm25", "bm25_abstract_first", "tfidf", "cues", "greedy_oracle")

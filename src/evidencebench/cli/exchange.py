@@ -7,12 +7,12 @@ import click
 
 from evidencebench.cli.output import print_json
 from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.formats.shard_names import is_sharded
+from evidencebench.data.sources import is_sharded
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.exchanges import Exchange
-from evidencebench.models.llm.tokens import prompt_tokens_of
-from evidencebench.models.llm.totals import shown_usd
-from evidencebench.runs.run_file import RunFile
+from evidencebench.models.llm.chat import prompt_tokens_of
+from evidencebench.models.llm.costs import shown_usd
+from evidencebench.runs.run import RunFile
 from evidencebench.tables import printable
 
 

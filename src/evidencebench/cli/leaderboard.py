@@ -7,16 +7,15 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table
-from evidencebench.cli.plotting import board_bars, board_chart, print_bars, write_picture
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
+from evidencebench.cli.plots import board_bars, board_chart, print_bars, write_picture
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
-from evidencebench.scoring.cautions import TRAINED_ON_IT
 from evidencebench.scoring.leaderboard import COLUMNS, Standing, board_of
 from evidencebench.scoring.measures import ASPECT_RECALL
-from evidencebench.scoring.published_results import PUBLISHED
+from evidencebench.scoring.output import PUBLISHED
+from evidencebench.scoring.score_runs import TRAINED_ON_IT
 from evidencebench.tables import Cell, Column, Table, table_for_readers
 
 Standings = Mapping[str, Sequence[Standing]]

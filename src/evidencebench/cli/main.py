@@ -1,18 +1,279 @@
-"""The entry point: calls the command, or completes one in a shell."""
+"""Entry point, lazy groups, how a command ends, standard streams."""
 
+import errno
+import io
 import os
+import platform
+import select
+import shlex
+import signal
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import shell_complete
+from click.shell_completion import CompletionItem, shell_complete
 
-from evidencebench.cli.ending import exit_code_of
-from evidencebench.cli.groups import LazyGroup
-from evidencebench.cli.streams import open_streams
+from evidencebench.errors import EvidenceBenchError, FailedAnswerError, StopError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
+from evidencebench.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+# Groups of commands that are imported when they are used.
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command only when it is used, so that ``--help`` and every command start fast.
+
+    Each command is a module of ``package`` with its name, or in ``COMMANDS`` of the module that ``modules`` has for it.
+    ``lines`` has its line of help by its name, so that help imports no command. ``former`` maps former names of
+    commands to the present ones.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        package: str,
+        lines: Mapping[str, str],
+        former: Mapping[str, str] | None = None,
+        modules: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(*args, **settings)
+        self.package, self.lines, self.former, self.modules = package, lines, former or {}, modules or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands."""
+        return list(self.lines)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - as above
+        """Return a command, imported now, or None where there is none of the name."""
+        if cmd_name not in self.lines:
+            return None
+        module = import_module(f"{self.package}.{self.modules.get(cmd_name, cmd_name.replace('-', '_'))}")
+        command: click.Command = module.COMMANDS[cmd_name] if cmd_name in self.modules else module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the first argument names; fail with a suggestion where there is none."""
+        name = args[0]
+        if name not in self.lines and not name.startswith("-") and not ctx.resilient_parsing:
+            if name in self.former:
+                ctx.fail(f"'{name}' is '{self.former[name]}' now; see 'evidencebench {self.former[name]} --help'.")
+            ctx.fail(f"No such command '{name}'{did_you_mean(name, self.lines)}.")
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands, or the options, that begin with ``incomplete``; import no command."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=line) for name, line in self.lines.items() if name.startswith(incomplete)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """Write the names of all commands with their lines."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.lines.items()))
+
+
+# The standard streams: replaced where they are closed, and safe to write to when nobody reads.
+
+
+# The states of a pipe that nobody reads.
+_NO_READER = select.POLLERR | select.POLLHUP | select.POLLNVAL
+
+
+def open_streams() -> None:
+    """Make the standard streams safe to use.
+
+    A closed stream (``>&-``) becomes the null device: else the next file to be opened would get its number, and with it
+    the text meant for the stream. Text that cannot be written to standard error is dropped, since only messages go
+    there. A character that a terminal cannot show is escaped.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # `os.open` takes the lowest free number, which is that of the closed stream.
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
+    if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:  # else it was closed, or a test replaces it
+        written = io.BufferedWriter(_LossyStream(sys.__stderr__.fileno()))
+        sys.stderr = io.TextIOWrapper(written, encoding=sys.__stderr__.encoding, line_buffering=True)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def reader_has_left() -> bool:
+    """Say whether standard output is a pipe that nobody reads any more."""
+    poller = select.poll()
+    poller.register(sys.stdout.fileno(), select.POLLOUT)
+    return any(event & _NO_READER for _, event in poller.poll(0))
+
+
+def drop_output() -> None:
+    """Discard all text that is still to be written to standard output."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _LossyStream(io.RawIOBase):
+    """A stream that writes to a file's descriptor and ignores errors in writing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def isatty(self) -> bool:
+        return os.isatty(self._descriptor)
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: "ReadableBuffer", /) -> int:
+        try:
+            return os.write(self._descriptor, content)
+        except OSError:
+            return memoryview(content).nbytes
+
+
+# How a command ends: a message on standard error and an exit code.
+
+
+EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_BUG, EXIT_INTERRUPTED = 0, 2, 3, 70, 130
+"""The exit codes; 1: done, but something was found; 143 and 129: as 130, by SIGTERM and SIGHUP. The help lists them."""
+
+# The error numbers of a failed write.
+_WRITE_ERRORS = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
+
+_KEPT = "; what was finished is kept: the same command goes on from there"
+# For a stop, whose message says what to do first.
+_KEPT_AT_STOP = "; what was finished is kept, and the next start goes on from there"
+_EDITED = "; own code that was edited starts over, with --overwrite"
+
+
+def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
+    """Call a command and return its exit code; print an error that it raises on standard error.
+
+    A pipe whose reader has left is no error. The arguments decide whether the message says that the command can be
+    resumed; an unexpected error is reported with them.
+    """
+    ended_by: list[int] = []
+    try:
+        with _others_as_interrupt(ended_by):
+            call()
+            sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        error.show()
+        return EXIT_BAD_INPUT
+    except SystemExit:
+        raise
+    except BaseException as error:  # noqa: BLE001 - an unexpected error is reported too, and one of own code
+        if isinstance(error, BrokenPipeError) and reader_has_left():  # such as `head`
+            drop_output()
+            return EXIT_OK
+        exit_code, message = _code_and_message(error, arguments)
+        if isinstance(error, EvidenceBenchError):
+            print_trace(error.trace)
+        click.echo(message, err=True)
+        return 128 + ended_by[0] if ended_by and exit_code == EXIT_INTERRUPTED else exit_code
+    return EXIT_OK
+
+
+@contextmanager
+def _others_as_interrupt(ended_by: list[int]) -> Iterator[None]:
+    """Let SIGTERM and SIGHUP, as of a scheduler or a closed terminal, do what Ctrl-C does; note which of them came.
+
+    One that is ignored, as by ``nohup``, stays so. Ctrl-C itself may be ignored, as behind ``&`` in a script.
+    """
+
+    def interrupt(number: int, _: object) -> None:
+        ended_by.append(number)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    caught = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    for number in caught:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in caught:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def print_trace(trace: str | None) -> None:
+    """Print a traceback within own code on standard error; None: nothing."""
+    for line in trace.splitlines() if trace is not None else ():
+        words = line.lstrip()
+        click.echo(f"  {' ' * (len(line) - len(words))}{printable(words)}", err=True)
+
+
+def _code_and_message(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
+    """Return the exit code and the message of an error."""
+    is_resumable = _is_resumable(arguments)
+    kept = _KEPT if is_resumable else ""
+    match error:
+        case KeyboardInterrupt() | click.exceptions.Abort():
+            return EXIT_INTERRUPTED, f"interrupted{kept}"
+        case StopError():
+            edited = _EDITED if isinstance(error, FailedAnswerError) else ""
+            return EXIT_STOPPED, f"stopped: {printable(str(error))}{_KEPT_AT_STOP + edited if is_resumable else ''}"
+        case EvidenceBenchError():
+            return EXIT_BAD_INPUT, f"error: {printable(str(error))}"
+        case OSError():
+            return EXIT_BAD_INPUT, f"error: {printable(_os_message(error))}"
+        case MemoryError():
+            return EXIT_BAD_INPUT, f"error: there is not enough memory for this{kept}"
+        case _:
+            return EXIT_BUG, _bug_report(error, arguments, kept)
+
+
+def _os_message(error: OSError) -> str:
+    """Return the message of an `OSError`, with the name of its file."""
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return f"standard output, or a file: {error.strerror}" if error.errno in _WRITE_ERRORS else str(error)
+
+
+def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> str:
+    """Return the message of an unexpected error: that it is a mistake in evidencebench, and the lines to report."""
+    lines = [
+        f"unexpected: {type(error).__name__}: {error}{kept}",
+        "This is a mistake in evidencebench, not in what you typed. Please report it with",
+        "the lines below; first take out what nobody else should see.",
+        f"  version: evidencebench {__version__}, Python {platform.python_version()}, {platform.platform()}",
+        f"  command: {shlex.join(['evidencebench', *arguments])}",
+        *"".join(traceback.format_exception(error)).splitlines(),
+    ]
+    return "\n".join(map(printable, lines))
+
+
+def _is_resumable(arguments: Sequence[str]) -> bool:
+    """Say whether the command keeps its finished work, and goes on from there when it is called again."""
+    match arguments:
+        case ["run", *_] | ["data", "solve", *_] | ["papers", "fetch", *_]:
+            return True
+        case ["crossval", *options]:
+            return any(option.startswith(("-o", "--output")) for option in options)
+        case _:
+            return False
+
+
+# The entry point: calls the command, or completes one in a shell.
+
 
 COMMANDS = {
     "demo": "Validate, solve, run and score the embedded sample.",

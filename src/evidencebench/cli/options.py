@@ -1,13 +1,20 @@
-"""Options and arguments that several commands share, each under the name of the command's parameter."""
+"""Options that commands share."""
 
 import functools
 import inspect
+import os
 import re
-from collections.abc import Callable, Iterable
+import secrets
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -16,11 +23,27 @@ from click.shell_completion import CompletionItem
 from evidencebench.cli.output import OutputFile
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.tasks import TASKS, Task, task_named
-from evidencebench.errors import EvidenceBenchError
-from evidencebench.execution.query_controls import QUERY_CONTROLS, query_control
+from evidencebench.engine.local import InProcess
+from evidencebench.engine.protocol import Engine
+from evidencebench.engine.ray import RayCluster
+from evidencebench.errors import EvidenceBenchError, UnreadableError
+from evidencebench.execution.changes import QUERY_CONTROLS, query_control
+from evidencebench.files.disk import MOST_BYTES, decoded, read_stream, read_text
+from evidencebench.models.http import is_loopback_host
+from evidencebench.provenance import require_extra
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
 from evidencebench.tables import RENDERERS
+
+if TYPE_CHECKING:  # starlette is an extra
+    from starlette.types import ASGIApp
+
+    from evidencebench.pages.app.server import Address
+    from evidencebench.pages.people.tasks import TaskApp
+
+
+# Options and arguments that several commands share, each under the name of the command's parameter.
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -80,7 +103,7 @@ def _make_completer(names: Callable[[], Iterable[str]], *more: str) -> Completer
 
 # The tables are imported only when a shell asks for names, since their import is slow.
 complete_systems = _make_completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
-complete_trainings = _make_completer(lambda: import_module("evidencebench.training.training_table").TRAININGS)
+complete_trainings = _make_completer(lambda: import_module("evidencebench.training.trainings").TRAININGS)
 complete_data = _make_completer(lambda: ("sample", *CATALOG), "file")
 
 
@@ -236,3 +259,161 @@ progress_style = choice(
 controls = click.option(
     "--controls/--no-controls", default=True, show_default=True, help="Show the label-free controls and the ceiling."
 )
+
+
+# The options that say where work runs: ``--engine``, ``--jobs`` and those of a Ray cluster.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkPlace:
+    """Where work runs: on an engine, or where that is None, in so many processes, fewer for small data."""
+
+    jobs: int = 1
+    engine: Engine | None = None
+
+
+def _work_place(
+    engine: str | None, jobs: int | None, ray_address: str | None, gpus_per_worker: float | None
+) -> WorkPlace:
+    """Return the place that the options name; raise where they do not go together."""
+    if engine != "ray" and (ray_address is not None or gpus_per_worker is not None):
+        raise click.UsageError("--ray-address and --gpus-per-worker go with --engine ray")
+    if engine == "ray":
+        require_extra("--engine ray", "ray", "ray")
+        return WorkPlace(
+            engine=RayCluster(n_actors=jobs or None, address=ray_address, gpus_per_actor=gpus_per_worker or 0)
+        )
+    if engine == "local":
+        if jobs is not None and jobs != 1:
+            raise click.UsageError("--engine local is this process alone: leave --jobs out, or choose another engine")
+        return WorkPlace(engine=InProcess())
+    if jobs is None:
+        jobs = 1 if engine is None else 0
+    return WorkPlace(jobs=jobs or _count_processors())
+
+
+def _count_processors() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+work_place = bundled_as(
+    "place",
+    _work_place,
+    number(
+        "-j",
+        "--jobs",
+        least=0,
+        help="Processes, fewer for small data, or workers of a cluster; 0: one a processor. [default: 1]",
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "processes", "ray"]),
+        help="Where work runs: this process, processes of this machine, or a Ray cluster. [default: by --jobs]",
+    ),
+    click.option("--ray-address", metavar="A", help="Of the cluster: local, auto or host:port; see docs/scale.md."),
+    click.option(
+        "--gpus-per-worker",
+        type=Finite(0),
+        metavar="N",
+        help="GPUs that each worker of a cluster holds, such as 1 or 0.5.",
+    ),
+)
+
+
+# Serving pages from a command: the address that it listens on, and the options that say which.
+
+
+def refuse_exposed(host: str, *, expose: bool) -> None:
+    """Raise where other machines may reach the host without ``--expose``."""
+    if not (expose or is_loopback_host(host)):
+        message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
+        raise click.BadParameter(message, param_hint="--host")
+
+
+@contextmanager
+def listening(host: str, port: int) -> Iterator[None]:
+    """Raise an `OSError` of the block as a `click.BadParameter` of ``--port``."""
+    try:
+        yield
+    except OSError as error:
+        message = f"cannot listen on port {port} of {host}: {error.strerror}; --port 0 takes a free one"
+        raise click.BadParameter(message, param_hint="--port") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageServing:
+    """The values of the options of commands that serve pages; each field has its option's name."""
+
+    port: int
+    host: str
+    expose: bool
+    is_opened: bool
+
+    def serve(self, command: str, make: "Callable[[Address], AbstractContextManager[tuple[ASGIApp, str]]]") -> None:
+        """Serve an app until Ctrl-C; ``make`` yields it for its address, and a few words on what it shows."""
+        require_extra(command, "view", "starlette", "uvicorn")
+        from evidencebench.pages.app.server import address_of  # noqa: PLC0415 - an extra
+        from evidencebench.web.serving import listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
+
+        refuse_exposed(self.host, expose=self.expose)
+        with listening(self.host, self.port):
+            bound = listening_socket(self.host, self.port)
+        with bound:
+            token = None if is_loopback_host(self.host) else secrets.token_urlsafe(32)
+            address = address_of(bound, self.host, token)
+            with make(address) as (app, what):
+
+                def tell() -> None:
+                    click.echo(f"{what} on {address.url}")  # which flushes
+                    if self.is_opened:
+                        threading.Thread(target=webbrowser.open, args=(address.url,), daemon=True).start()
+
+                serve_until_signal(app, bound, tell)
+
+    def serve_tasks(self, command: str, make: "Callable[[], TaskApp]", what: str) -> None:
+        """Serve tasks that people answer, until Ctrl-C; ``what`` says what they do."""
+
+        @contextmanager
+        def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
+            from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - an extra
+
+            yield make_task_app(make(), address=address), what
+
+        self.serve(command, app)
+
+
+def serving_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options. The command gets them as ``serving``, and ``own`` by their names."""
+    return bundled_as(
+        "serving",
+        PageServing,
+        *own,
+        number("--port", least=0, most=65535, default=8642, help="0: a free one."),
+        click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
+        click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for."),
+        click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser."),
+    )
+
+
+# Standard input, read whole: the file that ``-`` names.
+
+
+STANDARD_INPUT = "-"
+"""What names standard input in place of a file."""
+
+
+def read_standard_input(*, at_most: int = MOST_BYTES) -> bytes:
+    """Return all bytes of standard input; raises `UnreadableError`."""
+    try:
+        return read_stream(sys.stdin.buffer, at_most=at_most)
+    except OSError as error:
+        raise UnreadableError(f"standard input: cannot be read: {error.strerror}") from error
+
+
+def read_lines(path: Path, *, at_most: int = MOST_BYTES) -> tuple[list[str], str]:
+    """Return the lines of a text file, or of standard input for ``-``, and its name; raises `UnreadableError`."""
+    if str(path) == STANDARD_INPUT:
+        name = "standard input"
+        return decoded(read_standard_input(at_most=at_most), name=name).splitlines(), name
+    return read_text(path, at_most=at_most).splitlines(), str(path)

@@ -9,19 +9,18 @@ from shlex import join
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_cautions, refuse_existing, tell_written
-from evidencebench.cli.progress import progress
-from evidencebench.cli.work_place import WorkPlace, work_place
+from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.output import print_cautions, progress, refuse_existing, tell_written
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
+from evidencebench.files.atomic import is_stream, whole_file
+from evidencebench.files.places import cache_folder
 from evidencebench.pages.report.page import argument_of, report_page, shareable
-from evidencebench.pages.viewer.exchange_records import ExchangeSource
-from evidencebench.scoring.cautions import Caution
+from evidencebench.pages.viewer import ExchangeSource
 from evidencebench.scoring.resampling import Resampling
+from evidencebench.scoring.score_runs import Caution
 from evidencebench.scoring.selection import Rules
-from evidencebench.storage.user_folders import cache_folder
-from evidencebench.storage.whole_file import is_stream, whole_file
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -125,7 +124,7 @@ def _exchanges(dataset: Dataset, *, is_wanted: bool) -> Iterator[ExchangeSource 
     if not is_wanted:
         yield None
         return
-    from evidencebench.pages.viewer.stored_exchanges import stored_exchanges  # noqa: PLC0415 - slow, and seldom wanted
+    from evidencebench.pages.exchanges import stored_exchanges  # noqa: PLC0415 - slow, and seldom wanted
 
     with stored_exchanges(dataset, cache_folder(os.environ)) as source:
         if source is None:

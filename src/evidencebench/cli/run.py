@@ -10,19 +10,19 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model
-from evidencebench.cli.ending import EXIT_STOPPED, print_trace
 from evidencebench.cli.exchange import print_exchanges
+from evidencebench.cli.main import EXIT_STOPPED, print_trace
+from evidencebench.cli.options import WorkPlace, work_place
 from evidencebench.cli.output import print_json, require_file
-from evidencebench.cli.work_place import WorkPlace, work_place
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
+from evidencebench.execution.changes import QueryControl
 from evidencebench.execution.exchanges import first_requests
-from evidencebench.execution.execute import RunReport, execute, rehearse
 from evidencebench.execution.making import asks_model
-from evidencebench.execution.query_controls import QueryControl
-from evidencebench.models.llm.totals import RunningTotals
+from evidencebench.execution.run import RunReport, execute, rehearse
+from evidencebench.models.llm.costs import RunningTotals
 from evidencebench.scoring.score_runs import has_labels
-from evidencebench.scoring.score_texts import SPENT, notes_line
+from evidencebench.scoring.significance import SPENT, notes_line
 from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
 

@@ -10,25 +10,34 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, prose_width, wrapped
-from evidencebench.cli.plotting import control_marks, curve_chart, print_bars, score_chart, write_picture
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import (
+    print_json,
+    print_prose,
+    print_signatures,
+    print_table,
+    progress,
+    prose_width,
+    wrapped,
+)
+from evidencebench.cli.plots import control_marks, curve_chart, print_bars, score_chart, write_picture
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
-from evidencebench.pages.figures import bar_of
+from evidencebench.pages.figures.data import bar_of
 from evidencebench.query import AspectScope
-from evidencebench.scoring.cautions import TRAINED_ON_IT
+from evidencebench.scoring.breakdowns import (
+    N_AT_AN_END,
+    PlaceBreakdown,
+    PlaceGroup,
+    kind_breakdown,
+    place_breakdown,
+    recall_curve,
+)
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.instance_scores import require_scores_name, write_instance_scores
-from evidencebench.scoring.kind_breakdown import kind_breakdown
+from evidencebench.scoring.evaluate import estimates_by_task
 from evidencebench.scoring.measures import ASPECT_RECALL, COVERABLE_RECALL, MEASURES, Measure
-from evidencebench.scoring.place_breakdown import N_AT_AN_END, PlaceBreakdown, PlaceGroup, place_breakdown
-from evidencebench.scoring.recall_by_budget import recall_curve
+from evidencebench.scoring.output import require_scores_name, score_fields, signature_of, write_instance_scores
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_fields import score_fields
-from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.scoring.score_texts import estimate_columns, notes_line, percent, score_text
-from evidencebench.scoring.signature import signature_of
-from evidencebench.scoring.task_scores import estimates_by_task
+from evidencebench.scoring.score_runs import TRAINED_ON_IT, ScoredRuns
+from evidencebench.scoring.significance import estimate_columns, notes_line, percent, score_text
 from evidencebench.tables import Column, Table, printable, share_column, table_for_csv, table_for_readers
 
 Fields = Mapping[str, Any]

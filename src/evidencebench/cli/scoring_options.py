@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_cautions
-from evidencebench.cli.plotting import plot_option
-from evidencebench.cli.progress import progress
-from evidencebench.cli.work_place import WorkPlace, work_place
+from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.output import print_cautions, progress
+from evidencebench.cli.plots import plot_option
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.cautions import Caution, cautions_of, is_complete
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import ScoredRuns, score_runs
+from evidencebench.scoring.score_runs import Caution, ScoredRuns, cautions_of, is_complete, score_runs
 from evidencebench.scoring.selection import Rules
 
 

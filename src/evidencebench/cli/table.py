@@ -8,18 +8,14 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, print_signatures, print_table
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, print_signatures, print_table, progress
 from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
 from evidencebench.data.tasks import Task
-from evidencebench.scoring.cautions import TRAINED_ON_IT
-from evidencebench.scoring.published_results import PUBLISHED, PublishedResult
+from evidencebench.scoring.leaderboard import BEST, SystemCell, SystemRow, SystemsTable, systems_table
+from evidencebench.scoring.output import PUBLISHED, PublishedResult, signature_of_all
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.scoring.score_runs import ScoredRuns
-from evidencebench.scoring.score_texts import percent
-from evidencebench.scoring.signature import signature_of_all
-from evidencebench.scoring.significance import ALPHA
-from evidencebench.scoring.systems_table import BEST, SystemCell, SystemRow, SystemsTable, systems_table
+from evidencebench.scoring.score_runs import TRAINED_ON_IT, ScoredRuns
+from evidencebench.scoring.significance import ALPHA, percent
 from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table_for_readers
 
 _UNCERTAINTIES = ("interval", "error", "none")

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.errors import DataError, SystemSpecError
-from evidencebench.training.lazy_instances import LazyInstances
-from evidencebench.training.training_table import TRAININGS, trainable
+from evidencebench.training.folds import LazyInstances
+from evidencebench.training.trainings import TRAININGS, trainable
 from evidencebench.wording import counted
 
 # The training data -> the data that the last line of output suggests to try the model on.

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.listening import PageServing, serving_options
+from evidencebench.cli.options import PageServing, serving_options
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.execution.finding import DEFAULT_FINDER
+from evidencebench.files.places import cache_folder
 from evidencebench.scoring.selection import Rules
-from evidencebench.storage.user_folders import cache_folder
 from evidencebench.tables import printable
 
 if TYPE_CHECKING:  # starlette is an extra
     from starlette.types import ASGIApp
 
-    from evidencebench.pages.app.serving import Address
+    from evidencebench.pages.app.server import Address
 
 
 @click.command
@@ -76,17 +76,17 @@ def command(
     def app(address: "Address") -> "Iterator[tuple[ASGIApp, str]]":
         if data is None:
             from evidencebench.execution.making import make_system  # noqa: PLC0415 - beside what shows it
-            from evidencebench.pages.findings.routes import make_finding_app  # noqa: PLC0415 - an extra
+            from evidencebench.pages.findings import make_finding_app  # noqa: PLC0415 - an extra
 
             system = make_system(DEFAULT_FINDER)
             yield make_finding_app(system, address=address), "finding evidence in papers of your own"
             return
-        from evidencebench.pages.app.background_scan import BackgroundScan  # noqa: PLC0415 - beside what shows it
-        from evidencebench.pages.app.routes import make_app  # noqa: PLC0415 - an extra
+        from evidencebench.pages.app.search import BackgroundScan  # noqa: PLC0415 - beside what shows it
+        from evidencebench.pages.app.viewer import make_app  # noqa: PLC0415 - an extra
+        from evidencebench.pages.exchanges import stored_exchanges  # noqa: PLC0415 - slow
         from evidencebench.pages.people.assignments import pick_tasks  # noqa: PLC0415 - an extra
         from evidencebench.pages.people.tasks import make_task_app  # noqa: PLC0415 - an extra
-        from evidencebench.pages.viewer.stored_exchanges import stored_exchanges  # noqa: PLC0415 - slow
-        from evidencebench.pages.viewer.viewer_data import viewer_data_of  # noqa: PLC0415 - beside what shows it
+        from evidencebench.pages.viewer import viewer_data_of  # noqa: PLC0415 - beside what shows it
 
         dataset = open_dataset(data)
         with stored_exchanges(dataset, cache_folder(os.environ)) as exchanges:

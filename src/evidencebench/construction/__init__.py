@@ -1,14 +1,19 @@
 """Papers and reviews become a data set, step by step.
 
-Read `draft` (what the steps hand on) and `draft_file` (how it lies on the disk).
-`harvest/` finds passages of reviews that speak of one paper.
-`steps/` asks a model, with `prompts/` and `paper_files`; `running` runs one of them over a file of the
-`work_folder`.
-`gold_studies` are what a trial server answers from; `synthetic_review` writes five papers, a review of them, and these.
-`judged_draft` says what a judged one must have; `filtering` drops those with too few covered aspects; `assembly/` makes
-the data set.
-`config` names all that decides a data set, `pipeline` runs all steps of it, `standing` says how far they are,
-`estimating` what is left of them will cost, with `model_use`.
-`people/` checks the labels with people.
-`audit/` finds out with people which misses of a run are not its own fault.
+In reading order:
+
+* `draft`: Draft and its file (a RecordFile)
+* `config`: construct.toml
+* `pipeline`: construct(): all steps; status
+* `step`: Step: ask an object of a model, run over drafts, resume
+* `writing`: summaries, hypotheses, aspects, label-results
+* `judge`: judge: windows, votes
+* `estimate`: What is left will cost
+* `demo`: A synthetic review with the data set that must come of it
+* `harvest`: Passages of reviews, each about one paper, from citation marks and reference lists; no model is asked
+* `assembly`: Judged drafts become a data set: a folder with a file a split, a datasheet, a manifest and what was
+dropped
+* `people`: People check the labels: what they are asked, what they answered, and how well they agree with the model
+* `audit`: audit(): sampling, causes, corrected scores
+* `losses`: What the steps drop: the filter, the losses of each step
 """

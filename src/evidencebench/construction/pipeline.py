@@ -1,4 +1,4 @@
-"""All steps of a construction, one after the other, each gone on with where it was stopped."""
+"""Construct(): all steps; status."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,37 +6,39 @@ from datetime import date
 from pathlib import Path
 
 from evidencebench.construction.assembly.assemble import OnProgress, assemble, progress_of
-from evidencebench.construction.assembly.candidates import Met
-from evidencebench.construction.assembly.decontamination import papers_elsewhere
-from evidencebench.construction.assembly.settings import AssemblyReport
-from evidencebench.construction.config import Config
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.filtering import filter_drafts
+from evidencebench.construction.assembly.leakage import Met, papers_elsewhere
+from evidencebench.construction.config import AssemblyReport, Config
+from evidencebench.construction.draft import (
+    DATASET_FOLDER,
+    MANIFEST,
+    STEP_FILES,
+    Draft,
+    DraftFile,
+    input_of,
+    open_drafts,
+    output_of,
+)
 from evidencebench.construction.harvest.harvest import harvest
-from evidencebench.construction.harvest.licences import ALLOWED
-from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.papers import PaperFolder, papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
+from evidencebench.construction.harvest.references import ALLOWED
 from evidencebench.construction.harvest.table import harvest_table
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.running import StepReport, run_step
-from evidencebench.construction.steps.aspects import ASPECTS
-from evidencebench.construction.steps.hypotheses import HYPOTHESES
-from evidencebench.construction.steps.judge import judge_step
-from evidencebench.construction.steps.label_results import LABEL_RESULTS
-from evidencebench.construction.steps.model_step import ModelStep, dropped
-from evidencebench.construction.steps.summaries import SUMMARIES
-from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, input_of, output_of
+from evidencebench.construction.judge import judge_step
+from evidencebench.construction.losses import filter_drafts
+from evidencebench.construction.step import ModelStep, StepReport, dropped, run_step
+from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.engine.protocol import Engine
 from evidencebench.errors import UnreadableError
 from evidencebench.execution.asking import Waiting
 from evidencebench.execution.rewriting import asker_from
+from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.credentials import key_for, place_of_key
-from evidencebench.models.llm.providers import server_of
-from evidencebench.storage.whole_folder import require_replaceable_folder
-from evidencebench.systems.strategies.conversation import Asker
+from evidencebench.models.llm.providers import key_for, place_of_key, server_of
+from evidencebench.systems.llm.asking import Asker
+
+# All steps of a construction, one after the other, each gone on with where it was stopped.
+
 
 MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
 """The steps that ask a model, in their order."""
@@ -195,3 +197,70 @@ def _files_in(path: Path) -> list[Path]:
     if not path.is_file():
         raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
     return [path]
+
+
+# Where a construction stands: what each step has done of what it is given.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStatus:
+    """How far a step is."""
+
+    step: str
+    n_drafts: int | None  # that were given to it; None: not known
+    n_done: int  # that have a line
+    n_kept: int
+    dropped: Mapping[str, int]
+    is_finished: bool
+    n_edited: int  # by hand
+    stale: str  # why it is to be made again; empty where it is not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstructionStatus:
+    """The steps that have begun, in their order, and whether the data set is there."""
+
+    steps: tuple[StepStatus, ...]
+    has_dataset: bool
+
+    @property
+    def next_step(self) -> str | None:
+        """The step that is to be run, or gone on with; None: all is done."""
+        unfinished = next((step.step for step in self.steps if step.stale or not step.is_finished), None)
+        if unfinished is not None:
+            return unfinished
+        names = list(STEP_FILES)
+        behind = names[names.index(self.steps[-1].step) + 1 :] if self.steps else names
+        return behind[0] if behind else None if self.has_dataset else "assemble"
+
+
+def construction_status(work: Path) -> ConstructionStatus:
+    """Return where the construction in a work folder stands; raises as `open_drafts`."""
+    steps: list[StepStatus] = []
+    n_given: int | None = None
+    before: DraftFile | None = None
+    for name in STEP_FILES:
+        path = output_of(name, work)
+        if not path.is_file():
+            continue
+        file = open_drafts(path, must_be_finished=False)
+        stale = ""
+        if before is not None and file.header.source_sha256 != before.sha256:
+            stale = f"made from another {before.path.name}"
+        elif before is not None and (n_behind := file.n_behind(before)):
+            stale = f"{n_behind:,} of {before.path.name} changed since"
+        steps.append(
+            StepStatus(
+                step=name,
+                n_drafts=len(file.offsets) if file.is_finished else n_given,
+                n_done=len(file.offsets),
+                n_kept=len(file.going_on),
+                dropped=file.dropped,
+                is_finished=file.is_finished,
+                n_edited=file.n_edited,
+                stale=stale or (f"behind {steps[-1].step}" if steps and steps[-1].stale else ""),
+            )
+        )
+        before = file
+        n_given = len(file.going_on) if file.is_finished else None
+    return ConstructionStatus(steps=tuple(steps), has_dataset=(work / DATASET_FOLDER / MANIFEST).is_file())

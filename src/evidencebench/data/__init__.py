@@ -1,7 +1,24 @@
 """Queries with their labels: the data set, its formats, its rules and its optima.
 
-Read `instance` (a query with its labels), `dataset` (many of them, from `formats/`), `tasks`, `optimum/` and `optima`
-(the exact answers, for an instance and for a file), `oracle`, `validation/`, `statistics`, `catalog`, `download` with
-`part_file`, and `sample/`. `hypotheses` reads files of other hypotheses for the same papers, and `evidence_inference/`
-makes a data set of human judgments.
+In reading order:
+
+* `instance`: Labels, Instance
+* `tasks`: Task, TASKS
+* `dataset`: Dataset: open, index, write
+* `sources`: Formats by suffix, several files as one
+* `json_format`: JSON and JSON Lines: index, read, write, keys of the published format
+* `parquet_format`: Parquet: readable columns + the record as JSON (exact)
+* `validation`: validate(): every rule of the format
+* `cover`: minimum_cover, maximum_coverage: exact
+* `branch_and_bound`: The search over masks, and over arrays for larger problems
+* `optima`: solve(): stored evaluations of a file
+* `statistics`: describe()
+* `catalog`: Known data sets
+* `download`: Resumable, checked download
+* `hypotheses`: Files of other hypotheses
+* `evidence_inference`: Evidence Inference 2.0: its files and plain texts
+* `evidence_inference_labels`: Marked texts found in sentences; instances
+* `oracle`: The oracles, which are given the labels
+* `parquet_columns`: The columns of Parquet files: readable ones, and the record as it was
+* `sample`: The shipped sample
 """

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from evidencebench.errors import DownloadError, UnreadableError
-from evidencebench.storage.reading import PathText, file_sha256
-from evidencebench.storage.user_folders import data_folder
+from evidencebench.files.disk import PathText, file_sha256
+from evidencebench.files.places import data_folder
 from evidencebench.wording import did_you_mean
 
 _GITHUB = "https://raw.githubusercontent.com/EvidenceBench/EvidenceBench/main/datasets"

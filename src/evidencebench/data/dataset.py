@@ -8,20 +8,21 @@ from pathlib import Path
 from typing import overload
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.formats.shard_names import new_shards, shard_name
-from evidencebench.data.formats.table import (
+from evidencebench.data.instance import Instance
+from evidencebench.data.sources import (
     DataFile,
     DataSource,
     ShardedSource,
     file_of,
     format_to_write,
+    new_shards,
     open_source,
+    shard_name,
 )
-from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, FormatError, UnknownInstanceError
+from evidencebench.files.atomic import whole_file
+from evidencebench.files.disk import PathText
 from evidencebench.query import Query
-from evidencebench.storage.reading import PathText
-from evidencebench.storage.whole_file import whole_file
 from evidencebench.tables import Cell, excerpt_html
 from evidencebench.wording import counted, one_line
 

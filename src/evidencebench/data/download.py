@@ -1,36 +1,26 @@
-"""Download a file of the catalogue: continue where a download was cut, refuse a wrong file.
+"""Resumable, checked download."""
 
-The file is absent or whole: its bytes are collected in a part file, which gets the file's name by one rename. Before,
-its size and checksum are checked, or its number of instances where the checksum is not known.
-
-A failure is of one of two kinds. A `TransientError` (a cut, a timeout, a busy server) may be gone at the next attempt;
-a `DownloadError` (a wrong file, a missing one, a full disk) is final.
-"""
-
+import os
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPResponse
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from evidencebench.data.catalog import CatalogEntry, Fetched, check_file
-from evidencebench.data.formats.table import open_source
-from evidencebench.data.part_file import (
-    PartOrigin,
-    discard,
-    disk_errors,
-    held_bytes,
-    locked_part_file,
-    read_origin,
-    write_origin,
-)
+from evidencebench.data.sources import open_source
 from evidencebench.errors import DataError, DownloadError
-from evidencebench.storage.reading import PathText
-from evidencebench.storage.whole_file import put_in_place
+from evidencebench.files.atomic import put_in_place, write_whole
+from evidencebench.files.disk import BROKEN_JSON, PathText, read_whole
+from evidencebench.files.places import try_lock
 from evidencebench.web.fetch import (
     FETCHES,
     ask,
@@ -41,8 +31,102 @@ from evidencebench.web.fetch import (
     transient_errors,
     wrong_file,
 )
-from evidencebench.web.transient import TransientError
+from evidencebench.web.retry import TransientError
 from evidencebench.wording import counted
+
+# The part file of a download, and two files beside it: the origin of its bytes, and a lock.
+
+
+class PartOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the bytes of a part file came from; ``etag``, ``last_modified`` and ``total`` bytes as the server said."""
+
+    address: str
+    etag: str | None = None
+    last_modified: str | None = None
+    total: Annotated[int, msgspec.Meta(gt=0)] | None = None
+
+    @property
+    def validator(self) -> str | None:
+        """The value of If-Range: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified or None
+
+    def differs(self, headers: Message) -> bool:
+        """Say whether an answer is of another version; the ETag decides, or the date where an ETag is missing."""
+        return next((before != now for before, now in self._pairs(headers) if before and now), False)
+
+    def is_named(self, headers: Message) -> bool:
+        """Say whether an answer has the same ETag or the same date."""
+        return any(before and before == now for before, now in self._pairs(headers))
+
+    def _pairs(self, headers: Message) -> tuple[tuple[str | None, str | None], ...]:
+        return (self.etag, headers.get("ETag")), (self.last_modified, headers.get("Last-Modified"))
+
+
+def held_bytes(part: Path) -> int:
+    """Return the bytes of a part file; 0 where there is none."""
+    return part.stat().st_size if part.exists() else 0
+
+
+def discard(part: Path) -> None:
+    """Delete a part file and its origin, in this order: bytes of unknown origin are safe, a wrong origin is not."""
+    part.unlink(missing_ok=True)
+    _origin_file(part).unlink(missing_ok=True)
+
+
+def read_origin(part: Path, address: str) -> PartOrigin:
+    """Return the origin of a part file; without validators where it is not known, or was another address."""
+    try:
+        found = msgspec.json.decode(read_whole(_origin_file(part)), type=PartOrigin)
+    except (OSError, *BROKEN_JSON):  # absent, torn by a kill, or not ours
+        return PartOrigin(address=address)
+    return found if found.address == address else PartOrigin(address=address)
+
+
+def write_origin(part: Path, origin: PartOrigin) -> None:
+    """Write the origin of the bytes that a part file is about to get."""
+    write_whole(_origin_file(part), msgspec.json.encode(origin))
+
+
+def _origin_file(part: Path) -> Path:
+    return part.with_name(f"{part.name}.json")
+
+
+@contextmanager
+def locked_part_file(part: Path) -> Iterator[None]:
+    """Hold the lock of a part file, so that no two processes write it at once."""
+    path = part.with_name(f"{part.name}.lock")
+    with disk_errors(path):
+        descriptor = _open_lock(path)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _open_lock(path: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
+        if not try_lock(descriptor):
+            os.close(descriptor)
+            raise wrong_file(path, "to fetch the file alone", "another process that does", "wait for it")
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+            return descriptor
+        os.close(descriptor)  # the process that held it before has removed it
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` of the disk into a `DownloadError` that says what to do."""
+    try:
+        yield
+    except (OSError, DataError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise wrong_file(path, "to write there", reason, "free the place or choose another") from error
+
+
+# Download a file of the catalogue: continue where a download was cut, refuse a wrong file.
+
 
 Progress = Callable[[int, int], None]
 """Called after each block with (bytes so far, bytes of the whole file, or bytes so far where that is not known)."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from evidencebench.data.dataset import Dataset
 from evidencebench.errors import DataError, FormatError
-from evidencebench.storage.text_file import read_text
-from evidencebench.storage.whole_file import whole_file
+from evidencebench.files.atomic import whole_file
+from evidencebench.files.disk import read_text
 
 _FORMS = '.json ({"ID": "text", ...}), .jsonl ({"id": ..., "hypothesis": ...} a line) or .csv (columns id, hypothesis)'
 _KEYS = ("id", "hypothesis")

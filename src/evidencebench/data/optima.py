@@ -6,19 +6,18 @@ from pathlib import Path
 
 import msgspec
 
+from evidencebench.data.cover import Cover, Coverage, coverage_of, maximum_coverage, minimum_cover
 from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, write_dataset
-from evidencebench.data.formats.json_instance import EVALUATION_KEYS
-from evidencebench.data.formats.table import DataFile, format_to_write
 from evidencebench.data.instance import Evaluation, Instance
-from evidencebench.data.optimum.cover import Cover, Coverage, coverage_of, maximum_coverage, minimum_cover
+from evidencebench.data.json_format import EVALUATION_KEYS
+from evidencebench.data.sources import DataFile, format_to_write
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.engine.processes import engine_of
-from evidencebench.engine.protocol import Engine
-from evidencebench.engine.results import require_few_errors, results
+from evidencebench.engine.protocol import Engine, require_few_errors, results
 from evidencebench.errors import ChangedDataError, EvidenceBenchError
+from evidencebench.files.disk import PathText
+from evidencebench.files.records import RecordFormat
 from evidencebench.query import AspectScope
-from evidencebench.storage.reading import PathText
-from evidencebench.storage.records import RecordFormat
 from evidencebench.version import __version__
 
 _MIN_INSTANCES_A_JOB = 500

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evidencebench.data.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
 from evidencebench.data.instance import Labels
-from evidencebench.data.optimum.cover import coverage_of, greedy_ranking, maximum_coverage, minimum_cover
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.system import Brief, Ranking
-from evidencebench.traits import Traits
+from evidencebench.system import Brief, Ranking, Traits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

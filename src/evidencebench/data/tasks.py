@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from evidencebench.data.cover import coverage_of, minimum_cover
 from evidencebench.data.instance import Instance, Labels
-from evidencebench.data.optimum.cover import coverage_of, minimum_cover
 from evidencebench.errors import FormatError, TaskError, UndefinedScoreError
 from evidencebench.query import AspectScope
 from evidencebench.system import Brief, require_budget, require_scope

@@ -1,6 +1,9 @@
 """Where work runs: one protocol, and one file for each place.
 
-Read `protocol` (the interface of an engine), then `in_process`, `threads`, `processes` and `ray_cluster`; `dispatch`
-gives items to workers that may die. `results` takes results from an engine, in the order of the items where that
-matters; `interrupts` handles Ctrl-C.
+In reading order:
+
+* `protocol`: Engine, Outcome, results in order, Ctrl-C
+* `local`: InProcess and Threads
+* `processes`: Processes; workers that die are replaced
+* `ray`: RayCluster
 """

@@ -1,21 +1,234 @@
-"""Work in processes of this machine."""
+"""Processes; workers that die are replaced."""
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import traceback
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from evidencebench.engine.dispatch import MOST_BATCH_SECONDS, Event, Reply, dispatch, reply_to, sendable, why_it_died
-from evidencebench.engine.in_process import InProcess
-from evidencebench.engine.interrupts import catch_first_interrupt
-from evidencebench.engine.protocol import Engine, Item, Outcome, Result, Setup, do_nothing, require_workers
+from evidencebench.engine.local import InProcess
+from evidencebench.engine.protocol import (
+    Engine,
+    InterruptFlag,
+    Item,
+    Outcome,
+    Result,
+    Setup,
+    catch_first_interrupt,
+    do_nothing,
+    require_workers,
+)
+from evidencebench.errors import EvidenceBenchError, WorkerError
+
+# Give items to workers that may die: what a dead worker had is tried again, each item alone, and the rest finished.
+
+
+Worker = TypeVar("Worker", bound=Hashable)
+
+_MOST_IN_BATCH = 64
+_BATCH_SECONDS = 0.05
+MOST_BATCH_SECONDS = 1.0
+"""A batch that takes longer is given back, so that another worker, or the next call, has the rest."""
+
+_MOST_EARLY_DEATHS = 3
+
+Reply = tuple[Any, Exception | None]
+"""The result of an item, or its error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event(Generic[Worker]):
+    """What a worker told: that it is ready, replies to items in their order, why it cannot begin, or that it died."""
+
+    worker: Worker
+    replies: Sequence[Reply] = ()
+    gives_back: bool = False  # the rest of its batch, which it has not begun
+    cannot_begin: Exception | None = None
+    died: str | None = None  # why, in words
+    is_lost: bool = False  # it died with its machine, or cannot be reached: no item is to blame
+
+
+class Workers(Protocol[Worker]):
+    """The workers of an engine. Each calls the setup when it starts, and then answers batches of items."""
+
+    @property
+    def share_memory_of_machine(self) -> bool:
+        """Whether one worker may die since others take the memory; what it had begun is then tried again all alone."""
+
+    def start(self) -> Worker:
+        """Start a worker; a later event tells that it is ready, cannot begin or died."""
+
+    def send(self, worker: Worker, items: Sequence[Any]) -> None:
+        """Give a batch to a worker that is ready and has none; later events have its replies."""
+
+    def wait(self) -> Iterable[Event[Worker]]:
+        """Return the next events, or none after half a second."""
+
+
+def dispatch(
+    workers: Workers[Worker], n_workers: int, items: Iterable[Item], interrupt: InterruptFlag
+) -> Iterator[Outcome[Item, Any]]:
+    """Yield outcomes as `Engine.outcomes` says, but for the ``KeyboardInterrupt``; at most ``n_workers`` work at once.
+
+    What a dead worker had is tried again, each item alone. An item fails with a `WorkerError` where two workers died
+    that had nothing else, machines that left not counted.
+    """
+    work = _Dispatch(workers, n_workers, items, interrupt)
+    while work.give():
+        for event in workers.wait():
+            yield from work.take(event)
+
+
+_Numbered = tuple[int, Any]  # the number of an item, and the item
+
+
+@dataclass(slots=True)
+class _Batch:
+    """The items that a worker has and has not answered yet."""
+
+    left: deque[_Numbered]
+    n_answered: int = 0
+    sent_at: float = field(default_factory=time.monotonic)
+
+    def next_size(self) -> int:
+        """Return how many items to send next, so that a batch takes some 50 ms: quick items share a message."""
+        seconds = max(time.monotonic() - self.sent_at, 1e-9)
+        return max(1, min(2 * self.n_answered, int(self.n_answered * _BATCH_SECONDS / seconds), _MOST_IN_BATCH))
+
+
+class _Dispatch(Generic[Worker]):
+    """Which worker has which items, and which items no worker has."""
+
+    def __init__(
+        self, workers: Workers[Worker], n_workers: int, items: Iterable[Any], interrupt: InterruptFlag
+    ) -> None:
+        self._workers, self._n_workers, self._interrupt = workers, n_workers, interrupt
+        self._items: Iterator[_Numbered] = enumerate(items)
+        self._taken: deque[_Numbered] = deque()
+        self._suspects: deque[_Numbered] = deque()  # a worker died that had them
+        self._died_alone: set[int] = set()  # numbers of items
+        self._starting: set[Worker] = set()
+        self._idle: dict[Worker, int] = {}  # worker -> how many items it gets next
+        self._begun: dict[Worker, _Batch] = {}
+        self._n_early_deaths = 0
+
+    def give(self) -> bool:
+        """Give items to the workers that have none, and start workers; return whether any item is left."""
+        if self._interrupt.is_set:
+            self._taken.clear()
+            self._suspects.clear()
+        for worker, size in list(self._idle.items()):
+            batch = self._next_batch(size)
+            if batch:
+                del self._idle[worker]
+                self._begun[worker] = _Batch(batch)
+                self._workers.send(worker, [item for _, item in batch])
+        n_missing = self._n_workers - len(self._starting) - len(self._idle) - len(self._begun)
+        self._take_up_to(n_missing)
+        n_without_worker = len(self._taken) + len(self._suspects) - len(self._starting)
+        for _ in range(min(n_missing, n_without_worker)):
+            self._starting.add(self._workers.start())
+        return bool(self._begun or self._taken or self._suspects)
+
+    def take(self, event: Event[Worker]) -> Iterator[Outcome[Any, Any]]:
+        """Note what a worker told, and yield the outcomes in it."""
+        worker = event.worker
+        if event.cannot_begin is not None:
+            raise event.cannot_begin
+        if event.died is not None:
+            yield from self._bury(worker, event.died, is_lost=event.is_lost)
+        elif worker in self._starting:
+            self._starting.remove(worker)
+            self._idle[worker], self._n_early_deaths = 1, 0
+        else:
+            batch = self._begun[worker]
+            batch.n_answered += len(event.replies)
+            answered = [batch.left.popleft() for _ in event.replies]
+            if event.gives_back:
+                self._taken.extendleft(reversed(batch.left))
+                batch.left.clear()
+            if not batch.left:
+                del self._begun[worker]
+                self._idle[worker] = batch.next_size()
+            for (number, item), (result, error) in zip(answered, event.replies, strict=True):
+                yield Outcome(number, item, result, error)
+
+    def _next_batch(self, size: int) -> deque[_Numbered]:
+        if self._suspects:
+            if self._begun and self._workers.share_memory_of_machine:
+                return deque()
+            return deque([self._suspects.popleft()])
+        self._take_up_to(size)
+        return deque(self._taken.popleft() for _ in range(min(size, len(self._taken))))
+
+    def _take_up_to(self, n_items: int) -> None:
+        if not self._interrupt.is_set:
+            self._taken.extend(islice(self._items, max(0, n_items - len(self._taken))))
+
+    def _bury(self, worker: Worker, why: str, *, is_lost: bool) -> Iterator[Outcome[Any, Any]]:
+        """Note what a dead worker had, to be tried again; yield the outcome of an item that two workers died of."""
+        self._idle.pop(worker, None)
+        if worker in self._starting:
+            self._starting.remove(worker)
+            self._n_early_deaths += 1
+            if self._n_early_deaths == _MOST_EARLY_DEATHS:
+                raise WorkerError(f"{_MOST_EARLY_DEATHS} workers died before they had begun an item; the last: {why}")
+        batch = self._begun.pop(worker, None)
+        left = batch.left if batch is not None else deque()
+        if len(left) == 1 and left[0][0] in self._died_alone and not is_lost:
+            number, item = left[0]
+            yield Outcome(number, item, error=WorkerError(f"two workers died that had nothing else to do: {why}"))
+            return
+        if len(left) == 1 and not is_lost:
+            self._died_alone.add(left[0][0])
+        self._suspects.extend(left)
+
+
+def why_it_died(status: int | None) -> str:
+    """Return why a worker died; ``status`` is as in `subprocess`, or None where the engine cannot know it."""
+    memory = "as the system does where memory runs out"
+    if status is None:
+        return f"killed, {memory}, or ended by the code that it ran"
+    if status == -signal.SIGKILL:
+        return f"killed (SIGKILL), {memory}"
+    return f"ended by {signal.Signals(-status).name}" if status < 0 else f"ended with exit code {status}"
+
+
+def reply_to(work: Callable[[Any], Any], item: Any) -> Reply:
+    """Return what a worker in another process replies to an item; an error that cannot be sent is told in words."""
+    try:
+        return work(item), None
+    except Exception as error:  # noqa: BLE001 - it is the item's outcome
+        return None, sendable(error)
+
+
+def sendable(error: Exception) -> Exception:
+    """Return an error as it can be sent to another process, with its traceback where it is one of our mistakes.
+
+    Errors are sent as pickles, as all that worker processes and Ray exchange. Some classes of errors can be pickled but
+    not read back, which only trying shows. What is tried is the pickle that was made here: never one from a file.
+    """
+    if not isinstance(error, EvidenceBenchError):
+        error.add_note(f"In a worker:\n{''.join(traceback.format_exception(error))}")
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - made in this line
+    except Exception:  # noqa: BLE001 - whatever an error class does there
+        return WorkerError(f"{type(error).__name__}: {error}")
+    return error
+
+
+# Work in processes of this machine.
+
 
 _WAIT_SECONDS = 0.5
 _SEND_SECONDS = 0.005

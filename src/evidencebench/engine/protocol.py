@@ -1,8 +1,18 @@
-"""The protocol of engines: an engine runs a function over items, and yields an outcome for each."""
+"""Engine, Outcome, results in order, Ctrl-C."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Generic, Protocol, TypeVar
+
+from evidencebench.errors import StopError
+from evidencebench.wording import counted
+
+# The protocol of engines: an engine runs a function over items, and yields an outcome for each.
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -59,7 +69,7 @@ class Outcome(Generic[Item, Result]):
 class Engine(Protocol):
     """Runs a function over items: in this process, in threads, in processes or on a cluster.
 
-    >>> from evidencebench.engine.in_process import InProcess
+    >>> from evidencebench.engine.local import InProcess
     >>> [outcome.result for outcome in InProcess().outcomes(lambda add: lambda item: item + add, (10,), [1, 2, 3])]
     [11, 12, 13]
     """
@@ -101,3 +111,105 @@ class Engine(Protocol):
         WorkerError
             If workers die before they have begun an item.
         """
+
+
+# Results of an engine, as they come or in the order of the items; and what becomes of an error.
+
+
+def raise_error(_: Any, error: Exception) -> None:
+    """Raise the error of an item: the default of ``on_error``."""
+    raise error
+
+
+def require_few_errors(n_errors: int, most: int | None, last: str) -> None:
+    """Raise `StopError` if more errors came than a user allows; None allows any number."""
+    if most is not None and n_errors > most:
+        raise StopError(f"{counted(n_errors, 'error')}, and at most {most} are allowed; the last: {last}")
+
+
+def results(
+    engine: Engine,
+    setup: Setup[Item, Result],
+    arguments: Sequence[Any],
+    items: Iterable[Item],
+    *,
+    on_error: Callable[[Item, Exception], object] = raise_error,
+    on_interrupt: Callable[[], object] = do_nothing,
+) -> Iterator[Result]:
+    """Yield the result of each item as soon as it is ready, in any order.
+
+    ``on_error`` is called with an item that failed, and its error. Where it returns, the work goes on. Where it raises,
+    no further item begins; those that have begun are finished and their results yielded; then what it raised is raised.
+    The other arguments are an engine and those of `Engine.outcomes`.
+    """
+    raised: list[Exception] = []
+    begun = takewhile(lambda _: not raised, items)
+    for outcome in engine.outcomes(setup, arguments, begun, on_interrupt=on_interrupt):
+        if outcome.error is None:
+            yield outcome.value
+            continue
+        try:
+            on_error(outcome.item, outcome.error)
+        except Exception as error:  # noqa: BLE001 - raised when what has begun is finished
+            raised.append(error)
+    if raised:
+        raise raised[0]
+
+
+def outcomes_in_order(
+    engine: Engine, setup: Setup[Item, Result], arguments: Sequence[Any], items: Iterable[Item]
+) -> Iterator[Outcome[Item, Result]]:
+    """Yield the outcome of each item, in the order of the items."""
+    early: dict[int, Outcome[Item, Result]] = {}
+    n_yielded = 0
+    for outcome in engine.outcomes(setup, arguments, items):
+        early[outcome.number] = outcome
+        while n_yielded in early:
+            yield early.pop(n_yielded)
+            n_yielded += 1
+
+
+def map_in_order(
+    engine: Engine, setup: Setup[Item, Result], arguments: Sequence[Any], items: Iterable[Item]
+) -> Iterator[Result]:
+    """Yield the results in the order of the items; raise the error of the first that fails."""
+    return (outcome.value for outcome in outcomes_in_order(engine, setup, arguments, items))
+
+
+# Ctrl-C while an engine runs: the first one lets the items that have begun finish, the second one ends at once.
+
+
+class InterruptFlag:
+    """Whether Ctrl-C was pressed. A plain attribute, since a signal handler may set it at any moment."""
+
+    is_set = False
+
+
+@contextmanager
+def catch_first_interrupt(on_interrupt: Callable[[], object]) -> Iterator[InterruptFlag]:
+    """Give a flag. The first Ctrl-C sets it and calls ``on_interrupt``; the second raises ``KeyboardInterrupt``."""
+    interrupt = InterruptFlag()
+    if threading.current_thread() is not threading.main_thread():  # Python runs signal handlers in the main thread only
+        yield interrupt
+        return
+
+    is_over = False
+
+    def set_flag(*_: object) -> None:
+        if is_over:  # the block was left in another thread
+            signal.signal(signal.SIGINT, before)
+            signal.raise_signal(signal.SIGINT)
+            return
+        if interrupt.is_set:
+            raise KeyboardInterrupt
+        interrupt.is_set = True
+        on_interrupt()
+
+    before = signal.signal(signal.SIGINT, set_flag)
+    try:
+        yield interrupt
+    finally:
+        is_over = True
+        # A generator that holds this block may be dropped in any thread, and only the main thread may set handlers.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, before)

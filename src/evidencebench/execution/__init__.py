@@ -1,8 +1,16 @@
 """Make systems, ask them over a data set, and write their answers to run files.
 
-Read `system_table` (the names), `plugins` (those of installed packages), `options` and `own_code`, then `making` (a
-system from its specification), `answering` (one instance for one task), `query_controls` and `changes` (what is asked
-in place of the data's own queries) and `asking` (many instances). `execute` writes the answers to a run file.
-`exchanges` shows prompts and replies again; `fitting` checks that a run belongs to the data and the tasks. `finding`
-asks a system about a paper of the user's own; `rewriting` has a model write other hypotheses.
+In reading order:
+
+* `making`: make_system(): a specification's name and options
+* `own_code`: Users' own code
+* `asking`: Ask systems about instances, one or many at a time
+* `run`: run(): a run file, resumable; estimate
+* `changes`: Changed queries over a data set
+* `exchanges`: Prompts and replies of a run, made again
+* `finding`: find_evidence
+* `rewriting`: Hypotheses rewritten by a model, over a data set
+* `compatibility`: Whether a run, its labels and a data set belong together
+* `answers`: Answers of a system to one instance, task by task
+* `system_table`: The table of systems, and those of installed packages
 """

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
-from evidencebench.engine.results import results
-from evidencebench.engine.threads import Threads
+from evidencebench.engine.local import Threads
+from evidencebench.engine.protocol import results
 from evidencebench.errors import (
     CostLimitError,
     EvidenceBenchError,
@@ -20,10 +20,10 @@ from evidencebench.errors import (
     StopError,
     WorkerError,
 )
-from evidencebench.execution.answering import answer_instance
+from evidencebench.execution.answers import answer_instance
 from evidencebench.execution.changes import Changes, changed_instance
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.answer_line import Answer, Failure
+from evidencebench.runs.run import Answer, Failure
 from evidencebench.system import NamedSystem
 
 DEFAULT_MAX_WAITING = 16

@@ -10,17 +10,15 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task, task_named
 from evidencebench.errors import DataError, EvidenceBenchError, PendingError, RunMismatchError, StopError, TaskError
-from evidencebench.execution.answering import answer_instance, default_tasks, require_answerable
-from evidencebench.execution.changes import changed_instance
-from evidencebench.execution.fitting import require_same_data
+from evidencebench.execution.answers import answer_instance, default_tasks, require_answerable
+from evidencebench.execution.changes import QueryControl, changed_instance, changes_of, control_of
+from evidencebench.execution.compatibility import require_same_data
 from evidencebench.execution.making import asks_model, make_system
-from evidencebench.execution.query_controls import QueryControl, changes_of, control_of
-from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.replaying import Replayed, ReplayingSender
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.client import ChatClient, Replayed, ReplayingSender
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.runs.header import RunHeader
-from evidencebench.runs.run_file import RunFile
+from evidencebench.runs.run import RunFile
 from evidencebench.specification import write_specification
 from evidencebench.system import NamedSystem
 

@@ -10,8 +10,8 @@ from evidencebench.errors import EvidenceBenchError, PendingError
 from evidencebench.papers.paper import Paper, Place, SourceSpan
 from evidencebench.query import Kind, Query, Wish
 from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.directions.classifier import DirectionReader, ReportedDirection
-from evidencebench.systems.topic_words import topic_words, unmentioned_words
+from evidencebench.systems.directions import DirectionReader, ReportedDirection
+from evidencebench.systems.relevance import topic_words, unmentioned_words
 
 _Answered = TypeVar("_Answered")
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.storage.reading import open_file
+from evidencebench.files.disk import open_file
 from evidencebench.wording import did_you_mean
 
 _FILE_SUFFIX = ".py"

@@ -7,10 +7,10 @@ from evidencebench.errors import StopError, SystemSpecError
 from evidencebench.execution.asking import InstanceOutcome, Rehearsal, Todo, Waiting, ask_all, attempted, rehearsal_of
 from evidencebench.execution.making import make_system
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.runs.answer_line import Failure
-from evidencebench.systems.strategies.conversation import Asker, asker_of
-from evidencebench.systems.strategies.rewriting import rewrite
-from evidencebench.systems.strategies.whole_paper import LlmBase
+from evidencebench.runs.run import Failure
+from evidencebench.systems.llm.asking import Asker, asker_of
+from evidencebench.systems.llm.rewriting import rewrite
+from evidencebench.systems.llm.selecting import LlmBase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,123 @@
-"""The table of system names: a new system needs a file of its own and a line here.
+"""The table of systems, and those of installed packages."""
 
-The systems of installed packages follow them (see `plugins`).
-"""
-
+import importlib
+import re
+import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass, is_dataclass
+from functools import lru_cache
 from importlib import import_module
-from types import MappingProxyType
+from importlib.metadata import distributions
+from types import MappingProxyType, ModuleType
+from typing import Any, get_type_hints
 
 from evidencebench.errors import SystemSpecError
-from evidencebench.execution.plugins import Plugin, Plugins, installed_plugins
+from evidencebench.execution.own_code import trace_of
 from evidencebench.models.model_card import SELECTORS_ARE_GONE
 from evidencebench.system import KnowingSystem, System
+from evidencebench.tables import printable
+
+# Systems of installed packages: entry points of the group ``evidencebench.systems``, found by name.
+
+
+GROUP = "evidencebench.systems"
+_NAME = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugin:
+    """An entry point: the name of a system, the package that declares it, and ``module:factory``, where it is."""
+
+    name: str
+    package: str
+    place: str
+
+    def load(self) -> tuple[Callable[..., Any], ModuleType]:
+        """Import it, its prints on standard error; return what makes the system, and its module."""
+        where = f"system '{self.name}' of package '{self.package}'"
+        module_name, _, attribute = self.place.partition(":")
+        try:
+            with redirect_stdout(sys.stderr):
+                module = importlib.import_module(module_name)
+            factory: Any = module
+            for part in attribute.split("."):
+                factory = getattr(factory, part)
+            if is_dataclass(factory):
+                get_type_hints(factory)  # its fields are options, and their types may name nothing
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the package's code may raise anything
+            trace = trace_of(error, {__file__, str(importlib.__file__)})
+            message = printable(f"{where}: {self.place} cannot be imported: {type(error).__name__}: {error}")
+            raise SystemSpecError(f"{message}; mend, update or uninstall the package").at(trace) from error
+        if not callable(factory):
+            raise SystemSpecError(f"{where}: expected a class or function that makes a system, got {factory!r}")
+        return factory, module
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plugins:
+    """The plug-ins that can be used, by name, and of the others, why not: name -> message. None is imported."""
+
+    usable: Mapping[str, Plugin]
+    refused: Mapping[str, str]
+    torn: tuple[str, ...]  # a message for each package whose entry points cannot be read
+
+
+def installed_plugins(taken: frozenset[str]) -> Plugins:
+    """Return the plug-ins of all installed packages; ``taken`` are the names of systems that are not plug-ins."""
+    return _installed(taken, tuple(sys.path))
+
+
+@lru_cache(maxsize=1)  # since the metadata of all packages is read; another search path may hold other packages
+def _installed(taken: frozenset[str], _: tuple[str, ...]) -> Plugins:
+    by_name: dict[str, list[Plugin]] = defaultdict(list)
+    torn = []
+    for package in distributions():
+        try:
+            found = {one.name: one.value for one in package.entry_points if one.group == GROUP}
+            name = package.name or "unknown" if found else ""
+        except Exception as error:  # noqa: BLE001 - what is installed may be damaged in any way
+            place = getattr(package, "_path", "a package")
+            advice = "install the package again, or uninstall it"
+            torn.append(
+                printable(f"{place}: its entry points cannot be read: {type(error).__name__}: {error}; {advice}")
+            )
+            continue
+        for system, place in found.items():
+            if name not in {one.package for one in by_name[system]}:  # the first on the path is the one imported
+                by_name[system].append(Plugin(name=system, package=name, place=place))
+    refused = {name: message for name, found in sorted(by_name.items()) if (message := _refusal(name, found, taken))}
+    usable = {name: found[0] for name, found in sorted(by_name.items()) if name not in refused}
+    return Plugins(usable=MappingProxyType(usable), refused=MappingProxyType(refused), torn=tuple(torn))
+
+
+def _refusal(name: str, plugins: list[Plugin], taken: frozenset[str]) -> str:
+    """Return why the plug-ins of this name cannot be used by it; an empty text where they can."""
+    packages = " and ".join(f"'{plugin.package}'" for plugin in plugins)
+    by_place = " or ".join(plugin.place for plugin in plugins)
+    if name in taken:
+        return (
+            f"system '{name}' of package {packages}: evidencebench has a system of this name, which stays; "
+            f"name this one by its place: {by_place}"
+        )
+    if len(plugins) > 1:
+        return (
+            f"system '{name}': packages {packages} both have one; uninstall one of them, or name the system by its "
+            f"place: {by_place}"
+        )
+    if not _NAME.fullmatch(name) or not re.fullmatch(r"[\w.]+:[\w.]+", plugins[0].place):
+        return (
+            f"system '{printable(name)}' of package {packages}: expected an entry point such as my-system = "
+            f'"my_package.module:Class", a name of letters, digits, - and _, got {printable(by_place)!r}'
+        )
+    return ""
+
+
+# The table of system names: a new system needs a file of its own and a line here.
+
 
 Factory = Callable[..., System | KnowingSystem]
 
@@ -25,26 +132,26 @@ _PLACES = {
     "structure": "systems.controls:Structure",
     "oracle": "data.oracle:Oracle",
     "greedy_oracle": "data.oracle:GreedyOracle",
-    "bm25": "systems.retrievers.bm25:BM25",
-    "bm25_abstract_first": "systems.retrievers.bm25:BM25AbstractFirst",
-    "tfidf": "systems.retrievers.tfidf:TfIdf",
-    "tfidf_char": "systems.retrievers.tfidf:TfIdfChar",
-    "dense": "systems.retrievers.dense:Dense",
-    "minilm": "systems.retrievers.dense:MiniLM",
-    "dense_api": "systems.retrievers.dense_api:DenseApi",
-    "exec": "systems.programs.command:Exec",
-    "stored": "systems.stored_answers:Stored",
-    "rerank": "systems.retrievers.rerank:Rerank",
-    "fuse": "systems.retrievers.fusion:Fuse",
-    "diverse": "systems.selectors.diverse:Diverse",
-    "cues": "systems.selectors.cues:Cues",
-    "finder": "systems.selectors.finder:Finder",
-    "llm_base": "systems.strategies.whole_paper:LlmBase",
-    "llm_icl": "systems.strategies.in_context:LlmInContext",
-    "llm_sections": "systems.strategies.sections:LlmSections",
-    "llm_rank": "systems.strategies.ranking:LlmRank",
-    "llm_vote": "systems.strategies.voting:LlmVote",
-    "llm_rerank": "systems.strategies.reranking:LlmRerank",
+    "bm25": "systems.bm25:BM25",
+    "bm25_abstract_first": "systems.bm25:BM25AbstractFirst",
+    "tfidf": "systems.tfidf:TfIdf",
+    "tfidf_char": "systems.tfidf:TfIdfChar",
+    "dense": "systems.dense:Dense",
+    "minilm": "systems.dense:MiniLM",
+    "dense_api": "systems.dense:DenseApi",
+    "exec": "systems.program:Exec",
+    "stored": "systems.stored:Stored",
+    "rerank": "systems.rerank:Rerank",
+    "fuse": "systems.fusion:Fuse",
+    "diverse": "systems.diverse:Diverse",
+    "cues": "systems.cues:Cues",
+    "finder": "systems.finder:Finder",
+    "llm_base": "systems.llm.selecting:LlmBase",
+    "llm_icl": "systems.llm.selecting:LlmInContext",
+    "llm_sections": "systems.llm.selecting:LlmSections",
+    "llm_rank": "systems.llm.ranking:LlmRank",
+    "llm_vote": "systems.llm.voting:LlmVote",
+    "llm_rerank": "systems.llm.selecting:LlmRerank",
 }
 
 

@@ -12,13 +12,13 @@ from typing import Any
 from evidencebench.data.dataset import Dataset, instances_from
 from evidencebench.data.instance import Instance
 from evidencebench.errors import MissingExtraError
-from evidencebench.extras import require_extra
+from evidencebench.files.disk import PathText
+from evidencebench.provenance import require_extra
 from evidencebench.scoring.compare import compare_pairs, mean_recalls
+from evidencebench.scoring.evaluate import TaskScores
 from evidencebench.scoring.measures import MEASURES
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING, Resampling, standard_error
 from evidencebench.scoring.significance import ranges_from
-from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.storage.reading import PathText
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 """The libraries of data frames, in the order in which one is chosen."""

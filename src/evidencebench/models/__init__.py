@@ -1,4 +1,9 @@
 """Language models and embedding models, on a server or on this machine.
 
-Read `http` (requests, addresses, keys), `model_card` (what a trained model was made from), then `llm` or `embedding`.
+In reading order:
+
+* `http`: Http: the one HTTP client of models (proved: 479 with Retry inside)
+* `model_card`: card.json of a trained model
+* `embedding`: Turn texts into vectors, each computed once and then read from a cache
+* `llm`: Language models behind a server: each request is sent and paid once, and its reply is kept and read
 """

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
 from evidencebench.tables import printable
 from evidencebench.version import __version__
-from evidencebench.web.transient import Retry, TooLongWaitError, TransientError, Tries
+from evidencebench.web.retry import Retry, TooLongWaitError, TransientError, Tries
 
 if TYPE_CHECKING:
     import httpx

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from evidencebench.errors import ModelError
-from evidencebench.storage.reading import BROKEN_JSON, MOST_BYTES, read_whole
+from evidencebench.files.disk import BROKEN_JSON, MOST_BYTES, read_whole
 
 CARD = "card.json"
 MOST_PART_BYTES = 1 << 30

@@ -3,9 +3,8 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from evidencebench.construction.people.agreement.disagreements import Disagreement
-from evidencebench.pages.markup import Node, node
-from evidencebench.pages.static_page import static_page
+from evidencebench.construction.people.agreement import Disagreement
+from evidencebench.pages.html import Node, node, static_page
 from evidencebench.wording import counted
 
 _Pattern = tuple[tuple[str, ...], tuple[str, ...]]

@@ -1,10 +1,14 @@
-"""A paper as the pages show it, without labels."""
+"""Records of a paper and its graded answers for scripts."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 import msgspec
 
-from evidencebench.query import Kind, Query
+from evidencebench.query import AspectScope, Kind, Query
+
+# A paper as the pages show it, without labels.
+
 
 _LETTERS = {Kind.HEADING: "h", Kind.ABSTRACT: "a", Kind.BODY: "b"}
 
@@ -35,3 +39,150 @@ def paper_of(position: int, query: Query) -> PaperRecord:
 def kind_letters(kinds: Iterable[Kind]) -> str:
     """Return a letter for each kind, as `PaperRecord.kinds` has them."""
     return "".join(_LETTERS[kind] for kind in kinds)
+
+
+# The JSON records of a page: the contract between Python and the scripts in ``assets/``.
+
+
+Status = Literal["answered", "empty", "failed", "missing", "invalid"]
+"""A system's answer has sentences, has none, is an error, is not in the run, or names sentences that do not exist."""
+
+
+Recalls = tuple[tuple[float | None, ...], ...]
+"""The recalls of one instance as ``[system][task]``; None where the task does not apply."""
+
+
+class TaskRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A task: its budget (a number, ``"optimal"`` or None: any number of sentences), and which aspects count.
+
+    ``title`` is the task in words. ``best`` are the positions of the runs, the best on this task first; the first two
+    are A and B where the reader chose none. Empty where the scores come later than the page.
+    """
+
+    name: str
+    scope: AspectScope
+    budget: int | Literal["optimal"] | None
+    title: str = ""
+    best: tuple[int, ...] = ()
+
+
+class SystemRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A system: its label, its signature, and whether it is a control that this package adds.
+
+    ``asks_model``: whether it is known how to make its requests to a language model again. ``unfinished`` is how many
+    instances a run answered where some have no answer, such as ``3 of 12``.
+    ``is_counted`` says whether it counts among the systems that find an aspect. The oracle and every other system that
+    knows the labels do not, nor do runs on changed queries, nor a control that stands also as a run.
+    """
+
+    label: str
+    signature: str
+    is_control: bool = False
+    knows_labels: bool = False
+    unfinished: str = ""
+    asks_model: bool = False
+    is_counted: bool = True
+
+    @property
+    def is_oracle(self) -> bool:
+        """Whether it is the control ``oracle``, whose recall is the ceiling."""
+        return self.is_control and self.signature == "oracle"
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """The data set, the tasks and the systems of a page; runs come first, then controls. Labels are distinct here."""
+
+    title: str
+    data: str
+    n_instances: int
+    tasks: tuple[TaskRecord, ...]
+    systems: tuple[SystemRecord, ...]
+    version: str
+    has_exchanges: bool = False
+
+
+class RowGrades(msgspec.Struct, frozen=True, kw_only=True):
+    """What the list knows of the answers to one instance.
+
+    ``unanswered`` names by task the systems without an answer: failed, missing, invalid or empty. ``found`` counts by
+    task the aspects that no system, one, two ... of the counted systems find; zeros at its end are left out. Aspects
+    that do not count in the task, or that no sentence states, are not among them. An aspect that a system covers by
+    chance counts as found.
+    """
+
+    recalls: Recalls
+    unanswered: tuple[tuple[int, ...], ...]
+    found: tuple[tuple[int, ...], ...]
+
+
+class Hits(msgspec.Struct, frozen=True):
+    """The sentences of a paper with a searched word: how many, and the first with most of the words."""
+
+    n: int
+    index: int
+    text: str
+
+
+class ListRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The row of an instance in the list of papers.
+
+    ``n_aspects`` and ``n_results`` are None where it has no labels; ``hits`` are those of a search in its text.
+    """
+
+    position: int
+    id: str
+    paper_id: str
+    hypothesis: str
+    n_sentences: int
+    n_aspects: int | None
+    n_results: int | None
+    recalls: Recalls
+    unanswered: tuple[tuple[int, ...], ...]
+    found: tuple[tuple[int, ...], ...]
+    hits: Hits | None = None
+
+
+class AspectRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A study aspect. ``text`` is None where the data has none. An aspect without ``sentences`` cannot be covered."""
+
+    id: str
+    text: str | None
+    is_result: bool
+    sentences: tuple[int, ...]
+
+
+class TaskTerms(msgspec.Struct, frozen=True, kw_only=True):
+    """A task on one instance: the budget (None: any number), how many aspects count, and the ceiling of recall.
+
+    No aspect counts only where the instance has no labels.
+    """
+
+    budget: int | None
+    n_aspects: int
+    ceiling: float | None
+
+
+class GradedAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of one answer that counts under one task."""
+
+    status: Status
+    error: str | None = None  # the reason why it is ``failed`` or ``invalid``
+    certain: tuple[int, ...] = ()  # sentences that count, in the answer's order
+    tied: tuple[int, ...] = ()  # ``n_drawn`` of these count too; every choice of so many is equally likely
+    n_drawn: int = 0
+    recall: float | None = 0.0  # the mean of aspect recall over all these choices; None where there are no labels
+
+
+class GradedInstance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An instance with its labels and every system's answer: ``terms[task]`` and ``answers[system][task]``.
+
+    Both are None where the task does not apply. An answer is None also where the system cannot answer the task.
+    ``spent[system][task]`` has the requests, tokens and dollars of an answer in words, of systems that ask a model.
+    """
+
+    paper: PaperRecord
+    review_id: str | None
+    aspects: tuple[AspectRecord, ...]
+    terms: tuple[TaskTerms | None, ...]
+    answers: tuple[tuple[GradedAnswer | None, ...], ...]
+    spent: dict[int, tuple[str, ...]] = {}

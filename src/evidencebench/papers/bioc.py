@@ -8,16 +8,13 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from evidencebench.errors import UnreadableError
+from evidencebench.files.disk import BROKEN_JSON
 from evidencebench.papers.blocks import Block, each_paper, paper_of
-from evidencebench.papers.decoding import beginning, decoded
-from evidencebench.papers.losses import LossCount, Part
-from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.paper import Paper
-from evidencebench.papers.paper_ids import ids_of_pairs
-from evidencebench.papers.running_text import LABEL_STOPS
-from evidencebench.papers.sourced_text import TextWriter
+from evidencebench.papers.ids import ids_of_pairs
+from evidencebench.papers.paper import LossCount, Paper, Part, TextWriter
+from evidencebench.papers.text import LABEL_STOPS
+from evidencebench.papers.tree import Element, beginning, decoded
 from evidencebench.query import Kind
-from evidencebench.storage.reading import BROKEN_JSON
 
 # section_type, or else the beginning of type -> the sort that it is counted as.
 _LEFT_OUT = {

@@ -1,16 +1,209 @@
-"""Blocks, which readers return, and the paper that is made of them: paragraphs are split into sentences here."""
+"""Blocks to sentences: paragraphs split."""
 
+import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from itertools import islice
 from typing import TypeVar
 
+import msgspec
+
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.paper import Loss, Paper, Place, SourceSpan
-from evidencebench.papers.refusal import metadata_only
-from evidencebench.papers.sentences import sentence_spans
-from evidencebench.papers.sourced_text import SourcedText
+from evidencebench.files.disk import BROKEN_JSON
+from evidencebench.papers.paper import Loss, Paper, Place, SourcedText, SourceSpan
+from evidencebench.papers.tree import decoded, has_mark
 from evidencebench.query import Kind
+
+# Split a paragraph into sentences, with offsets.
+
+
+_WORDS = {
+    name: frozenset(words.split())
+    for name, words in tomllib.loads((files(__package__) / "abbreviations.toml").read_text(encoding="utf-8")).items()
+}
+_ABBREVIATIONS = ("never_last", "before_number", "seldom_last")
+# Each abbreviation, as it stands and with a capital -> the lists that have it.
+_LISTS = {
+    form: {name for name in _ABBREVIATIONS if {form, form[0].lower() + form[1:]} & _WORDS[name]}
+    for word in frozenset.union(*(_WORDS[name] for name in _ABBREVIATIONS))
+    for form in (word, word[0].upper() + word[1:])
+}
+_LOOK_BACK = 40  # characters before a stop, in which the words before it are looked for
+
+_CLOSING = "\"'\u2019\u201d\u00bb)\\]}"
+_OPENING = "\"'\u2018\u201c\u00ab(\\[{"
+_BRACKETS_AND_QUOTES = _OPENING.replace("\\", "")
+_NUMBERS = r"\d{1,3}(?:[,\u2013-]\s?\d{1,3}){0,19}"
+# Sources cited behind the stop: "drug. [3,4] The" and, where they were raised, "drug.3, 4 The".
+_CITED = (
+    rf"(?:\s?\[{_NUMBERS}\]|(?:(?<=[^\W\d_][.!?])|(?<=[)\]%][.!?])|(?<=[.!?][{_CLOSING}])){_NUMBERS}"
+    r"|[\u00b9\u00b2\u00b3\u2070-\u2079]{1,9})"
+)
+# The gap is empty where white space is missing: "end.The". Every repeat is possessive or bounded, and the first begins
+# at the first of several stops, so that the time is linear.
+_STOP = re.compile(
+    rf"(?P<mark>[.!?\u2026](?<![.!?\u2026]{{2}})[.!?\u2026]*+)(?P<closing>[{_CLOSING}]{{0,8}}+){_CITED}?+"
+    r"(?P<gap>\s++(?=\S)|(?<=[a-z][a-z)\]][.!?])(?=[A-Z][a-z]))"
+    rf"(?=[{_OPENING}]{{0,4}}+(?P<word>[^\s,;:.!?\u2026()\[\]{{}}\"\u201d]{{0,40}}+)(?P<behind>.?))"
+)
+_GOES_ON = frozenset("=\u00b1<>\u2264\u2265+%/&.,;:!?)]}\u2026")
+# What may begin a sentence in a small letter: an item, "(ii) The", a footnote, "a Adjusted", and "n = 5".
+_SMALL_BEGINNING = re.compile(r"\(?(?:[ivx]{1,4}|[a-z])\)\s|[a-z]\s[A-Z=<>\u2264\u2265]")
+# What stands before a stop and is hardly an abbreviation: a long word, a bracket or a percentage.
+_NO_ABBREVIATION = re.compile(r"(?<=[a-z]{5})|(?<=[)\]%])")
+# What is not the end of a sentence, but its first word or that of an item in it: "1. Wash", "were: 1. Wash".
+_ITEM = re.compile(r"(?:^(?:\d\d?|[A-Za-z]|[IVX]{1,4})|: [1aAiI]|; (?:\d\d?|[A-Za-z]|[ivx]{1,4}))$")
+_INITIALS = re.compile(r"(?:[A-Z]\.-?){0,9}[A-Z]$")
+# A capital that is a label or a unit, as in "vitamin C", "X and Y" and "5 M", no initial.
+_LABEL = re.compile(rf"(?:\b[A-Z] (?:and|or|vs|to)|\d|\b(?i:{'|'.join(sorted(_WORDS['labels']))})) [A-Z]$")
+_CODE = re.compile(r"[#(]?[A-Z]{0,10}[\s:/#-]{0,2}\d|[IVX]+\b")
+_PART = re.compile(r"[-\u2013/)\].]")
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return start and stop of each sentence of a paragraph, without the white space around it, in linear time."""
+    spans: list[tuple[int, int]] = []
+    start = len(text) - len(text.lstrip())
+    for stop in _STOP.finditer(text):
+        if _is_end(text, start, stop):
+            spans.append((start, stop.start("gap")))
+            start = stop.end()
+    if start < (end := len(text.rstrip())):
+        spans.append((start, end))
+    return spans
+
+
+def _is_end(text: str, start: int, stop: re.Match[str]) -> bool:
+    word = stop["word"]
+    is_starter = word in _WORDS["starters"] and not (word == "A" and stop["behind"] == ".")
+    if not (is_starter or (stop["gap"] and _may_begin(text, stop))):
+        return False
+    if stop["mark"] != ".":
+        return True
+    window = text[max(start, stop.start() - _LOOK_BACK) : stop.start()]
+    before = " ".join(part.lstrip(_BRACKETS_AND_QUOTES) for part in window.rsplit(maxsplit=3)[-3:])
+    is_code = text[stop.end("mark")].isdigit() or (not is_starter and _CODE.match(text, stop.end()) is not None)
+    return _ITEM.search(before) is None and _may_be_last(before, stop, is_code=is_code, is_starter=is_starter)
+
+
+def _may_begin(text: str, stop: re.Match[str]) -> bool:
+    # In small letters only with a sign or a digit, as in p53, or where no abbreviation can stand before.
+    word = stop["word"]
+    if text[stop.end()] in _GOES_ON:
+        return False
+    is_plain = word.islower() and word[0].isalpha() and word[0] < "\u0370" and not any(map(str.isdigit, word))
+    if not is_plain or _SMALL_BEGINNING.match(text, stop.end()):
+        return True
+    return stop["mark"] == "." and not stop["closing"] and _NO_ABBREVIATION.match(text, stop.start()) is not None
+
+
+def _may_be_last(before: str, stop: re.Match[str], *, is_code: bool, is_starter: bool) -> bool:
+    last = before.rpartition(" ")[2]
+    if _INITIALS.match(last):
+        return is_starter or (len(stop["word"]) > 1 and _LABEL.search(before) is not None)
+    lists = _LISTS.get(last) or _LISTS.get(_PART.split(last)[-1]) or ()
+    if "before_number" in lists and is_code:
+        return False
+    if "never_last" in lists:
+        return is_starter and bool(stop["closing"])
+    return is_starter or "seldom_last" not in lists
+
+
+# Errors for files that no reader takes: what they are by their content, and what to do.
+
+
+# The first bytes of a file, what it is, and how to get its text.
+_BEGINNINGS = (
+    (b"PK\x03\x04", "a ZIP archive, as .docx, .odt and .epub are", "save its text as plain text first"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office file, as .doc is", "save its text as plain text first"),
+    (b"{\\rtf", "RTF", "save its text as plain text first"),
+    (b"\x1f\x8b", "packed by gzip", "unpack it first with gunzip"),
+    (b"BZh", "packed by bzip2", "unpack it first with bunzip2"),
+    (b"\xfd7zXZ\x00", "packed by xz", "unpack it first with unxz"),
+    (b"\x28\xb5\x2f\xfd", "packed by zstd", "unpack it first with unzstd"),
+    *(
+        (beginning, "a picture", "recognise its text first, as with tesseract")
+        for beginning in (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*")
+    ),
+)
+
+_HEAD_BYTES = 4096
+_MOST_LINES = 2000  # that are examined
+
+# From this share of zero bytes in the head on, a file is taken for text of two bytes a letter.
+_WIDE = 0.2
+
+# A tag, except those that may stand within a sentence.
+_TAG = r"(?!</?(?:i|b|u|em|strong|sub|sup|italic|bold)\b)</?[a-z][\w:.-]*(?:\s[^<>]*)?/?>"
+_DOCUMENT = re.compile(rf"<\?xml|<!doctype|<!--|{_TAG}", re.IGNORECASE)
+_TAGGED = re.compile(rf"{_TAG}|.*{_TAG}$", re.IGNORECASE)
+_TAGGED_SHARE = 0.25
+
+# The first command; formulas taken from a page can hold a whole document, so that one further below proves nothing.
+_LATEX = re.compile(r"(?:\s|%[^\n]*+)*+\\(?:documentclass|documentstyle|begin\{document\}|usepackage|input\{)")
+# Records of papers: RIS, the format of PubMed, BibTeX.
+_RECORD = re.compile(r"\s*(?:TY {1,2}- \S|PMID- ?\d|@[A-Za-z]+\s*\{[^\s,]*,)")
+_OBJECT = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"\n]*"\s*:')
+
+
+def text_of(content: bytes, *, name: str) -> str:
+    """Return the text of a file of plain text; raises `UnreadableError` for an archive, markup, JSON, LaTeX, ..."""
+    for beginning, what, advice in _BEGINNINGS:
+        if content.lstrip()[: len(beginning)] == beginning:
+            raise _refusal(name, what, advice)
+    if not has_mark(content):
+        n_zeros = content[:_HEAD_BYTES].count(0)
+        if n_zeros > _WIDE * len(content[:_HEAD_BYTES]):
+            raise _refusal(name, "UTF-16 without a mark, or no text", "save it as UTF-8")
+        if n_zeros:
+            raise _refusal(name, "binary, with bytes of zero", "save its text as plain text first")
+    text = decoded(content, name=name)
+    _require_plain(text, name)
+    return text
+
+
+def metadata_only(name: str, file_format: str, got: str) -> UnreadableError:
+    """Return the error for a record of a paper without the paper; ``got`` is what it has."""
+    return UnreadableError(
+        f"{name}: {file_format}: expected a paper with its body, got metadata only: {got}; get the full text, as with "
+        "'evidencebench papers fetch', or give the PDF"
+    )
+
+
+def _require_plain(text: str, name: str) -> None:
+    lines = list(islice(filter(None, map(str.strip, text.splitlines())), _MOST_LINES))
+    if not lines:
+        return
+    n_tagged = sum(_TAGGED.match(line) is not None for line in lines)
+    if _DOCUMENT.match(lines[0]) or n_tagged > _TAGGED_SHARE * len(lines):
+        raise _refusal(name, "markup, as XML and HTML are", "take its text out first")
+    if _OBJECT.match(text) or _is_json(text) or sum(map(_is_json, lines)) > len(lines) / 2:
+        raise _refusal(name, "JSON", "write its text as plain text first")
+    if _RECORD.match(text):
+        raise metadata_only(name, "RIS, BibTeX or the format of PubMed", "records of papers")
+    if _LATEX.match(text):
+        raise _refusal(name, "LaTeX", "take its text out first, as with detex")
+
+
+def _is_json(text: str) -> bool:
+    """Say whether text is a JSON object or list; a citation such as ``[9]`` is one too, but few lines are citations."""
+    if not text.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        return bool(msgspec.json.decode(text, type=dict | list))
+    except BROKEN_JSON:
+        return False
+
+
+def _refusal(name: str, what: str, advice: str) -> UnreadableError:
+    return UnreadableError(f"{name}: expected a paper as text; it is {what}; {advice}")
+
+
+# Blocks, which readers return, and the paper that is made of them: paragraphs are split into sentences here.
+
 
 _Source = TypeVar("_Source")
 

@@ -1,10 +1,17 @@
-"""A paper as it was read, without a hypothesis."""
+"""Paper, its text with places in the file, what was lost."""
 
-from collections.abc import Mapping
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from typing import Literal, NamedTuple
 
 from evidencebench.errors import UnreadableError
 from evidencebench.query import Kind, Query, Wish
+
+# A paper as it was read, without a hypothesis.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,3 +115,157 @@ class Paper:
             kinds=self.kinds,
             wish=wish,
         )
+
+
+# Text whose runs know where they stand in the file that they come from.
+
+
+INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
+"""Soft hyphens and other characters of no width."""
+
+# Those go; white space becomes one space. Words with single spaces between them stay as they are.
+_WORD = rf"[^\s{INVISIBLE}]+"
+_PIECE = re.compile(rf"(?P<words>{_WORD}(?: {_WORD})*)|[\s{INVISIBLE}]+")
+
+
+class _SourceRun(NamedTuple):
+    """Characters of the text from ``at`` on: one by one from ``start`` of the source on, or all for start..stop-1."""
+
+    at: int
+    end: int
+    start: int
+    stop: int
+
+    def within(self, at: int, end: int) -> "_SourceRun":
+        """Return the run of the characters at..end-1 of the text, as far as they are in this one."""
+        at, end = max(at, self.at), min(end, self.end)
+        if self.stop - self.start != self.end - self.at:
+            return _SourceRun(at, end, self.start, self.stop)
+        return _SourceRun(at, end, self.start + at - self.at, self.start + end - self.at)
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedText:
+    """A text and its runs, in order and without gaps; a mark, which the source lacks, has the same start and stop."""
+
+    text: str
+    runs: tuple[_SourceRun, ...]
+
+    def span(self, start: int, stop: int) -> SourceSpan:
+        """Return where the characters start..stop-1 of the text, at least one, stand in the source, marks apart."""
+        runs = _between(self.runs, start, stop)
+        # A mark has the place where the run before it ends, so only marks at the beginning matter.
+        places = [run for run in runs if run.start < run.stop] or runs[-1:]
+        return SourceSpan(start=min(run.start for run in places), stop=max(run.stop for run in places))
+
+    def __getitem__(self, part: slice) -> "SourcedText":
+        start, stop, _ = part.indices(len(self.text))
+        runs = tuple(run._replace(at=run.at - start, end=run.end - start) for run in _between(self.runs, start, stop))
+        return SourcedText(self.text[part], runs)
+
+    @property
+    def without_marks(self) -> str:
+        """The characters that stand in the source."""
+        return "".join(self.text[run.at : run.end] for run in self.runs if run.start < run.stop)
+
+
+class TextWriter:
+    """Puts a `SourcedText` together from pieces of a source, in order.
+
+    >>> writer = TextWriter()
+    >>> writer.add("It  was ", start=10)
+    >>> writer.add_replaced("<", start=18, stop=22)  # &lt; in the file
+    >>> writer.add(" 5.", start=22)
+    >>> text = writer.finish()
+    >>> text.text, text.span(7, 8)
+    ('It was < 5.', SourceSpan(start=18, stop=22))
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._runs: list[_SourceRun] = []
+
+    def add(self, text: str, *, start: int) -> None:
+        """Add characters that stand one by one in the source, from ``start`` on."""
+        self.add_replaced(text, start=start, stop=start + len(text))
+
+    def add_replaced(self, text: str, *, start: int, stop: int) -> None:
+        """Add characters that stand for start..stop-1 of the source, such as one for a character reference."""
+        if text:
+            at = self._runs[-1].end if self._runs else 0
+            self._pieces.append(text)
+            self._runs.append(_SourceRun(at, at + len(text), start, stop))
+
+    def add_mark(self, text: str) -> None:
+        """Add characters that the source lacks, such as ``^`` before a superscript."""
+        at = self._runs[-1].stop if self._runs else 0
+        self.add_replaced(text, start=at, stop=at)
+
+    def finish(self) -> SourcedText:
+        """Return the text without invisible characters, its white space collapsed, none at its ends."""
+        text = "".join(self._pieces)
+        parts: list[str] = []
+        runs: list[_SourceRun] = []
+        length = 0
+        for match in _PIECE.finditer(text):
+            at, end = match.span()
+            if match["words"]:
+                parts.append(match["words"])
+                moved = length - at
+                runs += [run._replace(at=run.at + moved, end=run.end + moved) for run in _between(self._runs, at, end)]
+            elif parts and end < len(text) and any(map(str.isspace, match[0])):
+                parts.append(" ")
+                first, *_, last = (*_between(self._runs, at, at + 1), *_between(self._runs, end - 1, end))
+                runs.append(_SourceRun(length, length + 1, first.start, last.stop))
+            length = runs[-1].end if runs else 0
+        return SourcedText("".join(parts), tuple(runs))
+
+
+def _between(runs: Sequence[_SourceRun], at: int, end: int) -> list[_SourceRun]:
+    """Return the parts of runs that hold the characters at..end-1 of their text."""
+    first = bisect_right(runs, at, key=lambda run: run.at) - 1
+    return [run.within(at, end) for run in takewhile(lambda run: run.at < end, islice(runs, max(0, first), None))]
+
+
+# Count what a reader keeps and what it leaves out.
+
+
+Part = Literal["title", "abstract", "body"]
+
+_UNSEEN = re.compile(rf"[\s{INVISIBLE}]+")
+
+
+def n_visible(text: str) -> int:
+    """Count the characters, without white space and characters of no width."""
+    return len(_UNSEEN.sub("", text))
+
+
+class LossCount:
+    """Counts the characters of a file while it is read."""
+
+    def __init__(self) -> None:
+        self._read: Counter[str] = Counter()
+        self._kept: Counter[str] = Counter()
+        self._elements: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+
+    def read(self, part: Part, text: str) -> None:
+        """Count running text of the file."""
+        self._read[part] += n_visible(text)
+
+    def keep(self, part: Part, text: str) -> None:
+        """Count text of the blocks."""
+        self._kept[part] += n_visible(text)
+
+    def leave_out(self, sort: str, text: str, *, n_elements: int = 1) -> None:
+        """Count elements of a sort, such as ``table``, that do not belong into the sentences."""
+        self._elements[sort] += n_elements
+        self._left_out[sort] += n_visible(text)
+
+    @property
+    def loss(self) -> Loss:
+        """What was counted."""
+        left_out = {
+            sort: LeftOut(n_elements=n, n_characters=self._left_out[sort]) for sort, n in sorted(self._elements.items())
+        }
+        return Loss(n_characters=dict(self._read), n_kept=dict(self._kept), left_out=left_out)

@@ -1,21 +1,59 @@
-"""Read a paper of any format. To add one, write a reader in a file beside this one and name it in `READERS`."""
+"""Read_paper, read_papers; formats told by content; refusals."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evidencebench.errors import UnreadableError
-from evidencebench.papers.bioc import is_bioc_json, read_bioc_json
+from evidencebench.files.disk import read_bytes
+from evidencebench.papers.bioc import is_bioc_json, read_bioc_json, read_bioc_xml
+from evidencebench.papers.blocks import each_paper, metadata_only
 from evidencebench.papers.html import is_html, read_html
+from evidencebench.papers.jats import articles_in, ids_of_article, read_article
 from evidencebench.papers.markdown import is_markdown, read_markdown
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.pdf.reader import is_pdf, read_pdf
 from evidencebench.papers.plain import read_plain
-from evidencebench.papers.refusal import metadata_only
-from evidencebench.papers.xml_formats import is_xml_paper, read_xml
+from evidencebench.papers.tei import read_tei
+from evidencebench.papers.tree import parse_xml, root_tag
 from evidencebench.query import Kind
-from evidencebench.storage.text_file import read_bytes
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
+
+# XML of any format that a paper can have: recognised by its outermost element, whatever the file's name.
+
+
+_ROOTS = frozenset(
+    {"article", "articles", "article-set", "articleset", "pmc-articleset", "oai-pmh", "pubmedarticleset"}
+    | {"tei", "teicorpus", "collection", "document"}
+)
+_OTHERS = frozenset({"html", "svg"})  # XML that is no paper, or that another reader takes
+
+
+def is_xml_paper(content: bytes) -> bool:
+    """Say whether content is XML, HTML apart."""
+    tag = root_tag(content)
+    return tag in _ROOTS or (tag not in _OTHERS and content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<?xml"))
+
+
+def read_xml(content: bytes, name: str) -> Sequence[Paper | UnreadableError]:
+    """Return each paper of an XML file, or why it cannot be read; raises `UnreadableError` if it has none."""
+    root = parse_xml(content, name=name)
+    if root.first("pubmedarticle", "pubmedbookarticle", "medlinecitation"):
+        raise metadata_only(name, "XML of PubMed", "titles and abstracts")
+    if articles := articles_in(root):
+        ids = [next(iter(ids_of_article(article).values()), "") for article in articles]
+        return each_paper(articles, ids, read_article, name)
+    if papers := ([root] if root.tag == "tei" else list(root.all("tei"))):
+        return each_paper(papers, [""] * len(papers), read_tei, name)
+    if root.first("passage"):
+        return read_bioc_xml(root, name)
+    raise UnreadableError(
+        f"{name}: expected a paper in JATS, TEI or BioC, got XML that begins with <{root.tag}>; give its JATS or PDF"
+    )
+
+
+# Read a paper of any format. To add one, write a reader in a file beside this one and name it in `READERS`.
+
 
 MOST_SENTENCES = 50_000
 """The most sentences of one paper: the time that many systems take grows with their square."""

@@ -1,12 +1,11 @@
 """Papers in TEI XML, as GROBID makes them from PDF files."""
 
 from evidencebench.papers.blocks import Block, paper_of
-from evidencebench.papers.jats_blocks import BlockReader, leave_out
-from evidencebench.papers.losses import LossCount, Part
-from evidencebench.papers.markup_tree import Characters, Element
-from evidencebench.papers.paper import Paper
-from evidencebench.papers.paper_ids import ids_of_pairs
-from evidencebench.papers.running_text import NUMBERS
+from evidencebench.papers.ids import ids_of_pairs
+from evidencebench.papers.jats import BlockReader, leave_out
+from evidencebench.papers.paper import LossCount, Paper, Part
+from evidencebench.papers.text import NUMBERS
+from evidencebench.papers.tree import Characters, Element
 from evidencebench.query import Kind
 
 FORMAT = "TEI XML"

@@ -1,23 +1,249 @@
-"""Answers made elsewhere: a plain ``{id: [indices]}`` JSON, or a TREC run. Both become a `RunFile` without a header."""
+"""Answers in any form: our runs, Parquet, JSON, TREC."""
 
 import codecs
 import json
 import math
+import operator
 import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
-from evidencebench.errors import RunFormatError
-from evidencebench.runs.answer_line import Answer, Failure
-from evidencebench.runs.given_answers import INDEX_DIGITS, ranking_of
-from evidencebench.runs.parquet_run import PARQUET_BEGINS, lines_from_parquet
-from evidencebench.runs.run_file import RUNS, RunFile, read_content, read_run
-from evidencebench.storage.json_lines import lines_of, repeated_keys
-from evidencebench.storage.reading import BROKEN_JSON, PathText
+from evidencebench.errors import AnswerError, RunFormatError
+from evidencebench.files.atomic import whole_file
+from evidencebench.files.disk import BROKEN_JSON, PathText
+from evidencebench.files.records import is_whole_object, lines_of, repeated_keys, with_checksum
+from evidencebench.provenance import require_extra
+from evidencebench.runs.run import RUNS, Answer, AnswerLine, Failure, RunFile, read_content, read_run
 from evidencebench.system import Ranking
 from evidencebench.wording import counted
+
+# A run as Parquet, an answer a row, for tools that read columns; from it, the same run as JSON Lines comes back.
+
+
+PARQUET_BEGINS = b"PAR1"
+_HEADER_KEY = b"evidencebench_run"  # in the metadata: the header's line, or nothing where the run has none
+_CHECKSUM_KEY = b"evidencebench_crc"  # CRC-32 of the JSON Lines; it shows accidental damage, not forgery
+_ROWS_IN_A_GROUP = 4096
+
+
+def write_parquet_run(path: Path, content: bytes, name: Path) -> int:
+    """Write a run, given as its JSON Lines, as Parquet; return how many answers it has. Messages call it ``name``."""
+    require_extra(str(path), "parquet", "pyarrow")
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
+    header, lines = _header_and_answers(content, name)
+    checksum = _checksum_of(b"".join(line + b"\n" for line in (header, *lines) if line))
+    schema = _schema().with_metadata({_HEADER_KEY: header, _CHECKSUM_KEY: checksum})
+    settings = {"compression": "zstd", "write_statistics": False, "write_page_checksum": True}
+    with whole_file(path) as file, pq.ParquetWriter(file, schema, **settings) as writer:
+        for start in range(0, len(lines), _ROWS_IN_A_GROUP):
+            rows = [_row(line) for line in lines[start : start + _ROWS_IN_A_GROUP]]
+            try:
+                writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+            except (pa.ArrowInvalid, OverflowError) as error:
+                raise RunFormatError(f"{name}: cannot be written as columns: {error}") from error
+    return len(lines)
+
+
+def n_answers_in(content: bytes, name: Path) -> int:
+    """Return how many answers the JSON Lines of a run hold; raises `RunFormatError` where they are none."""
+    return len(_header_and_answers(content, name)[1])
+
+
+def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]:
+    """Return the line of the header, empty where there is none, and those of the answers; all are checked."""
+    lines = [bytes(line.content) for line in lines_of(content) if line.is_ended or is_whole_object(line.content)]
+    if not lines or not (lines[0].startswith(RUNS.begins) or _is_answer(lines[0])):
+        raise RunFormatError(f"{name}: expected a run of evidencebench, as 'evidencebench run' writes it")
+    has_header = lines[0].startswith(RUNS.begins)
+    read_run(name, needs_header=has_header, content=content)
+    return (lines[0], lines[1:]) if has_header else (b"", lines)
+
+
+def lines_from_parquet(path: Path, content: bytes) -> bytes:
+    """Return the JSON Lines of a run, given the bytes of its Parquet file; raises `RunFormatError`."""
+    require_extra(str(path), "parquet", "pyarrow")
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+    import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
+
+    with _arrow_errors(path):
+        file = pq.ParquetFile(pa.BufferReader(content), page_checksum_verification=True)
+        metadata = file.schema_arrow.metadata or {}
+        needed = _schema().names if _HEADER_KEY in metadata else ("id", "sentences", "error")
+        if missing := [name for name in needed if name not in file.schema_arrow.names]:
+            is_data = "hypothesis" in file.schema_arrow.names
+            what = "is data, and no answers; expected" if is_data else f"has no column {', '.join(missing)}; expected"
+            raise RunFormatError(f"{path}: {what} a run, as 'evidencebench export run' writes it")
+        header: bytes = metadata.get(_HEADER_KEY, b"")
+        names = [name for name in _schema().names if name in file.schema_arrow.names]
+        parts = [header + b"\n"] if header else []
+        for batch in file.iter_batches(_ROWS_IN_A_GROUP, columns=names, use_threads=False):
+            columns = {name: batch.column(name).cast(_schema().field(name).type) for name in names}
+            rows = pa.RecordBatch.from_pydict(columns).to_pylist()
+            parts += [_line(row) + b"\n" for row in rows]
+    if not parts:
+        raise RunFormatError(f"{path}: holds no answer; expected a run")
+    lines = b"".join(parts)
+    if metadata.get(_CHECKSUM_KEY, _checksum_of(lines)) != _checksum_of(lines):
+        raise RunFormatError(
+            f"{path}: the answers are not those that were written: the checksum does not fit; make the file again, or "
+            f"take the key {_CHECKSUM_KEY.decode()} out of its metadata to have it read as it stands"
+        )
+    return lines
+
+
+def _checksum_of(lines: bytes) -> bytes:
+    return b"%08x" % zlib.crc32(lines)
+
+
+def _schema() -> Any:
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    return pa.schema(
+        [
+            ("id", pa.string()),
+            ("task", pa.string()),
+            ("sentences", pa.list_(pa.int64())),
+            ("scores", pa.list_(pa.float64())),
+            ("ordered", pa.bool_()),
+            ("notes", pa.string()),  # JSON
+            ("error", pa.string()),
+            ("answered", pa.string()),
+            ("line", pa.string()),
+        ]
+    )
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    row = msgspec.structs.asdict(msgspec.json.decode(line, type=AnswerLine))
+    row |= {"notes": msgspec.json.encode(row["notes"]).decode() if row["notes"] else None, "crc": None}
+    return row if _line(row) == line else row | {"line": line.decode()}
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    """Return the line of an answer, with its checksum."""
+    fields = {key: value for key, value in row.items() if value is not None}
+    if "line" in fields:
+        return str(fields["line"]).encode()
+    if "notes" in fields:
+        fields["notes"] = msgspec.json.decode(fields["notes"])
+    return with_checksum(msgspec.json.encode(msgspec.convert(fields, AnswerLine)))
+
+
+def _is_answer(line: bytes) -> bool:
+    try:
+        return "id" in msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except BROKEN_JSON:
+        return False
+
+
+@contextmanager
+def _arrow_errors(path: Path) -> Iterator[None]:
+    import pyarrow as pa  # noqa: PLC0415 - an extra
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, MemoryError, KeyError, *BROKEN_JSON) as error:  # KeyError: a column twice
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise RunFormatError(f"{path}: cannot be read as a run in Parquet: {reason}") from error
+
+
+# Answers in a dict, as Python and the tools of information retrieval hold them: indices or scores by instance.
+
+
+# What can stand for an answer: see `answers_in`.
+GivenAnswer: TypeAlias = (
+    Ranking | Failure | Sequence[int] | AbstractSet[int] | Mapping[int, float] | Mapping[str, float] | None
+)
+
+# Plain digits only: int() would also take 1_0 and digits of other scripts, and fails at thousands of digits.
+INDEX_DIGITS = re.compile(r"[0-9]{1,18}")
+
+_EXPECTED = "expected sentence indices, {index: score}, a Ranking, or None for a failed answer"
+
+
+def answers_in(given: Mapping[str, GivenAnswer]) -> dict[str, Answer]:
+    """Return instance id -> answer, by the rules for files that were made elsewhere; raises `AnswerError`.
+
+    An answer is the indices of sentences, in which the order means nothing; sentence -> score, the highest first, where
+    a sentence is its index, as a number or as text, or ``id#00042``; a `Ranking`, whose order counts; or None for an
+    answer that failed.
+    """
+    return {instance_id: _answer(instance_id, answer) for instance_id, answer in given.items()}
+
+
+def _answer(instance_id: object, given: object) -> Answer:
+    if not isinstance(instance_id, str):
+        raise AnswerError(f"answers: expected instance ids as keys, got {instance_id!r}")
+    match given:
+        case None:
+            return Failure(error="None among the answers")
+        case Ranking() | Failure():
+            return given
+        case Mapping():
+            return _ranking_from(instance_id, given)
+        case str() | bytes():
+            raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got the text {given!r}")
+        case Iterable():
+            return Ranking(sentences=tuple(_index(instance_id, index) for index in given), ordered=False)
+    raise AnswerError(f"answers: {instance_id}: {_EXPECTED}, got {type(given).__name__}")
+
+
+def _ranking_from(instance_id: str, given: Mapping[object, object]) -> Ranking:
+    """Return the sentences by score, ties by index, as in a TREC run."""
+    pairs = []
+    for sentence, score in given.items():
+        if isinstance(score, str | bytes):  # float() would take 1_0, and the digits of every script
+            raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a number as score, got {score!r}")
+        try:
+            number = float(score)  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a number as score: {error}") from error
+        if not math.isfinite(number):
+            raise AnswerError(f"answers: {instance_id}: {sentence!r}: expected a finite score, got {number}")
+        pairs.append((-number, _sentence(instance_id, sentence)))
+    return ranking_of(pairs)
+
+
+def ranking_of(pairs: list[tuple[float, int]]) -> Ranking:
+    """Return sentences, given as (minus the score, index), by score, ties by index."""
+    pairs.sort()
+    return Ranking(sentences=tuple(index for _, index in pairs), scores=tuple(-score for score, _ in pairs))
+
+
+def _sentence(instance_id: str, sentence: object) -> int:
+    """Return the index of a sentence from a key of scores."""
+    if not isinstance(sentence, str):
+        return _index(instance_id, sentence)
+    paper, mark, digits = sentence.rpartition("#")
+    if mark and paper != instance_id:
+        raise AnswerError(
+            f"answers: {instance_id}: expected a sentence of its own paper, got '{sentence}'; "
+            "each hypothesis is answered from its own paper"
+        )
+    if not INDEX_DIGITS.fullmatch(digits):
+        raise AnswerError(f"answers: {instance_id}: expected the index of a sentence, or id#index, got '{sentence}'")
+    return int(digits)
+
+
+def _index(instance_id: str, given: object) -> int:
+    try:
+        if not isinstance(given, bool):
+            return operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        pass
+    raise AnswerError(f"answers: {instance_id}: expected whole numbers, the indices of sentences, got {given!r}")
+
+
+# Answers made elsewhere: a plain ``{id: [indices]}`` JSON, or a TREC run. Both become a `RunFile` without a header.
+
 
 _TREC_COLUMNS = 6
 # Plain digits only, as float() also takes 1_0 and digits of other scripts; lengths are bounded generously.

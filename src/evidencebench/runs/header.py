@@ -58,7 +58,7 @@ def code_text(versions: Mapping[str, str]) -> str:
 
 SeededControl = Literal["wrong_hypothesis", "two_papers", "shuffled_words"]
 ControlName = Literal["wrong_hypothesis", "two_papers", "negated", "paraphrased", "shuffled_words"]
-"""How queries are changed on purpose; `evidencebench.execution.query_controls` says what each does.
+"""How queries are changed on purpose; `evidencebench.execution.changes` says what each does.
 
 A `SeededControl` needs nothing but a seed; the others need a file of hypotheses.
 """

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from evidencebench.data.oracle import Oracle
-from evidencebench.runs.run_file import RunFile
-from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System
+from evidencebench.runs.run import RunFile
+from evidencebench.system import KNOWING_SYSTEMS, KnowingSystem, NamedSystem, System, traits_of
 from evidencebench.systems.controls import AbstractBackwards, Lead, RandomControl
-from evidencebench.traits import traits_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

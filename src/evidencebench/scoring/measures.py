@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evidencebench.data.optimum.branch_and_bound import bits
-from evidencebench.data.optimum.cover import Coverage
+from evidencebench.data.branch_and_bound import bits
+from evidencebench.data.cover import Coverage
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.scoring.selection import Selection
 from evidencebench.wording import did_you_mean
@@ -127,7 +127,7 @@ def aspect_recall(selection: Selection, coverage: Coverage) -> float:
 
     Examples
     --------
-    >>> from evidencebench.data.optimum.cover import coverage_from
+    >>> from evidencebench.data.cover import coverage_from
     >>> aspect_recall(Selection(certain=(7,)), coverage_from({"a": [4, 7], "b": [5]}))
     0.5
     """

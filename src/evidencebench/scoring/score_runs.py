@@ -1,26 +1,194 @@
-"""Score run files: open them, label them, and evaluate them beside the controls."""
+"""Score_runs(): run files, labels, cautions, does it fit the data."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
-from evidencebench.data.dataset import Dataset, dataset_from
+import numpy as np
+
+from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset
+from evidencebench.data.sources import DataFile
 from evidencebench.data.tasks import Task, TaskOrName, tasks_from
-from evidencebench.engine.in_process import InProcess
+from evidencebench.engine.local import InProcess
 from evidencebench.engine.processes import engine_of
-from evidencebench.engine.protocol import Engine
-from evidencebench.errors import RunError, RunMismatchError, TaskError
-from evidencebench.execution.fitting import check_answers, check_belongs, tasks_of
+from evidencebench.engine.protocol import Engine, outcomes_in_order
+from evidencebench.errors import RunError, RunMismatchError, TaskError, WorkerError
+from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
+from evidencebench.files.disk import PathText, paths_from
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run_file import RunFile
+from evidencebench.runs.header import option_text
+from evidencebench.runs.people import SYSTEM_NAME as PERSON
+from evidencebench.runs.run import RunFile
+from evidencebench.scoring.compare import same_texts
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.evaluate import evaluate
-from evidencebench.scoring.run_labels import runs_by_label
-from evidencebench.scoring.score_blocks import rules_of, score_blocks, sources_of
+from evidencebench.scoring.evaluate import Answering, Counts, TaskScores, answer_functions, evaluate, evaluate_sources
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
-from evidencebench.scoring.task_scores import TaskScores
-from evidencebench.storage.reading import PathText, paths_from
-from evidencebench.wording import counted, one_line
+from evidencebench.wording import counted, one_line, without_folders
+
+# Labels of runs that are shown together: the shortest that tell them apart.
+
+
+def runs_by_label(runs: Sequence[RunFile]) -> dict[str, RunFile]:
+    """Return label -> run: the system, with the options that differ where needed, or else the file's path.
+
+    The label of a person's run always holds the name. A file in an option is shown by its name.
+    """
+    labels = [_system_label(run) for run in runs]
+    # A nested system by its name only, as long as that tells the runs apart.
+    with_options = [_label_with_options(runs, with_inner_options=inner) for inner in (False, True)]
+    for finer in (*with_options, _path_labels(runs)):
+        counts = Counter(labels)
+        labels = [finer(run) if counts[label] > 1 else label for label, run in zip(labels, runs, strict=True)]
+    if len(set(labels)) < len(labels):
+        raise RunMismatchError(f"{next(label for label, n in Counter(labels).items() if n > 1)}: given twice")
+    return dict(zip(labels, runs, strict=True))
+
+
+def _system_label(run: RunFile) -> str:
+    if run.header is None:
+        return run.path.name
+    system = run.header.system
+    # A person is named even where no other person's run is shown.
+    is_person = system.name == PERSON and "name" in system.options
+    label = f"{PERSON}(name={option_text(system.options['name'])})" if is_person else system.name
+    if run.header.crossval is not None and run.header.crossval.folds is not None:
+        return f"{label}, cross-validated"
+    return label if run.header.control is None else f"{label}, {run.header.control.words}"
+
+
+def _path_labels(runs: Sequence[RunFile]) -> Callable[[RunFile], str]:
+    """Return a function that names a run by its path: where one is absolute, from the folder that holds all."""
+    if not any(run.path.is_absolute() for run in runs):
+        return lambda run: str(run.path)
+    folder = os.path.commonpath([run.path.absolute().parent for run in runs])
+    return lambda run: str(run.path.absolute().relative_to(folder))
+
+
+def _label_with_options(runs: Sequence[RunFile], *, with_inner_options: bool) -> Callable[[RunFile], str]:
+    """Return a function that adds to a label the options in which runs of the same system differ."""
+    by_path = _path_labels(runs)
+
+    def label(run: RunFile) -> str:
+        if run.header is None:
+            return by_path(run)
+        options = run.header.system.options
+        others = [other.header.system for other in runs if other.header and _system_label(other) == _system_label(run)]
+        differing = (key for key in options if any(other.options.get(key) != options[key] for other in others))
+        texts = {key: option_text(options[key], with_inner_options=with_inner_options) for key in differing}
+        return without_folders(f"{_system_label(run)}({','.join(f'{key}={text}' for key, text in texts.items())})")
+
+    return label
+
+
+# Score runs on an engine: each worker scores blocks of instances, and the blocks are joined in their order.
+
+
+Scores = dict[str, dict[str, TaskScores]]
+"""Source name -> task name -> scores."""
+
+_BLOCK_SIZE = 32
+
+
+def score_blocks(
+    engine: Engine,
+    dataset: Dataset,
+    paths: Sequence[Path],
+    asked: Sequence[Task],
+    *,
+    rules: Rules,
+    with_controls: bool,
+    with_selections: bool,
+    n_instances: int,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Scores:
+    """Return the scores of `sources_of` on the first ``n_instances``, the same as `evaluate` returns."""
+    _ = dataset.sha256  # other machines know the file by it
+    ids = dataset.ids[:n_instances]
+    blocks = [tuple(ids[start : start + _BLOCK_SIZE]) for start in range(0, n_instances, _BLOCK_SIZE)]
+    setup = partial(_block_scorer, rules=rules, with_controls=with_controls, with_selections=with_selections)
+    arguments = (dataset.file, tuple(paths), tuple(asked))
+    found: list[Scores] = []
+    n_done = 0
+    for outcome in outcomes_in_order(engine, setup, arguments, blocks):
+        if isinstance(outcome.error, WorkerError):
+            first, last = outcome.item[0], outcome.item[-1]
+            raise WorkerError(f"scoring {first} to {last}: {outcome.error}") from outcome.error
+        found.append(outcome.value)
+        n_done += len(outcome.item)
+        if on_progress is not None:
+            on_progress(n_done, n_instances)
+    return {
+        name: {task.name: _joined([scores[name][task.name] for scores in found]) for task in asked} for name in found[0]
+    }
+
+
+def sources_of(runs: Mapping[str, RunFile], *, with_controls: bool) -> dict[str, Answering]:
+    """Return the runs and the controls, with a prefix, since a run may have a control's name."""
+    sources: dict[str, Answering] = {f"run {label}": run for label, run in runs.items()}
+    if with_controls:
+        sources |= {f"control {name}": control.named for name, control in CONTROLS.items()}
+    return sources
+
+
+def rules_of(runs: Mapping[str, RunFile], rules: Rules) -> dict[str, Rules]:
+    """Return the rules by source: answers of controls are read by the default rules."""
+    return {f"run {label}": rules for label in runs}
+
+
+def _block_scorer(
+    data: DataFile,
+    paths: Sequence[Path],
+    asked: Sequence[Task],
+    *,
+    rules: Rules,
+    with_controls: bool,
+    with_selections: bool,
+) -> Callable[[Sequence[str]], Scores]:
+    dataset = reopen_dataset(data)
+    runs = runs_by_label([open_run(path) for path in paths])
+    answers, strangers = answer_functions(sources_of(runs, with_controls=with_controls), dataset)
+
+    def score(ids: Sequence[str]) -> Scores:
+        return evaluate_sources(
+            answers,
+            [dataset[instance_id] for instance_id in ids],
+            asked,
+            strangers,
+            rules=rules_of(runs, rules),
+            with_selections=with_selections,
+        )
+
+    return score
+
+
+def _joined(parts: Sequence[TaskScores]) -> TaskScores:
+    """Return the scores of several blocks as those of all their instances."""
+    notes: Counter[str] = Counter()
+    for part in parts:
+        notes.update(part.notes)
+    counts = [asdict(part.counts) for part in parts]
+    return TaskScores(
+        task=parts[0].task,
+        ids=tuple(chain.from_iterable(part.ids for part in parts)),
+        clusters=tuple(chain.from_iterable(part.clusters for part in parts)),
+        scores={key: np.concatenate([part.scores[key] for part in parts]) for key in parts[0].scores},
+        selections=tuple(chain.from_iterable(part.selections for part in parts)),
+        counts=Counts(**{name: sum(of_part[name] for of_part in counts) for name in counts[0]}),
+        notes=dict(sorted(notes.items())),
+        over_length=tuple(chain.from_iterable(part.over_length for part in parts)),
+        n_sentences=tuple(chain.from_iterable(part.n_sentences for part in parts)),
+        errors={name: error for part in parts for name, error in part.errors.items()},
+        cut_short=tuple(chain.from_iterable(part.cut_short for part in parts)),
+        answer_keys=tuple(chain.from_iterable(part.answer_keys for part in parts)),
+    )
+
+
+# Score run files: open them, label them, and evaluate them beside the controls.
+
 
 MIN_INSTANCES_A_JOB = 500
 """Fewer are not worth another process."""
@@ -179,3 +347,80 @@ def _common_limit(runs: Mapping[str, RunFile], n_instances: int) -> int:
             f"the runs cover different parts of the data ({parts}); grade what all have with --limit {least}"
         )
     return next(iter(limits.values()))
+
+
+# Warnings that are shown before scores: a model saw the data, answers are missing or another run's, and so on.
+
+
+TRAINED_ON_IT = "trained on this data, so its scores say nothing of other papers"
+"""The warning about a system whose model was trained on the data that it is scored on."""
+
+# This share of the answers stands for all of them.
+_NEARLY = 0.9
+# A list of this share of the paper's sentences is taken for a ranking, since nobody selects so many.
+_WHOLE = 0.8
+# Lists of one length are taken for cut rankings from this number of lists on.
+_LEAST_ALIKE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caution:
+    """A warning about one run: why its scores mean less than they seem to, and what to do."""
+
+    label: str
+    path: Path
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.text}"
+
+
+def cautions_of(scored: ScoredRuns) -> tuple[Caution, ...]:
+    """Return the warnings about the scores of all runs; empty where there are none."""
+    same = same_texts(scored.scores)
+    return tuple(
+        Caution(label=label, path=run.path, text=text)
+        for label, run in scored.runs.items()
+        for text in (*_cautions(scored, label), *filter(None, [same.get(label)]))
+    )
+
+
+def is_complete(scored: ScoredRuns) -> bool:
+    """Say whether no answer of any run failed or is missing."""
+    counts = (task_scores.counts for by_task in scored.scores.values() for task_scores in by_task.values())
+    return not any(count.failed or count.missing for count in counts)
+
+
+def _cautions(scored: ScoredRuns, label: str) -> Iterator[str]:
+    run, scores = scored.runs[label], scored.scores[label]
+    if worst := max(scores.values(), key=_share_unanswered, default=None):
+        counts, n = worst.counts, len(worst.ids)
+        if _share_unanswered(worst) > 1 / 2:
+            parts = {"failed": counts.failed, "are empty": counts.empty, "are missing": counts.missing}
+            told = ", ".join(f"{count:,} {what}" for what, count in parts.items() if count)
+            yield f"of {counted(n, 'answer')} on {worst.task.name}, {told}; each of these scores 0"
+    if run.trained_on(scored.dataset.sha256):
+        yield f"{TRAINED_ON_IT}; score it on data that it was not trained on"
+    if run.is_bare and scored.rules.over_length == "expected" and any(map(_look_ranked, scores.values())):
+        yield (
+            "its lists are longer than what counts, and look like rankings, but are read as sets, whose "
+            "order means nothing; where the best stands first, give --over-length first, or write "
+            '{"ranking": [...]} for each list (where it does not, {"set": [...]})'
+        )
+
+
+def _share_unanswered(scores: TaskScores) -> float:
+    return scores.counts.unanswered / max(1, len(scores.ids))
+
+
+def _look_ranked(scores: TaskScores) -> bool:
+    """Say whether a run's sets look like rankings: 90 % of the answers are over the budget.
+
+    Of these, 90 % must also name 80 % of their paper's sentences, or 90 % of three or more must have the same length.
+    """
+    sizes = scores.over_length
+    if not sizes or len(sizes) < _NEARLY * (len(scores.ids) - scores.counts.unanswered):
+        return False
+    n_whole = sum(n_named >= _WHOLE * n_in_paper for n_named, n_in_paper in sizes)
+    ((_, n_alike),) = Counter(n_named for n_named, _ in sizes).most_common(1)
+    return n_whole >= _NEARLY * len(sizes) or (len(sizes) >= _LEAST_ALIKE and n_alike >= _NEARLY * len(sizes))

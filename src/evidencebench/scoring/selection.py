@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from evidencebench.errors import AnswerError, OutOfRangeError
-from evidencebench.runs.answer_line import Answer, Failure
+from evidencebench.runs.run import Answer, Failure
 from evidencebench.system import Ranking, require_budget
 from evidencebench.wording import counted
 

@@ -1,8 +1,26 @@
 """The systems: each gets a query and a brief, and returns a ranking; no system sees a label.
 
-Read `topic_words` (what a hypothesis is about) and `controls` (systems to beat), then the folders `retrievers` (they
-rank sentences), `selectors` (they choose sentences together), `strategies` (they ask a language model), `programs`
-(programs of users, in any language) and `directions` (what a found sentence reports). Then read `stored_answers` (a
-system that answers from a run file), `derangement` (each query gets another paper's hypothesis, or another paper) and
-`changed_queries` (two papers in one query, and other queries changed on purpose).
+In reading order:
+
+* `controls`: Controls: random, lead, ..., oracle
+* `changed_queries`: Wrong hypothesis, two papers, shuffled words; QueryControl
+* `stored`: Answers from a file
+* `words`: Terms of sentences, cut once; topic words
+* `bm25`: BM25
+* `tfidf`: TF-IDF
+* `dense`: Dense, MiniLM, DenseApi
+* `rerank`: Cross-encoder
+* `fusion`: Fuse; scores on one scale
+* `diverse`: Diverse: similarity, orders without repetition
+* `cues`: Cues: what a sentence says of itself, without training
+* `relevance`: Parts of a hypothesis, how sentences speak of them
+* `features`: The table of features and its columns
+* `selector`: Selector, its model and trees
+* `finder`: Finder and its model
+* `directions`: What a sentence reports of the outcome
+* `program`: exec: a program in any language
+* `lexicon`: The lexicon of cues, and the rhetorical roles of sentences
+* `paper_columns`: The columns of a paper that features are made of
+* `trees`: Gradient-boosted trees, evaluated without the library that made them
+* `llm`: llm
 """

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, Ranking, rank_by_score
-from evidencebench.traits import Traits
+from evidencebench.system import Brief, Ranking, Traits, rank_by_score
 
 
 class _Blind:

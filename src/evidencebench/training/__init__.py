@@ -1,5 +1,12 @@
 """Train the models of systems. Training reads labels, so no system may import this folder.
 
-In reading order: `training_table` (the names of trainings), `lazy_instances`, `progress`, `folds`, `card_entries`;
-`finder_examples` and `finder`; `fine_tuning` (embedders and rerankers); `prompt_examples`; then the folder `crossval`.
+In reading order:
+
+* `trainings`: The table of trainings, and train()
+* `finder`: Train a finder
+* `fine_tuning`: Embedders and rerankers
+* `prompt_examples`: Examples for prompts
+* `crossval`: cross_validate(): figures, and the out-of-fold run
+* `folds`: Folds of papers, their instances, and what a model's card says of them
+* `crossval_splits`: The splits of a cross-validation: planned, answered, resumed
 """

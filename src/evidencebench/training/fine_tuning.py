@@ -21,22 +21,26 @@ import numpy as np
 
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, ModelError, SystemSpecError
-from evidencebench.extras import require_extra
-from evidencebench.models.embedding.folder import (
+from evidencebench.files.atomic import restore_folder, swap_folder, write_whole
+from evidencebench.files.disk import PathText
+from evidencebench.files.places import try_lock
+from evidencebench.models.embedding.encoder import FORMATS, hypothesis_text, sentence_texts
+from evidencebench.models.embedding.local import (
+    LIBRARIES,
     MINILM_PACKAGE,
+    LocalModel,
+    chosen_device,
+    load_transformer,
     minilm_folder,
     model_digest,
     model_folder,
+    quietly,
     require_model,
 )
-from evidencebench.models.embedding.formats import FORMATS, hypothesis_text, sentence_texts
-from evidencebench.models.embedding.transformer import LIBRARIES, LocalModel, chosen_device, load_transformer, quietly
 from evidencebench.models.model_card import CARD, FineTunedCard, require_replaceable
+from evidencebench.provenance import require_extra
 from evidencebench.query import AspectScope
-from evidencebench.storage.locks import try_lock
-from evidencebench.storage.reading import PathText
-from evidencebench.storage.whole_file import restore_folder, swap_folder, write_whole
-from evidencebench.training.card_entries import data_entries, version_entries
+from evidencebench.training.folds import data_entries, version_entries
 
 Row = dict[str, Any]
 

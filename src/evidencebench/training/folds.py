@@ -1,11 +1,19 @@
-"""Split instances into folds, so that no paper is in two folds."""
+"""Folds of papers, their instances, and what a model's card says of them."""
 
-from collections.abc import Sequence
-from typing import TypeVar
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar, overload
 
 import numpy as np
 
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError, UndefinedScoreError
+from evidencebench.provenance import library_versions
+from evidencebench.version import __version__
+
+# Split instances into folds, so that no paper is in two folds.
+
 
 Item = TypeVar("Item")
 
@@ -39,3 +47,53 @@ def split_at_fold(items: Sequence[Item], fold: Sequence[int]) -> tuple[list[Item
     held_out = frozenset(fold)
     seen = [item for position, item in enumerate(items) if position not in held_out]
     return seen, [items[position] for position in fold]
+
+
+# The instances of data sets that a training reads, one at a time, so that memory need not hold all of them.
+
+
+class LazyInstances(Sequence[Instance]):
+    """The first ``limit`` instances (None: all) of each data set, one after the other; decoded when they are read."""
+
+    def __init__(self, datasets: Sequence[Dataset], limit: int | None = None) -> None:
+        self._places = [(dataset, instance_id) for dataset in datasets for instance_id in dataset.ids[:limit]]
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, key: int) -> Instance: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Instance]: ...
+    def __getitem__(self, key: int | slice) -> Instance | list[Instance]:
+        if isinstance(key, slice):
+            return [dataset[instance_id] for dataset, instance_id in self._places[key]]
+        dataset, instance_id = self._places[key]
+        return dataset[instance_id]
+
+    def __iter__(self) -> Iterator[Instance]:
+        return (dataset[instance_id] for dataset, instance_id in self._places)
+
+
+# What the cards of all trainings say: on which data a model was trained, and by which versions.
+
+
+def data_entries(papers: Sequence[str], given: Mapping[str, Any] | None, **computed: Any) -> dict[str, Any]:
+    """Return the entries about the data, given the paper of each instance: counts, and what the caller says."""
+    return {"n_instances": len(papers), "n_papers": len(set(papers)), **computed, **(given or {})}
+
+
+def version_entries(*libraries: str) -> dict[str, str]:
+    """Return the versions of this package, of libraries and of Python."""
+    return {"evidencebench": __version__, **library_versions(*libraries), "python": platform.python_version()}
+
+
+# How a training says how far it is.
+
+
+class TrainingProgress(Protocol):
+    """Is called with what is done of all; ``doing`` says of what, such as ``"fitting trees"``, in work of parts."""
+
+    def __call__(self, n_done: int, n_all: int, doing: str = "", /) -> None:
+        """Take how far it is."""
+        ...

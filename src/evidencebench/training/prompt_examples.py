@@ -6,14 +6,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from evidencebench.data.cover import coverage_of, minimum_cover
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
-from evidencebench.data.optimum.cover import coverage_of, minimum_cover
 from evidencebench.errors import DataError
+from evidencebench.files.atomic import write_whole
+from evidencebench.files.disk import PathText
 from evidencebench.query import AspectScope
-from evidencebench.storage.reading import PathText
-from evidencebench.storage.whole_file import write_whole
-from evidencebench.systems.strategies.example_file import ExampleFile, ExampleSource, PromptExample, fingerprint_of
+from evidencebench.systems.llm.prompts import ExampleFile, ExampleSource, PromptExample, fingerprint_of
 
 
 def draw_examples(dataset: Dataset, n: int, *, seed: int) -> ExampleFile:

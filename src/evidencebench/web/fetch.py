@@ -1,21 +1,115 @@
-"""Ask an address of the web and read its answer: http and https only, redirects checked, failures of two kinds.
+"""GET with checked addresses, least speed, longest head (base install, urllib)."""
 
-A `TransientError` (a cut, a timeout) may be gone at the next attempt; a `DownloadError` is final.
-"""
-
+import io
+import json
 import math
+import re
 import ssl
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.client import HTTPException, HTTPResponse, InvalidURL
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, InvalidURL
 from string import punctuation
+from typing import Any, TypeVar
 from urllib.error import URLError
 from urllib.parse import quote, urljoin, urlsplit
-from urllib.request import OpenerDirector, ProxyHandler, Request
+from urllib.request import AbstractHTTPHandler, OpenerDirector, ProxyHandler, Request
+
+import msgspec
 
 from evidencebench.errors import DownloadError
-from evidencebench.web.paced_http import EndlessHeadError, PacedHandler
-from evidencebench.web.transient import Retry, TransientError, is_transient, retry_after
+from evidencebench.files.disk import BROKEN_JSON
+from evidencebench.web.retry import Retry, TransientError, is_transient, retry_after
+
+# HTTP with a least speed and a longest head: a timeout alone lets a server send a byte now and then, without end.
+
+
+LEAST_BYTES_A_SECOND = 1_000
+"""A server that sends fewer bytes a second, over a whole timeout, is taken for one that hangs."""
+
+MOST_HEAD_BYTES = 1 << 20
+"""The most bytes of status lines and headers before a body; the first bytes of the body may be among them."""
+
+
+class EndlessHeadError(Exception):
+    """A server sends headers, or answers of status 1xx, without end."""
+
+
+class PacedReader(io.RawIOBase):
+    """The bytes of a connection, read as long as they come fast enough."""
+
+    def __init__(self, raw: io.RawIOBase, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._raw, self._seconds, self._clock = raw, seconds, clock
+        self._waited, self._n_bytes = 0.0, 0
+        self._head_bytes: int | None = 0
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read the bytes that are there; raises `TimeoutError` where it comes too slowly."""
+        before = self._clock()
+        n_read = self._raw.readinto(buffer) or 0
+        if self._n_bytes or self._waited:
+            self._waited += self._clock() - before
+        self._n_bytes += n_read
+        if self._waited >= self._seconds:
+            if self._n_bytes < LEAST_BYTES_A_SECOND * self._waited:
+                raise TimeoutError(f"fewer than {LEAST_BYTES_A_SECOND:,} bytes a second came for {self._waited:.3g} s")
+            self._waited, self._n_bytes = 0.0, 1
+        if self._head_bytes is not None:
+            self._head_bytes += n_read
+            if self._head_bytes > MOST_HEAD_BYTES:
+                raise EndlessHeadError(f"more than {MOST_HEAD_BYTES:,} bytes of headers")
+        return n_read
+
+    def end_head(self) -> None:
+        """End the head: the bytes that follow are the body, which may have any length."""
+        self._head_bytes = None
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if not self.closed:
+            self._raw.close()
+        super().close()
+
+
+class _PacedResponse(HTTPResponse):
+    def __init__(self, sock: Any, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self._paced = PacedReader(self.fp.detach(), sock.gettimeout())
+        self.fp = io.BufferedReader(self._paced)
+
+    def begin(self) -> None:
+        super().begin()
+        self._paced.end_head()
+
+
+class _Connection(HTTPConnection):
+    response_class = _PacedResponse
+
+
+class _SecureConnection(HTTPSConnection):
+    response_class = _PacedResponse
+
+
+class PacedHandler(AbstractHTTPHandler):
+    """Opens http and https addresses, the latter with the certificates that this machine trusts."""
+
+    http_request = https_request = AbstractHTTPHandler.do_request_
+
+    def http_open(self, req: Request) -> HTTPResponse:
+        """Return the answer, its body not read yet."""
+        return self.do_open(_Connection, req)
+
+    def https_open(self, req: Request) -> HTTPResponse:
+        """Return the answer, its body not read yet."""
+        return self.do_open(_SecureConnection, req)
+
+
+# Ask an address of the web and read its answer: http and https only, redirects checked, failures of two kinds.
+
 
 _BLOCK_BYTES = 1 << 18
 _MOST_REDIRECTS = 5
@@ -144,3 +238,83 @@ def transient_errors() -> Iterator[None]:
 def wrong_file(where: object, expected: str, got: str, what_to_do: str = _TRY_ELSEWHERE) -> DownloadError:
     """Return the error that says where, what was expected, what was got, and what to do."""
     return DownloadError(f"{where}: expected {expected}, got {got}; {what_to_do}")
+
+
+# JSON as servers send it: a reply that was paid for is read even if fields that are not needed are damaged.
+
+
+T = TypeVar("T")
+
+_MOST_DEPTH = 100
+_MOST_BYTES = 4 << 20  # mending more takes seconds, and no reply is as long
+_TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]|[^"\[\]{}]++|"', re.DOTALL)
+_UNSOUND = re.compile(r"[\x00-\x1f]|\\u[0-9a-fA-F]{4}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|\\.", re.DOTALL)
+_PAIR = re.compile(r"\\u[dD][89abAB].{2}\\u.{4}")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F].{2}")
+_ESCAPED = frozenset('"\\/bfnrt')
+_NUMBERS = re.compile(r"[-+]?(?:NaN|Infinity|nan|inf|undefined|[0-9][0-9.eE+-]*)")
+_SOUND_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?")
+
+
+def decode_served(content: bytes | msgspec.Raw, form: type[T]) -> T:
+    r"""Return JSON decoded as ``form``, even if fields that are not in the form are damaged.
+
+    Bytes that are no UTF-8 and halves of surrogate pairs are read as U+FFFD. NaN, infinity, numbers that no float
+    holds, and values below 100 levels are read as null.
+
+    >>> decode_served(b'{"text": "a\\ud800", "logprob": NaN}', dict)
+    {'text': 'a�', 'logprob': None}
+    """
+    try:
+        return msgspec.json.decode(content, type=form)
+    except BROKEN_JSON:
+        return msgspec.json.decode(_mend(bytes(content)), type=form)
+
+
+def optional_part(content: bytes | msgspec.Raw, form: type[T]) -> T | None:
+    """Return an optional part of a reply in its form; None if it is null or has another form."""
+    try:
+        return decode_served(content, form)
+    except msgspec.DecodeError:
+        return None
+
+
+def _mend(content: bytes) -> bytes:
+    """Return damaged JSON as valid JSON, as far as it can be read."""
+    if len(content) > _MOST_BYTES:
+        raise msgspec.DecodeError(f"JSON is malformed, and too long to be mended: {len(content)} bytes")
+    text = content.decode("utf-8-sig", errors="replace")
+    mended: list[str] = []
+    depth = 0
+    for found in _TOKENS.finditer(text):
+        piece = found[0]
+        if piece == '"':
+            raise msgspec.DecodeError("JSON is malformed: it ends within a string")
+        if piece in "[{":
+            depth += 1
+            if depth == _MOST_DEPTH:
+                mended.append("null")
+        if depth < _MOST_DEPTH:
+            mended.append(_mend_piece(piece))
+        if piece in "]}":
+            depth -= 1
+    return "".join(mended).encode()
+
+
+def _mend_piece(piece: str) -> str:
+    if piece[0] == '"':
+        return _UNSOUND.sub(_mend_escape, piece)
+    return piece if piece in "[]{}" else _NUMBERS.sub(_mend_number, piece)
+
+
+def _mend_escape(found: re.Match[str]) -> str:
+    part = found[0]
+    if part[0] != "\\":
+        return json.dumps(part)[1:-1]
+    if part[1] == "u" and len(part) > len("\\u"):
+        return part if _PAIR.fullmatch(part) else _SURROGATE.sub(r"\\ufffd", part)
+    return part if part[1] in _ESCAPED else "\\" + part
+
+
+def _mend_number(found: re.Match[str]) -> str:
+    return found[0] if _SOUND_NUMBER.fullmatch(found[0]) else "null"

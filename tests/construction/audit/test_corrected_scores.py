@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from evidencebench.construction.audit.corrected_scores import AuditedMiss, AuditedRun, corrected_score
+from evidencebench.construction.audit import AuditedMiss, AuditedRun, corrected_score
 from evidencebench.errors import UndefinedScoreError
-from evidencebench.scoring.proportions import proportion
-from evidencebench.scoring.resampling import Resampling, bootstrap
+from evidencebench.scoring.resampling import Resampling, bootstrap, proportion
 from measure_audits import World
 
 FEW = Resampling(n_draws=400)

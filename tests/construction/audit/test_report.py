@@ -10,10 +10,9 @@ import pytest
 
 from evidencebench import Instance, Kind, Labels, Query, open_dataset, write_dataset
 from evidencebench.cli.main import main
-from evidencebench.construction.audit.misses import MissesFile, read_misses, write_misses
-from evidencebench.construction.audit.report import AuditReport, audit_report
-from evidencebench.construction.audit.sampling import sample_misses
-from evidencebench.construction.audit.verdicts import Verdict, verdict_folder
+from evidencebench.construction.audit import AuditReport, audit_report, sample_misses
+from evidencebench.construction.people.answers import Verdict, verdict_folder
+from evidencebench.construction.people.tasks import MissesFile, read_misses, write_misses
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import PeopleError, RunMismatchError, StaleError, UnreadableError
 from evidencebench.scoring.resampling import Resampling

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench import Ranking, answers_from, execute, load_sample, make_system, open_dataset
-from evidencebench.construction.audit.misses import read_misses, write_misses
-from evidencebench.construction.audit.sampling import BESIDE, draw_in_proportion, misses_of, sample_misses
+from evidencebench.construction.audit import BESIDE, draw_in_proportion, misses_of, sample_misses
+from evidencebench.construction.people.tasks import read_misses, write_misses
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import RunFormatError, RunMismatchError, UndefinedScoreError
+from evidencebench.query import headings_of
 from evidencebench.scoring.evaluate import Answering, evaluate
 from evidencebench.scoring.resampling import Floats
-from evidencebench.sections import headings_of
 
 SAMPLE = load_sample()
 TASK = TASKS["er_at_optimal"]

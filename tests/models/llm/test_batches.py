@@ -25,13 +25,12 @@ from evidencebench.errors import (
     PendingError,
     StopError,
 )
-from evidencebench.models.llm.batch_apis.calls import CallSettings
-from evidencebench.models.llm.batch_queue import BatchQueue, BatchStatus
+from evidencebench.models.llm.batch_apis import BatchQueue, BatchStatus, CallSettings
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.open_batches import BatchGuardedSender
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.totals import RunningTotals
+from evidencebench.models.llm.client import BatchGuardedSender
+from evidencebench.models.llm.costs import RunningTotals
+from evidencebench.models.llm.replies import ReplyCache
 from fake_models import RunningServer, running_fake_server
 from llm_servers import completion
 from mutations import mutations
@@ -292,15 +291,15 @@ _RUN = """
 import os, signal, sys
 from pathlib import Path
 from batching import one_pass, requests_to
-from evidencebench.models.llm.batch_apis import anthropic, openai
-from evidencebench.models.llm.batch_queue import BatchQueue
+from evidencebench.models.llm import anthropic_batches, openai_batches
+from evidencebench.models.llm.batch_apis import BatchQueue
 
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 
 moment = sys.argv[4]
 if moment == "before POST":
-    openai.OpenaiBatchApi.create = anthropic.AnthropicBatchApi.create = die
+    openai_batches.OpenaiBatchApi.create = anthropic_batches.AnthropicBatchApi.create = die
 if moment == "after POST":
     BatchQueue.name = die
 print("started", flush=True)

@@ -29,13 +29,10 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.llm.budget import Budget
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Received, Usage
-from evidencebench.models.llm.client import ChatClient, default_client, make_client
-from evidencebench.models.llm.estimating import EstimatingSender
-from evidencebench.models.llm.http_sender import HttpSender
-from evidencebench.models.llm.prices import Price, PriceTable
-from evidencebench.models.llm.totals import RunningTotals
+from evidencebench.models.llm.client import ChatClient, EstimatingSender, default_client, make_client
+from evidencebench.models.llm.costs import Budget, Price, PriceTable, RunningTotals
+from evidencebench.models.llm.sender import HttpSender
 from examples import examples
 from hostile_server import Behaviour, answer, cut_after, hostile_server
 from in_threads import at_once, begun
@@ -428,7 +425,7 @@ SCRIPT = """
 import os, signal, sys, threading, time
 sys.path[:0] = {path!r}
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.costs import PriceTable
 from in_threads import at_once
 from llm_servers import SlowSender, request_to, with_seed
 sender = SlowSender(is_open={is_open})

@@ -12,8 +12,7 @@ from evidencebench.errors import SystemSpecError
 from evidencebench.models.http import hide_key as shown
 from evidencebench.models.http import without_key
 from evidencebench.models.llm.chat import ChatModel
-from evidencebench.models.llm.credentials import Key, key_for, read_dotenv
-from evidencebench.models.llm.providers import Server, server_of
+from evidencebench.models.llm.providers import Key, Server, key_for, read_dotenv, server_of
 from llm_servers import KEY
 
 HOSTED = server_of(ChatModel(model="openai/m"))

@@ -7,13 +7,13 @@ import pytest
 from click.testing import CliRunner
 
 from evidencebench.cli.main import cli
-from evidencebench.execution.options import options_of
+from evidencebench.execution.making import options_of
 from evidencebench.execution.system_table import SYSTEMS
-from evidencebench.models.llm.prices import PriceTable
+from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.providers import provider_of
 from evidencebench.models.llm.reading import ReplyClass
-from evidencebench.models.llm.refusals import may_have_run
-from evidencebench.web.transient import is_transient
+from evidencebench.models.llm.sender import may_have_run
+from evidencebench.web.retry import is_transient
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "docs" / "llm.md").read_text(encoding="utf-8")

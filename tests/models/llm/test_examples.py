@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 
 from evidencebench.cli.main import cli
+from evidencebench.data.cover import coverage_of, minimum_cover
 from evidencebench.data.dataset import open_dataset, write_dataset
-from evidencebench.data.optimum.cover import coverage_of, minimum_cover
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DataError, SystemSpecError
 from evidencebench.query import Query
-from evidencebench.systems.strategies.example_file import ExampleFile, fingerprint_of, read_examples, reason_against
+from evidencebench.systems.llm.prompts import ExampleFile, fingerprint_of, read_examples, reason_against
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 
 SAMPLE = load_sample()

@@ -26,8 +26,8 @@ from evidencebench import (
     open_dataset,
     write_dataset,
 )
-from evidencebench.data.optimum.cover import ceiling
-from evidencebench.integrations.fake_server.answers import PERSONALITIES, UNKNOWN, Call, Reply
+from evidencebench.data.cover import ceiling
+from evidencebench.integrations.fake_server import PERSONALITIES, UNKNOWN, Call, Reply
 from evidencebench.scoring.selection import Selection
 from evidencebench.systems.controls import Lead
 from marked_prompts import ORDER, SCORE, openai_body, prompt

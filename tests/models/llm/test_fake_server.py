@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench import load_sample
-from evidencebench.integrations.fake_server.answers import FAULTS, FakeModel, Settings
-from evidencebench.integrations.fake_server.server import FakeServer, PatientConnection
+from evidencebench.integrations.fake_server import FAULTS, FakeModel, FakeServer, PatientConnection, Settings
 from evidencebench.web.serving import listening_socket, served_in_thread
 from examples import examples
 from fake_models import running_fake_server

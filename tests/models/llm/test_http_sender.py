@@ -20,10 +20,8 @@ import pytest
 from evidencebench.errors import DrainingError, EndpointError, FailingServerError, SystemSpecError
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, Usage
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.http_sender import Bounds, HttpSender
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.rate_limits import RateLimits
-from evidencebench.models.llm.totals import RunningTotals
+from evidencebench.models.llm.costs import PriceTable, RunningTotals
+from evidencebench.models.llm.sender import Bounds, HttpSender, RateLimits
 from hostile_server import (
     Behaviour,
     Exchange,

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.models.llm.chat import ChatReply, Usage
-from evidencebench.models.llm.prices import Price, PriceTable
-from evidencebench.models.llm.totals import RunningTotals, shown_usd
+from evidencebench.models.llm.costs import Price, PriceTable, RunningTotals, shown_usd
 
 TABLE = PriceTable(
     as_of="2026-01-01",

@@ -6,12 +6,18 @@ from importlib.resources import files
 import pytest
 
 from evidencebench.query import Kind, Query
-from evidencebench.systems.strategies.excerpt import Excerpt
-from evidencebench.systems.strategies.forms import budget_words, form_name, form_text
-from evidencebench.systems.strategies.paper_questions import PaperQuestion
-from evidencebench.systems.strategies.prompts import Prompt, parse_prompt, prompt_named, versions_of
+from evidencebench.systems.llm.excerpts import Excerpt, PaperQuestion
+from evidencebench.systems.llm.prompts import (
+    Prompt,
+    budget_words,
+    form_name,
+    form_text,
+    parse_prompt,
+    prompt_named,
+    versions_of,
+)
 
-FOLDER = files("evidencebench.systems.strategies.prompts")
+FOLDER = files("evidencebench.systems.llm").joinpath("prompt_texts")
 NAMES = sorted(path.name.removesuffix(".md") for path in FOLDER.iterdir() if path.name.endswith(".md"))
 SELECTING = ("base", "section", "union", "extract", "in_context")
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.rate_limits import RateLimiter, RateLimits
+from evidencebench.models.llm.sender import RateLimiter, RateLimits
 from in_threads import at_once
 from llm_servers import FakeTime
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.models.llm.chat import ChatReply, Finish
-from evidencebench.models.llm.parsing.answers import Branch
-from evidencebench.models.llm.parsing.json_answers import json_at
-from evidencebench.models.llm.parsing.text import MAX_CHARACTERS, comparable
+from evidencebench.models.llm.grammar import Branch
+from evidencebench.models.llm.grammar_lists import MAX_CHARACTERS, comparable
+from evidencebench.models.llm.grammar_objects import json_at
 from evidencebench.models.llm.reading import (
     MAX_LISTED,
     Reading,

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.reply_cache import ReplyCache, connect_durably
+from evidencebench.models.llm.replies import ReplyCache, connect_durably
 from examples import examples
 from in_threads import at_once, begun, ended
 from replies import keep, numbered, reply_to, requests_and_replies
@@ -170,7 +170,7 @@ def test_a_reader_is_not_held_up_by_a_writer_in_the_middle_of_a_transaction(tmp_
 def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path; from replies import keep, numbered, reply_to\n"
-        "from evidencebench.models.llm.reply_cache import ReplyCache\n"
+        "from evidencebench.models.llm.replies import ReplyCache\n"
         "cache = ReplyCache(Path(sys.argv[1])); keep(cache, numbered(0), reply_to(0), None)\n"
         "cache.find(numbered(0).key)\n"
         "child = os.fork()\n"
@@ -188,7 +188,7 @@ def test_a_forked_process_reads_and_writes_too(tmp_path: Path) -> None:
 _WRITE = """
 import sys
 from pathlib import Path
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.replies import ReplyCache
 from in_threads import at_once
 from replies import numbered, reply_to
 cache, start, stop = ReplyCache(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])

@@ -7,8 +7,8 @@ import pytest
 from evidencebench.errors import EndpointError, ReplyError, SystemSpecError
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.chat import ChatReply
-from evidencebench.systems.strategies.conversation import Asker
-from evidencebench.systems.strategies.rewriting import LONGEST, read_rewritten, rewrite
+from evidencebench.systems.llm.asking import Asker
+from evidencebench.systems.llm.rewriting import LONGEST, read_rewritten, rewrite
 from scripted_models import CHAT, Reply, ScriptedSender, client_of
 
 OWN = "Tea lowers blood pressure."

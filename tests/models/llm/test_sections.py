@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.tokens import estimated_tokens
-from evidencebench.query import Kind, Query
-from evidencebench.sections import headings_of, sections_of
-from evidencebench.systems.strategies.excerpt import (
+from evidencebench.models.llm.chat import estimated_tokens
+from evidencebench.query import Kind, Query, headings_of, sections_of
+from evidencebench.systems.llm.excerpts import (
     FIRST_MARK,
     LAST_MARK,
+    MIN_WINDOW_TOKENS,
     Excerpt,
     excerpt_of,
     line_tokens,
     prompt_line,
+    windows_of,
 )
-from evidencebench.systems.strategies.windows import MIN_WINDOW_TOKENS, windows_of
 from strategies import queries
 
 kinds_of_papers = st.lists(st.sampled_from(Kind), max_size=40)

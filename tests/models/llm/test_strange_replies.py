@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.batch_apis.anthropic import AnthropicBatchApi
-from evidencebench.models.llm.batch_apis.contract import BatchApi, ResultRow
-from evidencebench.models.llm.batch_apis.openai import OpenaiBatchApi
+from evidencebench.models.llm.anthropic_batches import AnthropicBatchApi
+from evidencebench.models.llm.batch_apis import BatchApi, ResultRow
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Usage
+from evidencebench.models.llm.openai_batches import OpenaiBatchApi
 from evidencebench.models.llm.providers import Wire
-from evidencebench.models.llm.refusals import is_withheld, refusal_text
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.wire import path_and_body, reply_of
-from evidencebench.web.transient import TransientError
+from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.models.llm.sender import is_withheld, refusal_text
+from evidencebench.models.llm.wire import path_and_body
+from evidencebench.models.llm.wire import read_reply as reply_of
+from evidencebench.web.retry import TransientError
 from examples import examples
 from llm_servers import completion
 from mutations import STRANGE, mutations

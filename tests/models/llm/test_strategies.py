@@ -23,23 +23,18 @@ from evidencebench.errors import (
     SystemSpecError,
 )
 from evidencebench.execution.making import make_system
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, estimated_tokens
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import Price
+from evidencebench.models.llm.costs import Price
 from evidencebench.models.llm.reading import Reading, ReplyClass
-from evidencebench.models.llm.tokens import estimated_tokens
 from evidencebench.query import Kind, Query
-from evidencebench.system import Brief, NamedSystem, Ranking
-from evidencebench.systems.strategies.conversation import Asker, Question, converse
-from evidencebench.systems.strategies.example_file import read_examples
-from evidencebench.systems.strategies.in_context import LlmInContext
-from evidencebench.systems.strategies.ranking import UNSCORED, LlmRank
-from evidencebench.systems.strategies.reranking import LlmRerank
-from evidencebench.systems.strategies.sections import LlmSections
-from evidencebench.systems.strategies.voting import LlmVote
-from evidencebench.systems.strategies.whole_paper import LlmBase
+from evidencebench.system import Asked, Brief, NamedSystem, Ranking, Traits
+from evidencebench.systems.llm.asking import Asker, Question, converse
+from evidencebench.systems.llm.prompts import read_examples
+from evidencebench.systems.llm.ranking import UNSCORED, LlmRank
+from evidencebench.systems.llm.selecting import LlmBase, LlmInContext, LlmRerank, LlmSections
+from evidencebench.systems.llm.voting import LlmVote
 from evidencebench.training.prompt_examples import draw_examples, write_examples
-from evidencebench.traits import Asked, Traits
 from models.llm.reply_shapes import LEFT_TO_REPAIR
 from scripted_models import CHAT, Answering, ScriptedSender, budget_in, client_of, lead, oracle, paper, shown_in
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench import Dataset, load_sample
-from evidencebench.models.llm.chat import ChatModel, Message
-from evidencebench.models.llm.tokens import estimated_tokens, prompt_tokens_of
+from evidencebench.models.llm.chat import ChatModel, Message, estimated_tokens, prompt_tokens_of
 
 
 @pytest.fixture(scope="module")

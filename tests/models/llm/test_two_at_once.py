@@ -13,8 +13,8 @@ import pytest
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import DrainingError
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache, RequestLocks
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import ReplyCache, RequestLocks
 from fake_models import running_fake_server
 from in_threads import begun, ended
 from llm_servers import DictCache, SlowSender
@@ -41,7 +41,7 @@ client.close()
 HOLD = """
 import sys
 from pathlib import Path
-from evidencebench.models.llm.reply_cache import ReplyCache, RequestLocks
+from evidencebench.models.llm.replies import ReplyCache, RequestLocks
 claims = RequestLocks(Path(sys.argv[1]))
 print(claims.take(sys.argv[2]), flush=True)
 sys.stdin.readline()

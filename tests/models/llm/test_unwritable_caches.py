@@ -10,15 +10,12 @@ import pytest
 
 from batching import requests_to, sender_of
 from evidencebench.errors import CacheError, FailingCacheError, PendingError
-from evidencebench.models.embedding.encoder import Encoder, embed
-from evidencebench.models.embedding.formats import EncodedText
-from evidencebench.models.embedding.vector_cache import VectorCache, remove_vectors
+from evidencebench.models.embedding.encoder import EncodedText, Encoder, VectorCache, embed, remove_vectors
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.client import ChatClient
-from evidencebench.models.llm.inventory import ReplyFilter, remove_replies
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import ReplyCache, ReplyFilter, remove_replies
 from in_threads import at_once
 from llm_servers import DictCache, SlowSender
 from replies import keep, numbered, reply_to

@@ -18,14 +18,14 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS, task_named
 from evidencebench.errors import FailingServerError, RunMismatchError
-from evidencebench.execution.answering import answers_from
-from evidencebench.execution.execute import RunReport, execute
+from evidencebench.execution.answers import answers_from
 from evidencebench.execution.making import make_system
+from evidencebench.execution.run import RunReport, execute
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.client import make_client
 from evidencebench.models.llm.providers import provider_of
-from evidencebench.models.llm.wire.openai import body_of
-from evidencebench.runs.run_file import read_run
+from evidencebench.models.llm.wire import body_of
+from evidencebench.runs.run import read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 from examples import IS_THOROUGH, some_of

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from evidencebench.errors import SystemSpecError
 from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Message, Usage
 from evidencebench.models.llm.providers import PROVIDERS, Wire, server_of
-from evidencebench.models.llm.wire import body_of, path_and_body, reply_of
-from evidencebench.web.transient import TransientError
+from evidencebench.models.llm.wire import path_and_body
+from evidencebench.models.llm.wire import read_reply as reply_of
+from evidencebench.models.llm.wire import request_body as body_of
+from evidencebench.web.retry import TransientError
 from llm_servers import completion
 
 MESSAGES = (Message(role="system", text="Be brief."), Message(role="user", text="Hello"))

@@ -12,10 +12,8 @@ import pytest
 mlcroissant = pytest.importorskip("mlcroissant", reason="needs mlcroissant, a neighbour's package")
 
 from evidencebench import load_sample, open_dataset, write_dataset
-from evidencebench.data.formats.parquet_columns import table_of
-from evidencebench.data.formats.parquet_row import row_of
-from evidencebench.integrations.hugging_face.folder import HubSplit, write_hf
-from evidencebench.integrations.hugging_face.written_split import COLUMNS
+from evidencebench.data.parquet_columns import row_of, table_of
+from evidencebench.integrations.hugging_face import COLUMNS, HubSplit, write_hf
 
 SAMPLE = load_sample()
 

@@ -14,7 +14,7 @@ core = pytest.importorskip(
 )
 
 from evidencebench import evaluate, execute, load_sample, task_named
-from evidencebench.integrations.score_records.every_eval_ever import SCHEMA_VERSION, Evaluator, write_records
+from evidencebench.integrations.score_records import SCHEMA_VERSION, Evaluator, write_records
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 

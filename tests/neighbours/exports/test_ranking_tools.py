@@ -28,8 +28,8 @@ from evidencebench import (
     run_frame,
     with_qrels,
 )
-from evidencebench.integrations.trec.folder import write_trec
-from evidencebench.runs.run_file import RunFile
+from evidencebench.integrations.trec import write_trec
+from evidencebench.runs.run import RunFile
 
 SAMPLE = load_sample()
 K = 10

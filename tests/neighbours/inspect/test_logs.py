@@ -30,7 +30,7 @@ from evidencebench import (
 )
 from evidencebench.cli.main import cli
 from evidencebench.errors import RunError
-from evidencebench.runs.answer_line import Answer, Failure, encode_answer
+from evidencebench.runs.run import Answer, Failure, encode_answer
 from examples import examples
 from strategies import labels, rankings
 

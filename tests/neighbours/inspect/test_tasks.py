@@ -10,14 +10,14 @@ import pytest
 
 from evidencebench import TASKS, Instance, Ranking, evaluate, execute, load_sample, make_system, open_run
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message
-from evidencebench.systems.strategies.whole_paper import LlmBase
+from evidencebench.systems.llm.selecting import LlmBase
 from scripted_models import CHAT, ScriptedSender, budget_in, client_of, shown_in
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="needs inspect_ai, a neighbour's package")
 
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402 - as above
 
-from evidencebench.integrations.inspect_ai.scores import aspect_recall  # noqa: E402 - as above
+from evidencebench.integrations.inspect_ai import aspect_recall  # noqa: E402 - as above
 
 SAMPLE = load_sample()
 

@@ -27,7 +27,7 @@ from evidencebench import (
     write_dataset,
 )
 from evidencebench.errors import TaskError
-from evidencebench.integrations.mteb.tasks import PUBLISHED_TASKS
+from evidencebench.integrations.mteb import PUBLISHED_TASKS
 
 SAMPLE = load_sample()
 

@@ -16,7 +16,7 @@ import pytest
 from command_line import Command, Outcome
 from evidencebench import load_sample, write_dataset
 from evidencebench.cli.main import main
-from evidencebench.runs.run_file import read_run
+from evidencebench.runs.run import read_run
 
 pytest.importorskip("ray", reason="needs ray, a neighbour's package")
 

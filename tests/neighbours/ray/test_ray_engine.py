@@ -8,7 +8,7 @@ import pytest
 
 from engine_work import dying_at, dying_at_start, dying_once, failing_at, gpus_seen, never_ready, slow_from
 from evidencebench import RayCluster
-from evidencebench.engine.results import map_in_order, outcomes_in_order, results
+from evidencebench.engine.protocol import map_in_order, outcomes_in_order, results
 from evidencebench.errors import ChangedDataError, EngineError, WorkerError
 
 pytest.importorskip("ray", reason="needs ray, a neighbour's package")

@@ -6,7 +6,7 @@ import pytest
 
 from asking_app import Running
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.pages.viewer import ViewerData, viewer_data_of
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")
 pytest.importorskip("uvicorn", reason="needs the extra 'view'")

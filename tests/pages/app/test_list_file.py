@@ -10,8 +10,8 @@ from asking_app import Reply, Running, running
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.execute import execute
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.execution.run import execute
+from evidencebench.pages.viewer import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
 

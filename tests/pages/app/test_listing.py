@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.listing import Columns, ListQuery, Only, Order, Sort, matches_of
-from evidencebench.pages.viewer.page_records import ListRow, RowGrades
+from evidencebench.pages.app.list import Columns, ListQuery, Only, Order, Sort, matches_of
+from evidencebench.pages.paper import ListRow, RowGrades
 
 N_SYSTEMS, N_TASKS, CEILING, N_COUNTED = 3, 2, 2, 2
 

@@ -11,7 +11,7 @@ import pytest
 
 from asking_app import Running, ended_with, running, timed
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer.viewer_data import ViewerData
+from evidencebench.pages.viewer import ViewerData
 
 SAMPLE = load_sample()
 N_AT_ONCE = 200

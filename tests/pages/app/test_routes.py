@@ -16,10 +16,9 @@ from asking_app import Running, running
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import task_named
-from evidencebench.execution.execute import execute
-from evidencebench.pages.app.background_scan import BackgroundScan
-from evidencebench.pages.app.search_index import SearchIndex
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.execution.run import execute
+from evidencebench.pages.app.search import BackgroundScan, SearchIndex
+from evidencebench.pages.viewer import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
 
@@ -282,7 +281,7 @@ def test_a_data_file_that_is_cut_short_ends_neither_the_app_nor_the_scan(
 def test_a_data_file_that_is_cut_short_while_a_page_is_read_from_it_does_not_end_the_app(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evidencebench.storage.snapshot.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
+    monkeypatch.setattr("evidencebench.files.disk.MOST_HELD_BYTES", 0)  # read from the disk, as large files are
     path = tmp_path / "data.jsonl"
     fields = json.loads(sample_path().read_bytes())[SAMPLE.ids[0]]
     path.write_text(json.dumps({"id": SAMPLE.ids[0], **fields, "note": "word " * 4_000_000}) + "\n")

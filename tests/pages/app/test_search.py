@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.pages.app.search_index import SearchIndex, Where, distinct_words, hits_in, words_in, words_of
+from evidencebench.pages.app.search import SearchIndex, Where, distinct_words, hits_in, words_in, words_of
 from evidencebench.query import Kind, Query
 
 LETTERS = "ab1é" + "ё中"

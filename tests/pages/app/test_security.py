@@ -8,9 +8,8 @@ from http.cookies import SimpleCookie
 import pytest
 
 from asking_app import Running, ended_with, running, timed
-from evidencebench.pages.app.security import MAX_BODY_BYTES, SECURITY_HEADERS
-from evidencebench.pages.app.serving import Address
-from evidencebench.pages.viewer.viewer_data import ViewerData
+from evidencebench.pages.app.server import MAX_BODY_BYTES, SECURITY_HEADERS, Address
+from evidencebench.pages.viewer import ViewerData
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from browsing import BROWSER_FLAGS, MOST_MILLISECONDS, NewPage, Pages, address_o
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import Task
-from evidencebench.execution.execute import execute
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.execution.run import execute
+from evidencebench.pages.viewer import viewer_data_of
 from serving_commands import Serving, serving_command
 
 _HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from browsing import NewPage, assert_accessible, assert_asks_before_leaving, assert_fits, screens
-from evidencebench.construction.people.annotations import read_annotations
+from evidencebench.construction.people.answers import read_annotations
 from evidencebench.construction.people.tasks import (
     AnnotationTask,
     Criterion,
@@ -21,8 +21,8 @@ from evidencebench.construction.people.tasks import (
     read_tasks,
     write_tasks,
 )
+from evidencebench.files.places import locked_file
 from evidencebench.query import Kind
-from evidencebench.storage.locks import locked_file
 from serving_commands import Serving, serving_command
 
 pytest.importorskip("starlette", reason="needs the extra 'view'")

@@ -13,7 +13,7 @@ from asking_app import Running, running
 from browsing import NewPage, assert_accessible, assert_fits, screens
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.viewer import viewer_data_of
 
 SAMPLE = load_sample()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from browsing import address_of, assert_accessible, assert_fits
-from evidencebench.construction.people.agreement.disagreements import Disagreement
+from evidencebench.construction.people.agreement import Disagreement
 from evidencebench.pages.disagreements import disagreements_page
 
 

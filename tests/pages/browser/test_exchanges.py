@@ -9,10 +9,10 @@ from asking_app import running
 from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
+from evidencebench.pages.exchanges import stored_exchanges
 from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer.stored_exchanges import stored_exchanges
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.scoring.resampling import Resampling
 from model_runs import MODEL, ask_models
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.viewer import viewer_data_of
 
 SAMPLE = load_sample()
 

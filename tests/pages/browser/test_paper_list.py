@@ -14,9 +14,9 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
 from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.app.search_index import words_of
-from evidencebench.pages.viewer.page_records import ListRow
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.pages.app.search import words_of
+from evidencebench.pages.paper import ListRow
+from evidencebench.pages.viewer import ViewerData, viewer_data_of
 from evidencebench.query import Kind, Query
 
 SAMPLE = load_sample()

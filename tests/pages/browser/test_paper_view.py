@@ -14,9 +14,9 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.execute import execute
-from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, TaskTerms
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.execution.run import execute
+from evidencebench.pages.paper import GradedAnswer, GradedInstance, TaskTerms
+from evidencebench.pages.viewer import viewer_data_of
 from examples import IS_THOROUGH
 from paper_records import HALF, OTHER, RESULTS_AT_2, TERMS, TEXTS, State, overview_of, record_of, show, show_paper
 

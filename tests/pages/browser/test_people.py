@@ -19,15 +19,14 @@ from evidencebench.data.dataset import Dataset, open_dataset, write_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.app.serving import Address
+from evidencebench.pages.app.server import Address
 from evidencebench.pages.people.assignments import pick_tasks
 from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.query import Query
 from evidencebench.runs.header import DataHeader
-from evidencebench.runs.people.drafts import Picks
-from evidencebench.runs.people.people_folder import PeopleFolder
-from evidencebench.runs.run_file import read_run
+from evidencebench.runs.people import PeopleFolder, Picks
+from evidencebench.runs.run import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
 from serving_commands import serving_command

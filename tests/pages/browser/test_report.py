@@ -13,7 +13,7 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits, box_of
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample, sample_path
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
 from evidencebench.pages.report.page import report_page
 from evidencebench.scoring.resampling import Resampling
 

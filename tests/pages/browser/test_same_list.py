@@ -18,9 +18,9 @@ from bare_pages import bare_page
 from browsing import address_of
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.instance import Instance, Labels
-from evidencebench.pages.app.listing import Only, Order, Sort
-from evidencebench.pages.app.search_index import Where, words_of
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.pages.app.list import Only, Order, Sort
+from evidencebench.pages.app.search import Where, words_of
+from evidencebench.pages.viewer import ViewerData, viewer_data_of
 from evidencebench.query import Kind, Query
 from examples import IS_THOROUGH
 

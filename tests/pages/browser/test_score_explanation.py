@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.pages.viewer.page_records import GradedAnswer, GradedInstance, TaskRecord, TaskTerms
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.paper import GradedAnswer, GradedInstance, TaskRecord, TaskTerms
+from evidencebench.pages.viewer import viewer_data_of
 from paper_records import (
     AT_2,
     AT_OPTIMAL,

@@ -10,9 +10,9 @@ from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
 from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.scoring.resampling import Resampling
 from hostile_data import hostile_dataset
 

@@ -12,8 +12,8 @@ from asking_app import Running, running
 from browsing import NewPage, address_of
 from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.sample import load_sample
-from evidencebench.pages.app.search_index import PlacedWords, SearchIndex
-from evidencebench.pages.viewer.viewer_data import ViewerData, viewer_data_of
+from evidencebench.pages.app.search import PlacedWords, SearchIndex
+from evidencebench.pages.viewer import ViewerData, viewer_data_of
 
 SAMPLE = load_sample()
 ROUTES = (

@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 from asking_app import running
 from browsing import NewPage, address_of, assert_fits, box_of
 from evidencebench.data.sample import load_sample
+from evidencebench.pages.paper import GradedAnswer, TaskTerms
 from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer.page_records import GradedAnswer, TaskTerms
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.scoring.resampling import Resampling
 from paper_records import State, overview_of, record_of, show_paper
 

@@ -9,10 +9,10 @@ from playwright.sync_api import Page, expect
 from asking_app import running
 from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.dataset import Dataset
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
 from evidencebench.pages.report.page import report_page
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
-from evidencebench.runs.run_file import read_run
+from evidencebench.pages.viewer import viewer_data_of
+from evidencebench.runs.run import read_run
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.system import Ranking
 from unlabelled import unlabelled_dataset

@@ -18,9 +18,9 @@ from asking_app import running
 from browsing import NewPage, address_of, assert_accessible, assert_fits
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS
-from evidencebench.execution.execute import execute
+from evidencebench.execution.run import execute
 from evidencebench.pages.people.assignments import pick_tasks
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
+from evidencebench.pages.viewer import viewer_data_of
 
 Shoot = Callable[[Page, str], None]
 

@@ -22,17 +22,17 @@ from evidencebench.data.instance import Instance
 from evidencebench.data.sample import load_sample
 from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
-from evidencebench.execution.execute import execute
-from evidencebench.pages.app.serving import Address
+from evidencebench.execution.run import execute
+from evidencebench.pages.app.server import Address
 from evidencebench.pages.people.assignments import pick_tasks
 from evidencebench.pages.people.tasks import Sessions, TaskApp, make_task_app
-from evidencebench.pages.viewer.viewer_data import viewer_data_of
-from evidencebench.runs.run_file import read_run
+from evidencebench.pages.viewer import viewer_data_of
+from evidencebench.runs.run import read_run
 from evidencebench.scoring.controls import CONTROLS
 from evidencebench.scoring.evaluate import evaluate
 from evidencebench.scoring.score_runs import score_runs
-from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.significance import percent
 from evidencebench.system import Ranking
 
 SAMPLE = load_sample()

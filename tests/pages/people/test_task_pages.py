@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from evidencebench.construction.people.tasks import AnnotationTask, FileDigest, TasksHeader, read_tasks, write_tasks
-from evidencebench.pages.app.serving import Address
+from evidencebench.pages.app.server import Address
 from evidencebench.pages.people.annotations import annotation_tasks
 from evidencebench.pages.people.tasks import make_task_app
 from evidencebench.query import Kind

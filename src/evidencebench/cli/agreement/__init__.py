@@ -1,11 +1,16 @@
 """``evidencebench agreement``: check the labels of a data set with people, one command a file.
 
-The commands: `sample`, `annotate`, and `report`, which prints with `printing`.
+In reading order:
+
+* `annotate`: cli/agreement/annotate
+* `printing`: cli/agreement/printing
+* `report`: cli/agreement/report
+* `sample`: cli/agreement/sample
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "sample": "Draw what people are asked, blind, also for other tools.",

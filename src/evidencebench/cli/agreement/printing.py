@@ -5,11 +5,18 @@ from collections.abc import Iterator, Sequence
 import click
 
 from evidencebench.cli.output import print_prose, print_table
-from evidencebench.construction.people.agreement.comparison import Agreement, Contrast, RaterComparison
-from evidencebench.construction.people.agreement.mark_report import MarkReport
-from evidencebench.construction.people.agreement.pair_measures import LABELS
-from evidencebench.construction.people.agreement.power import FEWEST_PAPERS, MOST_PAPERS, WANTED_POWER, Power
-from evidencebench.construction.people.agreement.ratings import RatingsReport
+from evidencebench.construction.people.agreement import (
+    FEWEST_PAPERS,
+    MOST_PAPERS,
+    WANTED_POWER,
+    Agreement,
+    Contrast,
+    MarkReport,
+    Power,
+    RaterComparison,
+    RatingsReport,
+)
+from evidencebench.construction.people.marks import LABELS
 from evidencebench.construction.people.tasks import Criterion
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.tables import Cell, Table, printable

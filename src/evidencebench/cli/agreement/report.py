@@ -8,18 +8,15 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.agreement.printing import print_mark_report, print_ratings
-from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
-from evidencebench.cli.progress import progress
-from evidencebench.construction.people.agreement.disagreements import disagreement_table
-from evidencebench.construction.people.agreement.mark_report import report_marks
-from evidencebench.construction.people.agreement.marks import collect_marks
-from evidencebench.construction.people.agreement.ratings import report_ratings
-from evidencebench.construction.people.exchange.answers import collect_annotations
+from evidencebench.cli.output import OutputFile, print_json, progress, refuse_existing, require_file
+from evidencebench.construction.people.agreement import disagreement_table, report_marks, report_ratings
+from evidencebench.construction.people.exchange import collect_annotations
+from evidencebench.construction.people.marks import collect_marks
 from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.data.dataset import open_dataset
+from evidencebench.files.atomic import write_whole
 from evidencebench.pages.disagreements import disagreements_page
 from evidencebench.scoring.resampling import Resampling
-from evidencebench.storage.whole_file import write_whole
 from evidencebench.tables import as_csv, printable
 
 DEFAULT_MARGIN = 0.05

@@ -6,13 +6,12 @@ from typing import get_args
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, refuse_existing, require_file
-from evidencebench.cli.progress import progress
-from evidencebench.construction.people.exchange.answers import TOOLS
+from evidencebench.cli.output import print_json, progress, refuse_existing, require_file
+from evidencebench.construction.people.exchange import TOOLS
 from evidencebench.construction.people.sampling import draw_tasks, summaries_in
 from evidencebench.construction.people.tasks import TaskSort, read_tasks, write_tasks
 from evidencebench.data.dataset import open_dataset
-from evidencebench.storage.whole_file import write_whole
+from evidencebench.files.atomic import write_whole
 from evidencebench.wording import counted
 
 

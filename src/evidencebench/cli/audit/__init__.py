@@ -1,11 +1,15 @@
 """``evidencebench audit``: find out which misses of a run are not its own fault, one command a file.
 
-Read `sample`, `review` and `report`, in the order in which they are called.
+In reading order:
+
+* `report`: cli/audit/report
+* `review`: cli/audit/review
+* `sample`: cli/audit/sample
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "sample": "Draw misses of RUN for people to look at.",

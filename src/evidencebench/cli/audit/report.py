@@ -7,11 +7,10 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
-from evidencebench.construction.audit.misses import read_misses
-from evidencebench.construction.audit.report import AuditReport, audit_report
+from evidencebench.construction.audit import AuditReport, audit_report
+from evidencebench.construction.people.tasks import read_misses
 from evidencebench.data.dataset import open_dataset
-from evidencebench.scoring.proportions import Proportion
-from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.resampling import Estimate, Proportion, Resampling
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted, first_few
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.listening import PageServing, serving_options
-from evidencebench.construction.audit.misses import read_misses
+from evidencebench.cli.options import PageServing, serving_options
+from evidencebench.construction.people.tasks import read_misses
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

@@ -6,8 +6,8 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table, refuse_existing, require_file
-from evidencebench.construction.audit.misses import MissesHeader, write_misses
-from evidencebench.construction.audit.sampling import sample_misses
+from evidencebench.construction.audit import sample_misses
+from evidencebench.construction.people.tasks import MissesHeader, write_misses
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.scoring.selection import Rules

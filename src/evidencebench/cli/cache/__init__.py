@@ -1,11 +1,15 @@
 """``evidencebench cache``: what is kept between runs, one command a file.
 
-Read `places` (the files of the cache), then the commands: `list` and `prune`.
+In reading order:
+
+* `list`: cli/cache/list
+* `places`: cli/cache/places
+* `prune`: cli/cache/prune
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "list": "List what is kept: replies, embeddings, open batches.",

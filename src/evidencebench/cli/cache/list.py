@@ -11,14 +11,13 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.cache.places import shown_cost, shown_size, shown_time
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
-from evidencebench.models.embedding.vector_cache import vectors_by_encoder
-from evidencebench.models.llm.batch_queue import BatchQueue
-from evidencebench.models.llm.inventory import n_waiting, replies_by_model
-from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.storage.database import size_bytes
-from evidencebench.storage.user_folders import cache_folder
+from evidencebench.files.places import cache_folder
+from evidencebench.files.sqlite import size_bytes
+from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
+from evidencebench.models.embedding.encoder import vectors_by_encoder
+from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm.replies import FILE_NAME as REPLIES_NAME
+from evidencebench.models.llm.replies import ReplyCache, n_waiting, replies_by_model
 from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from evidencebench.errors import CacheError
-from evidencebench.models.llm.totals import shown_usd
-from evidencebench.storage.user_folders import cache_folder
+from evidencebench.files.places import cache_folder
+from evidencebench.models.llm.costs import shown_usd
 
 
 def required_cache_folder() -> Path:

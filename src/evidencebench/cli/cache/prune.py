@@ -13,10 +13,14 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.cache.places import required_cache_folder, shown_cost
 from evidencebench.cli.output import print_json
-from evidencebench.models.embedding.vector_cache import FILE_NAME as EMBEDDINGS_NAME
-from evidencebench.models.embedding.vector_cache import remove_vectors, vectors_by_encoder
-from evidencebench.models.llm.batch_queue import BatchQueue
-from evidencebench.models.llm.inventory import (
+from evidencebench.files.sqlite import compact
+from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
+from evidencebench.models.embedding.encoder import remove_vectors, vectors_by_encoder
+from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm.replies import FILE_NAME as REPLIES_NAME
+from evidencebench.models.llm.replies import (
+    REPLIES,
+    ReplyCache,
     ReplyFilter,
     damaged_keys,
     n_waiting,
@@ -25,9 +29,6 @@ from evidencebench.models.llm.inventory import (
     remove_replies,
     replies_by_model,
 )
-from evidencebench.models.llm.reply_cache import FILE_NAME as REPLIES_NAME
-from evidencebench.models.llm.reply_cache import REPLIES, ReplyCache
-from evidencebench.storage.database import compact
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

@@ -1,12 +1,19 @@
 """``evidencebench construct``: make a benchmark from papers and reviews.
 
-`harvest` and `assemble` are the first and the last step; `steps` has the table of those between them. `run` runs all
-steps, `estimate` prices them before, `status` says how far they are, `demo` shows them on a synthetic review.
+In reading order:
+
+* `assemble`: cli/construct/assemble
+* `demo`: cli/construct/demo
+* `estimate`: cli/construct/estimate
+* `harvest`: cli/construct/harvest
+* `run`: cli/construct/run
+* `status`: cli/construct/status
+* `steps`: cli/construct/steps
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "demo": "Run all steps on a synthetic review, against a server for trials.",

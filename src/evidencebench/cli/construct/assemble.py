@@ -10,22 +10,15 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_cautions, print_json, print_table
-from evidencebench.cli.progress import progress
-from evidencebench.cli.work_place import WorkPlace, work_place
+from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.output import print_cautions, print_json, print_table, progress
 from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.assembly.datasheet import split_table
-from evidencebench.construction.assembly.losses import loss_table
-from evidencebench.construction.assembly.settings import (
-    AssemblyReport,
-    AssemblySettings,
-    wrong_with_name,
-    wrong_with_shares,
-)
-from evidencebench.construction.draft_file import open_drafts
-from evidencebench.construction.work_folder import DATASET_FOLDER, MANIFEST, output_of
+from evidencebench.construction.config import AssemblyReport, AssemblySettings, wrong_with_name, wrong_with_shares
+from evidencebench.construction.draft import DATASET_FOLDER, MANIFEST, open_drafts, output_of
+from evidencebench.construction.losses import loss_table
 from evidencebench.data.dataset import open_dataset
-from evidencebench.storage.whole_folder import require_replaceable_folder
+from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

@@ -7,19 +7,18 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_table
-from evidencebench.cli.progress import progress
-from evidencebench.construction.assembly.losses import loss_table
+from evidencebench.cli.output import print_table, progress
 from evidencebench.construction.config import read_config
+from evidencebench.construction.demo import expected_instances, synthetic_studies, write_synthetic_review
+from evidencebench.construction.losses import loss_table
 from evidencebench.construction.pipeline import Constructed, run_all
-from evidencebench.construction.synthetic_review import expected_instances, synthetic_studies, write_synthetic_review
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.asking import Waiting
-from evidencebench.extras import require_extra
-from evidencebench.integrations.fake_server.answers import FakeModel, Settings
+from evidencebench.integrations.fake_server import FakeModel, Settings
 from evidencebench.models.llm.client import make_client
+from evidencebench.provenance import require_extra
 from evidencebench.wording import counted
 
 
@@ -61,7 +60,7 @@ def command(ctx: click.Context, *, output: Path | None, faults: float, progress_
 def _construct(folder: Path, scratch: Path, faults: float, progress_style: str) -> tuple[Constructed, int]:
     """Write the review, run all steps against a server, and return what came of it and how many requests were paid."""
     require_extra("construct demo", "serve", "starlette", "uvicorn")
-    from evidencebench.integrations.fake_server.server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.fake_server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
     from evidencebench.web.serving import listening_socket, served_in_thread  # noqa: PLC0415 - an extra
 
     app = FakeServer(FakeModel(load_sample(), Settings(fault_rate=faults), synthetic_studies()))

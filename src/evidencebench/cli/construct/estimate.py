@@ -9,17 +9,22 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import print_failures
-from evidencebench.cli.output import print_json, print_prose, print_table
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config
-from evidencebench.construction.estimating import Assumptions, StepEstimate, estimate_construction
-from evidencebench.construction.model_use import LEAST_CACHED_TOKENS, ModelUse, Uses, joined_all
+from evidencebench.construction.draft import input_of
+from evidencebench.construction.estimate import (
+    LEAST_CACHED_TOKENS,
+    Assumptions,
+    ModelUse,
+    StepEstimate,
+    Uses,
+    estimate_construction,
+    joined_all,
+)
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
-from evidencebench.construction.work_folder import input_of
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.totals import shown_usd
-from evidencebench.storage.user_folders import cache_folder
+from evidencebench.files.places import cache_folder
+from evidencebench.models.llm.costs import PriceTable, shown_usd
+from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted
 

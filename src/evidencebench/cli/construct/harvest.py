@@ -7,16 +7,15 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import make_room
-from evidencebench.cli.find.inputs import paper_names
-from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, refuse_existing
-from evidencebench.cli.progress import progress
+from evidencebench.cli.find import paper_names
+from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, progress, refuse_existing
+from evidencebench.construction.draft import output_of
 from evidencebench.construction.harvest.harvest import HarvestReport, harvest
-from evidencebench.construction.harvest.licences import ALLOWED, KNOWN
-from evidencebench.construction.harvest.papers_at_hand import papers_in
+from evidencebench.construction.harvest.papers import papers_in
 from evidencebench.construction.harvest.reasons import HarvestRules
+from evidencebench.construction.harvest.references import ALLOWED, KNOWN
 from evidencebench.construction.harvest.table import harvest_table
-from evidencebench.construction.work_folder import output_of
-from evidencebench.storage.whole_file import is_standard_output, write_whole
+from evidencebench.files.atomic import is_standard_output, write_whole
 from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
 

@@ -16,12 +16,12 @@ from evidencebench.cli.construct.steps import (
     print_agreement,
     print_failures,
 )
+from evidencebench.cli.options import WorkPlace, work_place
 from evidencebench.cli.output import print_cautions, print_json, print_table
-from evidencebench.cli.work_place import WorkPlace, work_place
-from evidencebench.construction.assembly.losses import loss_table
 from evidencebench.construction.config import read_config
+from evidencebench.construction.draft import STEP_FILES, output_of
+from evidencebench.construction.losses import loss_table
 from evidencebench.construction.pipeline import MODEL_STEPS, Constructed, run_all
-from evidencebench.construction.work_folder import STEP_FILES, output_of
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

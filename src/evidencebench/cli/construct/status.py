@@ -8,7 +8,7 @@ import msgspec
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import agreement_fields, agreement_in, print_agreement
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.construction.standing import construction_status
+from evidencebench.construction.pipeline import construction_status
 from evidencebench.tables import Cell, Table
 
 

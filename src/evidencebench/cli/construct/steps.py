@@ -9,21 +9,13 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
-from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
-from evidencebench.cli.progress import progress
-from evidencebench.construction.assembly.losses import loss_table, losses_of
-from evidencebench.construction.draft_file import open_drafts, set_aside
-from evidencebench.construction.filtering import LEAST_COVERED, filter_drafts
-from evidencebench.construction.paper_files import PaperFolder
-from evidencebench.construction.running import StepReport, run_step
-from evidencebench.construction.steps.aspects import ASPECTS
-from evidencebench.construction.steps.hypotheses import HYPOTHESES
-from evidencebench.construction.steps.judge import JudgeSettings, judge_step
-from evidencebench.construction.steps.label_results import LABEL_RESULTS
-from evidencebench.construction.steps.model_step import ModelStep
-from evidencebench.construction.steps.summaries import SUMMARIES
-from evidencebench.construction.steps.votes import WindowAgreement, windows_agree
-from evidencebench.construction.work_folder import input_of, output_of
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
+from evidencebench.construction.draft import input_of, open_drafts, output_of, set_aside
+from evidencebench.construction.harvest.papers import PaperFolder
+from evidencebench.construction.judge import JudgeSettings, WindowAgreement, judge_step, windows_agree
+from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
+from evidencebench.construction.step import ModelStep, StepReport, run_step
+from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
 from evidencebench.execution.asking import Rehearsal, rehearsal_of
 from evidencebench.execution.rewriting import asker_from
 from evidencebench.models.llm.client import ChatClient

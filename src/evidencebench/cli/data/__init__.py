@@ -1,11 +1,19 @@
 """``evidencebench data``: everything about the data files themselves, one command a file.
 
-The commands: `list`, `download`, `show`, `stats`, `validate`, `solve` and `convert`.
+In reading order:
+
+* `convert`: cli/data/convert
+* `download`: cli/data/download
+* `list`: cli/data/list
+* `show`: cli/data/show
+* `solve`: cli/data/solve
+* `stats`: cli/data/stats
+* `validate`: cli/data/validate
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "convert": "Write a data set in the form that OUTPUT's suffix names.",

@@ -11,21 +11,22 @@ import msgspec
 from evidencebench.cli import options
 from evidencebench.cli.output import (
     OutputFile,
+    ProgressReporter,
     json_text,
     print_json,
+    progress,
     prose_width,
     refuse_existing,
     require_file,
     tell_written,
 )
-from evidencebench.cli.progress import ProgressReporter, progress
 from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
-from evidencebench.data.evidence_inference.convert import ConversionReport, convert_folder
-from evidencebench.data.evidence_inference.folder import is_trial_folder
+from evidencebench.data.evidence_inference import is_trial_folder
+from evidencebench.data.evidence_inference_labels import ConversionReport, convert_folder
 from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
-from evidencebench.integrations.trec.qrels import with_qrels
-from evidencebench.storage.whole_file import is_stream, write_whole
+from evidencebench.files.atomic import is_stream, write_whole
+from evidencebench.integrations.trec import with_qrels
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

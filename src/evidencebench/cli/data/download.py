@@ -7,11 +7,10 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import prose_width
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import progress, prose_width
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.download import fetch
-from evidencebench.storage.user_folders import data_folder
+from evidencebench.files.places import data_folder
 from evidencebench.wording import did_you_mean
 
 

@@ -10,7 +10,7 @@ from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.data.catalog import CATALOG, CatalogEntry
 from evidencebench.data.sample import load_sample, sample_path
-from evidencebench.storage.user_folders import data_folder
+from evidencebench.files.places import data_folder
 from evidencebench.tables import Cell, Table
 
 

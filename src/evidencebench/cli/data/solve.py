@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import OutputFile, print_json, refuse_existing, require_file
-from evidencebench.cli.progress import progress
-from evidencebench.cli.work_place import WorkPlace, work_place
+from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.output import OutputFile, print_json, progress, refuse_existing, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.tables import printable

@@ -5,8 +5,7 @@ from dataclasses import asdict
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, print_table
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, print_table, progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.statistics import describe
 from evidencebench.tables import Cell, Table

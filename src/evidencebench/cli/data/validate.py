@@ -6,11 +6,10 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json
-from evidencebench.cli.progress import progress
-from evidencebench.cli.work_place import WorkPlace, work_place
+from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.output import print_json, progress
 from evidencebench.data.catalog import data_path
-from evidencebench.data.validation.validate import FileReport, count_by_rule, validate_files
+from evidencebench.data.validation import FileReport, count_by_rule, validate_files
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

@@ -1,12 +1,19 @@
 """``evidencebench export``: data and runs in the forms that other tools read, one command a file.
 
-`hf` writes data, `trec` data and runs, `run` and `inspect` runs; `every_eval_ever` and `hub_results` write scores,
-which `scored_for_export` computes.
+In reading order:
+
+* `every_eval_ever`: cli/export/every_eval_ever
+* `hf`: cli/export/hf
+* `hub_results`: cli/export/hub_results
+* `inspect`: cli/export/inspect
+* `run`: cli/export/run
+* `scored_for_export`: cli/export/scored_for_export
+* `trec`: cli/export/trec
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "inspect": "Write RUN, scored, as a log of inspect_ai, for its viewer.",

@@ -9,7 +9,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.export.scored_for_export import ExportScoring, export_scoring
 from evidencebench.cli.output import print_json
-from evidencebench.integrations.score_records.every_eval_ever import Evaluator, Relationship, write_records
+from evidencebench.integrations.score_records import Evaluator, Relationship, write_records
 from evidencebench.tables import printable
 
 

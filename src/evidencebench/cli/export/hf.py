@@ -9,13 +9,10 @@ import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, progress
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
-from evidencebench.integrations.hugging_face.folder import HubSplit, write_hf
-from evidencebench.integrations.hugging_face.licences import licence_of
-from evidencebench.integrations.known_data import known_entry
+from evidencebench.integrations.hugging_face import HubSplit, known_entry, licence_of, write_hf
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

@@ -7,10 +7,9 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.export.scored_for_export import ExportScoring, export_scoring
 from evidencebench.cli.output import print_json, refuse_existing, require_file, tell_written
-from evidencebench.extras import require_extra
-from evidencebench.integrations.score_records.hub_results import as_yaml, hub_entries
-from evidencebench.integrations.score_records.scored_task import scored_tasks
-from evidencebench.storage.whole_file import write_whole
+from evidencebench.files.atomic import write_whole
+from evidencebench.integrations.score_records import as_yaml, hub_entries, scored_tasks
+from evidencebench.provenance import require_extra
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

@@ -5,11 +5,10 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_json, refuse_existing, require_file
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_json, progress, refuse_existing, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
-from evidencebench.extras import require_extra
+from evidencebench.provenance import require_extra
 from evidencebench.scoring.selection import Rules
 from evidencebench.tables import printable
 from evidencebench.wording import counted

@@ -7,9 +7,8 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, refuse_existing
 from evidencebench.errors import DataError
-from evidencebench.runs.formats import content_of_run
-from evidencebench.runs.parquet_run import n_answers_in, write_parquet_run
-from evidencebench.storage.whole_file import write_whole
+from evidencebench.files.atomic import write_whole
+from evidencebench.runs.formats import content_of_run, n_answers_in, write_parquet_run
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 

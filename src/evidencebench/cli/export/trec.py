@@ -7,11 +7,10 @@ import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.output import print_cautions, print_json, prose_width
-from evidencebench.cli.progress import progress
+from evidencebench.cli.output import print_cautions, print_json, progress, prose_width
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import Task
-from evidencebench.integrations.trec.folder import TrecReport, write_trec
+from evidencebench.integrations.trec import TrecReport, write_trec
 from evidencebench.runs.formats import open_run
 from evidencebench.tables import printable
 from evidencebench.wording import counted

@@ -1,11 +1,17 @@
 """``evidencebench llm``: the commands about language models that are no runs, one command a file.
 
-The commands: `providers`, `show`, `examples`, `rewrite` and `serve_fake`.
+In reading order:
+
+* `examples`: cli/llm/examples
+* `providers`: cli/llm/providers
+* `rewrite`: cli/llm/rewrite
+* `serve_fake`: cli/llm/serve_fake
+* `show`: cli/llm/show
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "examples": "Draw examples for the prompt of llm_icl from labelled data.",

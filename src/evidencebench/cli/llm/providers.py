@@ -4,8 +4,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table
-from evidencebench.models.llm.credentials import place_of_key
-from evidencebench.models.llm.providers import PROVIDERS, Provider
+from evidencebench.models.llm.providers import PROVIDERS, Provider, place_of_key
 from evidencebench.tables import Column, table_for_csv, table_for_readers
 
 _STATES = {"environment": "set", ".env": "in .env", None: "not set"}

@@ -9,7 +9,7 @@ from evidencebench.cli.asking import Asking, asking_options, opened_client, prin
 from evidencebench.cli.output import json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.hypotheses import require_suffix, write_hypotheses
-from evidencebench.execution.query_controls import FROM_FILE
+from evidencebench.execution.changes import FROM_FILE
 from evidencebench.execution.rewriting import asker_from, rewrite_all
 from evidencebench.tables import printable
 from evidencebench.wording import counted

@@ -6,11 +6,11 @@ from pathlib import Path
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.listening import listening, refuse_exposed
-from evidencebench.construction.gold_studies import read_gold
+from evidencebench.cli.options import listening, refuse_exposed
+from evidencebench.construction.demo import read_gold
 from evidencebench.data.dataset import open_dataset
-from evidencebench.extras import require_extra
-from evidencebench.integrations.fake_server.answers import PERSONALITIES, FakeModel, Settings
+from evidencebench.integrations.fake_server import PERSONALITIES, FakeModel, Settings
+from evidencebench.provenance import require_extra
 
 
 @click.command(
@@ -61,7 +61,7 @@ def command(
     """
     refuse_exposed(host, expose=expose)
     require_extra("llm serve-fake", "serve", "starlette", "uvicorn")
-    from evidencebench.integrations.fake_server.server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
+    from evidencebench.integrations.fake_server import FakeServer, PatientConnection  # noqa: PLC0415 - an extra
     from evidencebench.web.serving import listening_socket, serve_until_signal  # noqa: PLC0415 - an extra
 
     studies = [] if construction is None else read_gold(construction)

@@ -10,10 +10,10 @@ from evidencebench.cli.exchange import data_of, print_exchanges
 from evidencebench.data.tasks import Task
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
-from evidencebench.models.llm.reply_cache import FILE_NAME, stored_replies
-from evidencebench.runs.run_file import RunFile, read_run
-from evidencebench.scoring.score_texts import notes_line
-from evidencebench.storage.user_folders import cache_folder
+from evidencebench.files.places import cache_folder
+from evidencebench.models.llm.replies import FILE_NAME, stored_replies
+from evidencebench.runs.run import RunFile, read_run
+from evidencebench.scoring.significance import notes_line
 from evidencebench.wording import counted
 
 

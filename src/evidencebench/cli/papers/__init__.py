@@ -1,11 +1,14 @@
 """``evidencebench papers``: files of papers, one command a file.
 
-The commands: `fetch` and `show`.
+In reading order:
+
+* `fetch`: cli/papers/fetch
+* `show`: cli/papers/show
 """
 
 import click
 
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 
 _COMMANDS = {
     "fetch": "Fetch open-access papers from Europe PMC, by their ids.",

@@ -11,12 +11,11 @@ from urllib.parse import urlsplit
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import read_lines
 from evidencebench.cli.output import print_json, prose_width
-from evidencebench.cli.standard_input import read_lines
 from evidencebench.errors import DataError
-from evidencebench.papers.europe_pmc import BASE_URL, EuropePmc
-from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, fetch_papers, missing_papers
-from evidencebench.papers.paper_ids import IdScheme, PublicId, public_id, public_ids
+from evidencebench.papers.fetching import BASE_URL, INDEX_NAME, EuropePmc, FetchedPaper, fetch_papers, missing_papers
+from evidencebench.papers.ids import IdScheme, PublicId, public_id, public_ids
 from evidencebench.tables import printable
 from evidencebench.web.fetch import require_web_address
 from evidencebench.wording import counted

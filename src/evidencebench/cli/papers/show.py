@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.find.inputs import paper_names, read_papers
+from evidencebench.cli.find import paper_names, read_papers
 from evidencebench.cli.output import print_cautions, print_json, print_prose, prose_width
 from evidencebench.errors import DataError
 from evidencebench.papers.paper import Loss, Paper
-from evidencebench.papers.section_titles import is_abstract_title
+from evidencebench.papers.sections import is_abstract_title
 from evidencebench.query import Kind
 from evidencebench.tables import printable
 from evidencebench.wording import counted

@@ -1,4 +1,9 @@
-"""``evidencebench systems``: lists the systems; the command `new` writes a package with one."""
+"""``evidencebench systems``: lists the systems; the command `new` writes a package with one.
+
+In reading order:
+
+* `new`: cli/systems/new
+"""
 
 import inspect
 from dataclasses import MISSING
@@ -8,12 +13,11 @@ import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.groups import LazyGroup
+from evidencebench.cli.main import LazyGroup
 from evidencebench.cli.output import print_cautions, print_json, print_table, terminal_width
-from evidencebench.execution.making import factory_of
-from evidencebench.execution.options import options_of
+from evidencebench.execution.making import factory_of, options_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, Factory, plugin_named, plugins
-from evidencebench.extras import library_versions
+from evidencebench.provenance import library_versions
 from evidencebench.runs.header import option_text
 from evidencebench.tables import Table
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
+from evidencebench.files.atomic import write_whole
 from evidencebench.integrations.plugin_template import plugin_files, require_new_name
-from evidencebench.storage.whole_file import write_whole
 
 
 @click.command

@@ -7,12 +7,11 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from evidencebench.construction.assembly.losses import loss_table
-from evidencebench.construction.assembly.settings import AssemblyReport, AssemblySettings, SplitCounts
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftFile
-from evidencebench.construction.harvest.papers_at_hand import papers_in
-from evidencebench.construction.steps.votes import WindowAgreement
+from evidencebench.construction.config import AssemblyReport, AssemblySettings, SplitCounts
+from evidencebench.construction.draft import Draft, DraftFile
+from evidencebench.construction.harvest.papers import papers_in
+from evidencebench.construction.judge import WindowAgreement
+from evidencebench.construction.losses import loss_table
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.statistics import Description, Spread
 from evidencebench.tables import Cell, Table, as_markdown, printable

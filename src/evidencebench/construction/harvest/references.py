@@ -1,15 +1,78 @@
-"""The reference list of a review: how its marks may name each entry, and the ids of the paper."""
+"""Reference list, ids, licences."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from evidencebench.construction.harvest.paper_names import id_of_type
 from evidencebench.errors import DataError
-from evidencebench.papers.markup_tree import Element
-from evidencebench.papers.paper_ids import PublicId, public_id
+from evidencebench.papers.ids import IdScheme, PublicId, public_id
+from evidencebench.papers.tree import Element
+
+# The ids of a paper in their normal spelling, and how a data set names the paper by them.
+
+
+_PREFIXES = {"pmcid": "pmc_", "pmid": "pubmed_", "doi": "doi_"}
+_SCHEMES = {"pmc": IdScheme.PMCID, "pmcid": IdScheme.PMCID, "pmid": IdScheme.PMID, "doi": IdScheme.DOI}
+
+
+def id_of_type(kind: str, text: str) -> PublicId | None:
+    """Return the id that a text of a ``pub-id-type`` spells; None where it is no id, or one of another type."""
+    scheme = _SCHEMES.get(kind.lower())
+    try:
+        spelled = public_id(f"PMC{text}" if scheme is IdScheme.PMCID and text.isdigit() else text)
+    except DataError:
+        return None
+    return spelled if spelled.scheme is scheme else None
+
+
+def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return ids in their normal spelling, given types and ids; those that are none are left out.
+
+    >>> normal_ids([("doi", "10.1186/Tea"), ("pmcid", "PMC22"), ("pmid", "none")])
+    {'doi': '10.1186/tea', 'pmcid': 'PMC22'}
+    """
+    known_ids = (id_of_type(kind, text) for kind, text in pairs)
+    return {public_id.scheme.name.lower(): public_id.value for public_id in known_ids if public_id is not None}
+
+
+def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]:
+    """Return the names by which a paper is known: its id in a data set and its other ids, in their normal spelling.
+
+    >>> sorted(names_of_paper("pmc_1280405", {"doi": "10.1186/TEA-5"}))
+    ['10.1186/tea-5', 'PMC1280405']
+    """
+    names = {str(spelled) for pair in (ids or {}).items() if (spelled := id_of_type(*pair)) is not None}
+    if paper_id := paper_id.strip():
+        try:
+            names.add(str(public_id(paper_id.removeprefix("doi_"))))
+        except DataError:  # a name that the user gave
+            names.add(paper_id.casefold())
+    return names
+
+
+def paper_id_of(ids: Mapping[str, str]) -> str:
+    """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none.
+
+    >>> paper_id_of({"doi": "10.1/tea", "pmcid": "PMC1280405"}), paper_id_of({"pmid": "9000312"})
+    ('pmc_1280405', 'pubmed_9000312')
+    """
+    return next((prefix + ids[key].removeprefix("PMC") for key, prefix in _PREFIXES.items() if key in ids), "")
+
+
+def id_to_fetch(ids: Mapping[str, str]) -> str:
+    """Return the best of a paper's ids, as ``papers fetch`` takes it.
+
+    >>> id_to_fetch({"pmid": "9000312", "doi": "10.1/tea"})
+    'PMID:9000312'
+    """
+    key = next(key for key in _PREFIXES if key in ids)
+    return f"PMID:{ids[key]}" if key == "pmid" else ids[key]
+
+
+# The reference list of a review: how its marks may name each entry, and the ids of the paper.
+
 
 _LABEL = re.compile(r"[\s\[(]*(\d{1,5})[\s\]).]*")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)([a-z]?)\b")
@@ -115,3 +178,63 @@ def _public_ids_in(ref: Element) -> Iterator[PublicId]:
                 paper_id = None
         if paper_id is not None:
             yield paper_id
+
+
+# The licence of a paper, as its file states it, in one spelling: ``cc-by``, ``cc-by-nc-nd``, ``cc0``.
+
+
+UNKNOWN = "unknown"
+
+ALLOWED = ("cc0", "public-domain", "cc-by", "cc-by-sa", "cc-by-nc", "cc-by-nc-sa")
+"""What may go into a data set by default. A data set is a derivative, which licences with ND do not allow."""
+
+KNOWN = (*ALLOWED, "cc-by-nd", "cc-by-nc-nd", UNKNOWN)
+
+_BY = (
+    r"(?:creativecommons\.org/licen[sc]es/|\bcreative\s?commons\s?|\bcc[\s-]{0,2})"
+    r"by(?P<parts>(?:[\s_-]{0,2}(?:nc|nd|sa)){0,2})\b"
+)
+_WORDS = (
+    r"\bcreative\s+commons\s+(?:public\s+)?attribution"
+    r"(?P<words>(?:[\s,/\u2010-\u2015-]{0,3}(?:non[\s\u2010-\u2015-]?commercial|no[\s\u2010-\u2015-]?deriv\w*|share[\s\u2010-\u2015-]?alike)){0,2})"
+)
+_LICENCE = re.compile(rf"{_BY}|{_WORDS}", re.IGNORECASE)
+_ZERO = re.compile(r"publicdomain/zero|\bcc[\s-]?0\b|\bcc[\s-]zero\b", re.IGNORECASE)
+_PUBLIC = re.compile(r"publicdomain/mark|\bpublic[\s-]domain\b", re.IGNORECASE)
+_NON_COMMERCIAL = re.compile(r"\bnc\b|non", re.IGNORECASE)
+_NO_DERIVATIVES = re.compile(r"\bnd\b|deriv", re.IGNORECASE)
+_SHARE_ALIKE = re.compile(r"\bsa\b|share", re.IGNORECASE)
+_LONGEST = 20_000  # characters that a licence may have; what follows is not read
+
+
+def licence_named(text: str) -> str:
+    """Return the licence that a text names, in its usual spellings, or `UNKNOWN`; of several, the first.
+
+    >>> licence_named("cc by-nc"), licence_named("http://creativecommons.org/licenses/by-nc-nd/4.0/")
+    ('cc-by-nc', 'cc-by-nc-nd')
+    >>> licence_named("under the terms of the Creative Commons Attribution License"), licence_named("open-access")
+    ('cc-by', 'unknown')
+    """
+    text = text[:_LONGEST]
+    if match := _LICENCE.search(text):
+        parts = (match["parts"] or match["words"] or "").replace("_", "-")
+        names = (("nc", _NON_COMMERCIAL), ("nd", _NO_DERIVATIVES), ("sa", _SHARE_ALIKE))
+        return "-".join(["cc-by", *(name for name, pattern in names if pattern.search(parts))])
+    return "cc0" if _ZERO.search(text) else "public-domain" if _PUBLIC.search(text) else UNKNOWN
+
+
+def licence_of(article: Element) -> str:
+    """Return the licence of an article in JATS: by its address, its type, the links in it, its words, the copyright's.
+
+    The address of the licence comes before all words: these often name CC0 too, for the data.
+    """
+    licences = list(article.all("license"))
+    references = [reference.text for reference in article.all("license_ref")]
+    addresses = [licence.attributes.get("href", "") for licence in licences]
+    types = [licence.attributes.get("license-type", "") for licence in licences]
+    links = [link.attributes.get("href", "") for licence in licences for link in licence.all("ext-link", "uri")]
+    words = [one.text for one in (*licences, *article.all("copyright-statement"))]
+    for text in (*addresses, *references, *types, " ".join(links), *words):
+        if (found := licence_named(text)) != UNKNOWN:
+            return found
+    return UNKNOWN

@@ -8,18 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.draft import Draft
-from evidencebench.construction.draft_file import DraftHeader, writing_drafts
+from evidencebench.construction.draft import Draft, DraftHeader, output_of, writing_drafts
 from evidencebench.construction.harvest.harvest import DraftCount, HarvestReport, make_folder, settings_of
-from evidencebench.construction.harvest.paper_names import normal_ids, paper_id_of
-from evidencebench.construction.harvest.papers_at_hand import PaperAtHand
+from evidencebench.construction.harvest.papers import PaperAtHand
 from evidencebench.construction.harvest.reasons import HarvestRules
-from evidencebench.construction.steps.checks import NO_WORDS, has_words
-from evidencebench.construction.work_folder import output_of
+from evidencebench.construction.harvest.references import normal_ids, paper_id_of
+from evidencebench.construction.writing import NO_WORDS, has_words
 from evidencebench.errors import DataError, UnreadableError
-from evidencebench.papers.paper_ids import public_id
-from evidencebench.storage.reading import BROKEN_JSON, file_sha256
-from evidencebench.storage.text_file import read_text
+from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_text
+from evidencebench.papers.ids import public_id
 from evidencebench.tables import shortened
 from evidencebench.wording import counted
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evidencebench.construction.draft_file import open_drafts
+from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.people.tasks import AnnotationTask, Criterion, FileDigest, TasksHeader, TaskSort
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance

@@ -1,6 +1,364 @@
-"""What inspect_ai finds of evidencebench: tasks, a scorer, our systems as models; and any run as one of its logs.
+"""Tasks, scorer, models of inspect_ai.
 
-Read `replies` (a model's replies, read by our reader), `samples` (an instance as a sample, and back), `scores`,
-`tasks`, `models` and `logs` (a run as an ``.eval`` file). `registered` is the entry point, whose import makes the names
-known to inspect_ai. All of them need the extra ``inspect``: nothing else of this package imports them at its top.
+In reading order:
+
+* `logs`: Runs as logs
 """
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import anyio.to_thread
+import msgspec
+from inspect_ai import Task as InspectTask
+from inspect_ai import task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    modelapi,
+)
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, ci, mean, metric, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from evidencebench.data.dataset import Dataset, open_dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import TASKS, Task, task_named
+from evidencebench.errors import DataError, ReplyError, SystemSpecError, TaskError
+from evidencebench.execution.answers import answer_instance
+from evidencebench.execution.making import make_system
+from evidencebench.models.llm.chat import ChatModel, ChatReply, Finish
+from evidencebench.models.llm.reading import Reading, ReplyClass
+from evidencebench.query import Query
+from evidencebench.runs.run import Answer, Failure
+from evidencebench.scoring.evaluate import case_of, grade
+from evidencebench.scoring.measures import ASPECT_RECALL
+from evidencebench.scoring.selection import Rules, check_answer
+from evidencebench.specification import write_specification
+from evidencebench.system import Brief, Ranking
+from evidencebench.systems.llm.asking import fewer_text, is_answer, repair_text
+from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
+from evidencebench.systems.llm.prompts import well_formed
+from evidencebench.systems.llm.selecting import selected, selection_question, selection_versions
+from evidencebench.version import __version__
+
+# A model's replies in inspect_ai, asked for by our prompt and read by our reader.
+
+
+_FINISH: dict[str, Finish] = {
+    "stop": "stop",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "refused",
+    "tool_calls": "tool",
+}
+
+
+_CHAT = ChatModel(model="inspect/any")  # inspect_ai knows which model; only the form of the reply counts here
+
+
+def prompt_versions() -> dict[str, str]:
+    """Return the checksums of the prompts that decide what a model is asked."""
+    return dict(selection_versions(_CHAT, "base"))
+
+
+class PaperReading:
+    """The question of `llm_base` about a whole paper: its ``text``, and how the replies to it are read."""
+
+    def __init__(self, query: Query, brief: Brief) -> None:
+        shown = {index: prompt_line(text) for index, text in enumerate(query.sentences)}
+        selection = selection_question("base", query, brief, _CHAT)
+        self.question = selection.question("answer", Excerpt(shown=shown), _CHAT, brief.budget)
+        self.text = self.question.text
+
+    def answer(self, replies: Sequence[ChatReply]) -> tuple[Answer, Reading | None]:
+        """Return the answer that the replies of a conversation give, and its reading.
+
+        The last reply that names sentences counts, else the last that says there are none.
+        """
+        readings = [self.question.read(reply) for reply in replies]
+        answers = [reading for reading in readings if is_answer(reading, self.question)]
+        if last := ([reading for reading in answers if reading.indices] or answers)[-1:]:
+            return selected(last[0].indices, {}), last[0]
+        if not readings:
+            return Failure(error="ReplyError: failed: there is no reply"), None
+        return Failure(error=f"ReplyError: {readings[-1].reply_class}: {readings[-1].why}"), readings[-1]
+
+
+def reply_of(output: ModelOutput) -> ChatReply | None:
+    """Return a model's output as a reply; None where there is none."""
+    if not output.choices:
+        return None
+    return ChatReply(text=output.completion, finish=_FINISH.get(output.stop_reason, "other"))
+
+
+# An instance as a sample of inspect_ai, and the instance behind a sample.
+
+
+KEY = "evidencebench"
+"""The key of a message's metadata under which a system of ours finds its query."""
+
+
+def sample_of(data: str, dataset: Dataset, instance: Instance, task: Task) -> Sample:
+    """Return an instance as a sample; ``data`` is how its data set is named, on any machine that has it."""
+    origin = {"data": data, "data_sha256": dataset.sha256, "instance_id": instance.id, "task": task.name}
+    question = PaperReading(instance.query, task.brief(instance))
+    return Sample(
+        id=instance.id,
+        input=[ChatMessageUser(content=question.text, metadata={KEY: origin})],
+        target=target_of(instance, task),
+        metadata={**origin, **described(instance)},
+    )
+
+
+def described(instance: Instance) -> dict[str, Any]:
+    """Return what a log says of an instance; standard errors are clustered by its ``cluster``."""
+    query = instance.query
+    return {
+        "paper_id": query.paper_id,
+        "cluster": instance.cluster,
+        "hypothesis": query.hypothesis,
+        "n_sentences": len(query.sentences),
+    }
+
+
+def target_of(instance: Instance, task: Task) -> list[str]:
+    """Return, for people, the sources of each aspect that counts and its text, such as ``[4, 17] Deaths fell.``."""
+    labels = instance.labels
+    return [
+        f"{list(labels.sources.get(aspect, ()))} {labels.texts.get(aspect, aspect)}"
+        for aspect in labels.that_count(task.scope)
+    ]
+
+
+def instance_at(origin: Mapping[str, Any]) -> tuple[Instance, Task]:
+    """Return the instance and the task that metadata of a sample or of a message names; raises `DataError`."""
+    missing = {"data", "data_sha256", "instance_id", "task"} - origin.keys()
+    if missing:
+        raise DataError(
+            f"expected a sample of an evidencebench task, whose metadata has {', '.join(sorted(missing))}; see "
+            "'inspect eval evidencebench/er_at_10'"
+        )
+    dataset = _opened(str(origin["data"]))
+    if dataset.sha256 != origin["data_sha256"]:
+        raise DataError(
+            f"{dataset.path}: expected the data of the sample, sha256 {origin['data_sha256']}, got {dataset.sha256}"
+        )
+    return dataset[str(origin["instance_id"])], task_named(str(origin["task"]))
+
+
+@lru_cache(maxsize=4)  # each sample asks for it
+def _opened(data: str) -> Dataset:
+    return open_dataset(data)
+
+
+# Systems of ours as models of inspect_ai: ``--model evidencebench/bm25 -M k1=1.2``.
+
+
+class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped where inspect_ai is not installed
+    """A system as a model: it is asked the query that a message of our tasks stands for, and replies in words."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - the contract's default
+        **model_args: Any,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        self.system = make_system(write_specification(model_name, model_args))
+
+    async def generate(
+        self,
+        input: list[ChatMessage],  # noqa: A002 - the contract's name
+        tools: Any,  # noqa: ARG002 - the contract's signature
+        tool_choice: Any,  # noqa: ARG002 - as above
+        config: GenerateConfig,  # noqa: ARG002 - as above
+    ) -> ModelOutput:
+        """Return the system's answer as a reply: the sentences that count."""
+        origin = next((turn.metadata[KEY] for turn in input if turn.metadata and KEY in turn.metadata), None)
+        if origin is None:
+            raise SystemSpecError(
+                f"model 'evidencebench/{self.model_name}': expected a question of an evidencebench task, which it can "
+                "be asked; other questions need a language model"
+            )
+        text = await anyio.to_thread.run_sync(self._reply, origin)
+        return ModelOutput.from_content(model=self.model_name, content=text)
+
+    def _reply(self, origin: dict[str, str]) -> str:
+        instance, task = instance_at(origin)
+        budget = task.brief(instance).budget
+        if budget is None and not self.system.selects:
+            raise TaskError(
+                f"system '{self.system.name}' ranks all sentences, and task '{task.name}' has no budget to end it"
+            )
+        answer = answer_instance(self.system, instance, task)
+        if isinstance(answer, Failure):
+            raise ReplyError(answer.error)
+        return well_formed("answer", answer.sentences[: budget if answer.ordered else None], structured=False)
+
+
+# Aspect recall as inspect_ai's scores hold it, each failure counted as 0.
+
+
+REPLIES = "evidencebench_replies"
+"""The name, in a sample's store, of all replies to its question with their ends."""
+_REASONS = {"refused": "refusal", "failed": "no_response"}
+
+
+@metric  # type: ignore[untyped-decorator, unused-ignore]
+def failed() -> Metric:
+    """Count the samples without an answer: no reply, a refusal, or a reply that cannot be read. They score 0."""
+
+    def count(scores: list[SampleScore]) -> float:
+        return sum(bool((sample.score.metadata or {}).get("failed")) for sample in scores)
+
+    return count
+
+
+METRICS = [mean(), stderr(cluster="cluster"), ci(cluster="cluster"), failed()]
+"""The mean with its standard error and interval, clustered by review, or by paper where the data names no review."""
+
+
+@scorer(metrics=METRICS)  # type: ignore[untyped-decorator, unused-ignore]
+def aspect_recall() -> Scorer:
+    """Score the share of aspects that the named sentences cover, as `evidencebench score` does."""
+
+    async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - the contract's signature
+        instance, task = instance_at(state.metadata)
+        last = reply_of(state.output)
+        replies = [ChatReply(**reply) for reply in state.store.get(REPLIES) or []] or ([] if last is None else [last])
+        answer, reading = PaperReading(instance.query, task.brief(instance)).answer(replies)
+        case = case_of(instance, task)
+        assert case is not None, "samples are of instances that the task applies to"
+        values = grade(case, answer).scores()
+        reply_class = "failed" if reading is None else str(reading.reply_class)
+        return made_score(instance, task, answer, values, {"reply_class": reply_class})
+
+    return score
+
+
+def made_score(
+    instance: Instance, task: Task, answer: Answer | None, values: Mapping[str, float], more: Mapping[str, Any]
+) -> Score:
+    """Return an answer's score: its aspect recall, with all measures and the sentences that count, for the viewer.
+
+    ``values`` has measure key -> score, NaN where it is undefined; ``more`` is added to the metadata.
+    """
+    is_failed = answer is None or isinstance(answer, Failure)
+    error = "there is no answer" if answer is None else answer.error if isinstance(answer, Failure) else ""
+    # The values were computed under the rules of the user: where these stop at such sentences, nothing comes here.
+    sentences = check_answer(answer, len(instance.query.sentences), Rules(out_of_range="drop")).ranking.sentences
+    if isinstance(answer, Ranking) and answer.ordered:  # of a set over the budget, all may count
+        sentences = sentences[: task.budget_for(instance)]
+    lines = [f"[{index}] {instance.query.sentences[index]}" for index in sentences]
+    return Score(
+        value=values[ASPECT_RECALL.key],
+        answer=str(list(sentences)) if not is_failed else None,
+        explanation=error or "\n".join(lines) or "no sentence is selected",
+        reason=_REASONS.get(str(more.get("reply_class", "failed")), "invalid_response_format") if is_failed else None,
+        metadata={
+            "failed": is_failed,
+            "measures": {key: value for key, value in values.items() if value == value},  # noqa: PLR0124 - not NaN
+            **more,
+        },
+    )
+
+
+# The benchmark's tasks as tasks of inspect_ai, and the solver that asks as our strategy `llm_base` does.
+
+
+@solver  # type: ignore[untyped-decorator, unused-ignore]
+def ask(repairs: int = 1) -> Solver:
+    """Ask as `llm_base` does: again after a reply without an answer, and once for fewer sentences if they are too many.
+
+    The whole paper is shown, however long it is.
+    """
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        instance, task = instance_at(state.metadata)
+        question = PaperReading(instance.query, task.brief(instance)).question
+        replies: list[object] = []
+        is_asked_for_fewer, n_repairs = False, 0
+        while True:
+            state = await generate(
+                state, tool_calls="none"
+            )  # else a call is answered, and the model asked, without end
+            reply = reply_of(state.output)
+            if reply is None:
+                return state
+            if state.output.message.tool_calls:  # servers refuse a conversation with a call that nobody answered
+                state.messages[-1] = ChatMessageAssistant(content=reply.text)
+            replies.append(msgspec.to_builtins(reply))
+            state.store.set(REPLIES, replies)
+            reading = question.read(reply)
+            if is_answer(reading, question):
+                if is_asked_for_fewer or question.budget is None or len(reading.indices) <= question.budget:
+                    return state
+                is_asked_for_fewer = True
+                message = fewer_text(reading, question)
+            elif n_repairs == repairs or reading.reply_class is ReplyClass.REFUSED:
+                return state
+            else:
+                n_repairs += 1
+                message = repair_text(reply, question)
+            state.messages.append(ChatMessageUser(content=message))
+
+    return solve
+
+
+def task_of(task: Task, data: str, limit: int | None, repairs: int) -> InspectTask:
+    """Return a task of the benchmark over a data set, or its first ``limit`` instances.
+
+    Instances that the task does not apply to are left out and counted in the metadata. A sample that ends in an error
+    is scored 0, and does not end the evaluation.
+    """
+    dataset = open_dataset(data)
+    instances = [dataset[one] for one in dataset.ids[:limit]]
+    samples = [sample_of(data, dataset, one, task) for one in instances if task.applies_to(one.labels)]
+    if not samples:
+        raise TaskError(f"{dataset.path}: task '{task.name}' applies to none of the instances")
+    return InspectTask(
+        name=task.name,
+        dataset=MemoryDataset(samples, name=dataset.name, location=str(dataset.path)),
+        solver=ask(repairs),
+        scorer=aspect_recall(),
+        score_on_error=True,
+        message_limit=2 * (repairs + 2),  # a question and a reply, each repair, and the turn for fewer sentences
+        metadata={
+            "data_sha256": dataset.sha256,
+            "evidencebench": __version__,
+            "not_applicable": len(instances) - len(samples),
+            **prompt_versions(),
+        },
+        version=__version__,
+    )
+
+
+# The entry point of the group ``inspect_ai``: its import makes our tasks, scorer and models known to inspect_ai.
+
+
+__all__ = ["ask", "aspect_recall", "evidencebench", "failed", "tasks"]
+
+
+def _registered(benchmark_task: Task) -> Callable[..., InspectTask]:
+    def make(data: str = "sample", limit: int | None = None, repairs: int = 1) -> InspectTask:
+        return task_of(benchmark_task, data, limit, repairs)
+
+    registered: Callable[..., InspectTask] = task(name=benchmark_task.name)(make)
+    return registered
+
+
+tasks = {name: _registered(benchmark_task) for name, benchmark_task in TASKS.items()}
+
+
+@modelapi(name="evidencebench")  # type: ignore[untyped-decorator, unused-ignore]
+def evidencebench() -> type[Any]:
+    """Return the class of our models, as ``evidencebench/bm25``."""
+    return SystemModel

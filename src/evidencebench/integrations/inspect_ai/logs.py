@@ -26,16 +26,14 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import TaskOrName
 from evidencebench.errors import RunError
-from evidencebench.extras import library_versions
-from evidencebench.integrations.inspect_ai.samples import described, target_of
-from evidencebench.integrations.inspect_ai.scores import failed, made_score
-from evidencebench.runs.answer_line import Answer, Failure
-from evidencebench.runs.run_file import RunFile
+from evidencebench.files.atomic import whole_file
+from evidencebench.integrations.inspect_ai import described, failed, made_score, target_of
+from evidencebench.provenance import library_versions
+from evidencebench.runs.run import Answer, Failure, RunFile
+from evidencebench.scoring.output import signature_of
 from evidencebench.scoring.resampling import DEFAULT_RESAMPLING
 from evidencebench.scoring.score_runs import ScoredRuns, score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules
-from evidencebench.scoring.signature import signature_of
-from evidencebench.storage.whole_file import whole_file
 from evidencebench.system import Ranking
 from evidencebench.version import __version__
 

@@ -1,5 +1,9 @@
 """Turn texts into vectors, each computed once and then read from a cache.
 
-Read `formats` (how texts are written), `vector_cache`, `encoder` (the protocol, and the use of the cache), `folder` (a
-model's files), then the encoders: `transformer`, `onnx`, `endpoint`.
+In reading order:
+
+* `encoder`: Encoder protocol, formats of texts, vectors on disk
+* `server`: Vectors from a server (proved: 175)
+* `local`: sentence-transformers: folder, checks, batches
+* `onnx`: ONNX, 8 bit
 """

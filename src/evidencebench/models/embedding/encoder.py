@@ -1,15 +1,314 @@
-"""Turn texts into vectors: the protocol of encoders, the check of every vector, and the use of the cache."""
+"""Encoder protocol, formats of texts, vectors on disk."""
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, wraps
-from typing import ParamSpec, Protocol, TypeVar
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, ParamSpec, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evidencebench.errors import CacheError, ModelError
-from evidencebench.models.embedding.formats import EncodedText, Floats
-from evidencebench.models.embedding.vector_cache import CachedVector, VectorCache
+from evidencebench.files.sqlite import DatabaseFormat, compact, connect, release_space, reserve_space
+from evidencebench.query import AspectScope, Query, headings_of, sections_of
+
+# The texts that embedding models read: hypothesis and sentences with prefixes, instructions and context.
+
+
+Floats = NDArray[np.float32]
+Similarity = Literal["cosine", "dot"]
+Pooling = Literal["model", "mean", "cls", "last"]
+
+INSTRUCTIONS: Mapping[AspectScope, str] = MappingProxyType(
+    {
+        "all": (
+            "Given a biomedical hypothesis, find the sentences of a paper that hold its evidence for or against the "
+            "hypothesis: who or what was studied, how, and what was found"
+        ),
+        "results": (
+            "Given a biomedical hypothesis, find the sentences of a paper that report results for or against the "
+            "hypothesis: measured outcomes and the analyses of them"
+        ),
+    }
+)
+"""Scope of the aspects that count -> the instruction for models that take one."""
+
+_INSTRUCTION = "{instruction}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """How hypothesis and sentences are written for one family of models."""
+
+    query_prefix: str = ""  # before the hypothesis; {instruction} is replaced by the instruction for the scope
+    sentence_prefix: str = ""
+    has_titles: bool = False  # whether the input is a pair: the section's title, then the sentence
+    pooling: Pooling = "model"  # how token vectors become one; "model": as the model's own files say
+    similarity: Similarity = "cosine"  # how vectors are compared
+
+    @property
+    def reads_scope(self) -> bool:
+        """Whether hypothesis or sentences are written differently for the two scopes."""
+        return _INSTRUCTION in self.query_prefix or _INSTRUCTION in self.sentence_prefix
+
+
+FORMATS: Mapping[str, TextFormat] = MappingProxyType(
+    {
+        "plain": TextFormat(),
+        "e5": TextFormat(query_prefix="query: ", sentence_prefix="passage: "),
+        "e5_mistral": TextFormat(query_prefix="Instruct: {instruction}\nQuery: "),
+        "gritlm": TextFormat(
+            query_prefix="<|user|>\n{instruction}\n<|embed|>\n",
+            sentence_prefix="<|embed|>\n",
+        ),
+        "bge": TextFormat(query_prefix="Represent this sentence for searching relevant passages: "),
+        "medcpt": TextFormat(has_titles=True, pooling="cls", similarity="dot"),
+    }
+)
+"""Preset name -> format. Source: the model cards of intfloat/e5-large-v2, intfloat/e5-mistral-7b-instruct,
+GritLM/GritLM-7B, BAAI/bge-large-en-v1.5, and ncbi/MedCPT-Query-Encoder with ncbi/MedCPT-Article-Encoder."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText:
+    """One text as an encoder receives it; equal texts are encoded once."""
+
+    text: str
+    prefix: str = ""  # put before the text; a field of its own, since some models leave it out when they pool
+    title: str | None = None  # the first text of a pair; None: the text is read alone
+
+
+def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -> EncodedText:
+    """Return the hypothesis as a model reads it."""
+    prefix = text_format.query_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
+    return EncodedText(query.hypothesis, prefix)
+
+
+def sentence_texts(
+    query: Query, text_format: TextFormat, scope: AspectScope, *, neighbours: int = 0, title: bool = False
+) -> list[EncodedText]:
+    """Return each sentence as a model reads it, in paper order.
+
+    A sentence is joined with `neighbours` sentences before and after it in the same section. With `title`, the title of
+    its section comes first. A format that reads pairs always has the title as the first text of the pair.
+    """
+    prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
+    texts = []
+    headings = headings_of(query.kinds)
+    around = [section.sentences for section in sections_of(query.kinds) for _ in range(section.start, section.stop)]
+    for index, (place, section) in enumerate(zip(headings, around, strict=True)):
+        heading = "" if place is None else query.sentences[place]
+        first, last = max(section.start, index - neighbours), min(section.stop, index + neighbours + 1)
+        text = " ".join(query.sentences[first:last]) if index in section else query.sentences[index]
+        if text_format.has_titles:
+            texts.append(EncodedText(text, prefix, heading))
+        else:
+            texts.append(EncodedText(f"{heading}: {text}" if title and heading else text, prefix))
+    return texts
+
+
+# Vectors on disk: one SQLite file for all models and processes, each batch committed as it comes.
+
+
+FILE_NAME = "embeddings.sqlite"
+_MOST_PARAMETERS = 500
+_N_CHECK_BYTES = 8
+_TABLES = """
+CREATE TABLE encoder (
+    id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL
+);
+CREATE TABLE embedding (
+    encoder INTEGER NOT NULL, text BLOB NOT NULL, is_truncated INTEGER NOT NULL, vector BLOB NOT NULL,
+    UNIQUE (encoder, text)
+);
+"""
+EMBEDDINGS = DatabaseFormat(keeps="embeddings", application_id=0x45424D42, version=0, tables=_TABLES)  # "EBMB"
+
+
+@dataclass(frozen=True, slots=True)
+class CachedVector:
+    """One text's vector, and whether the text was cut, since it is too long for the model."""
+
+    vector: Floats
+    is_truncated: bool
+
+
+class VectorCache:
+    """The vectors of one encoder, in a file that all encoders and processes share."""
+
+    def __init__(self, folder: Path, identity: str) -> None:
+        self.path = folder / FILE_NAME
+        self._identity = identity
+        self._lock = threading.Lock()
+        self._connection: tuple[int, sqlite3.Connection] | None = None
+        self._is_writable = False
+
+    def dimension(self) -> int | None:
+        """Return the length of the stored vectors; None if there are none."""
+        with self._open() as connection:
+            row = self._encoder(connection)
+            return None if row is None else row[1]
+
+    def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
+        """Return text -> vector for the texts that are stored; damaged vectors are left out and so computed again."""
+        keys = {digest_of(text): text for text in texts}
+        found: dict[EncodedText, CachedVector] = {}
+        with self._open() as connection:
+            row = self._encoder(connection)
+            if row is None:
+                return {}
+            asked = list(keys)
+            for start in range(0, len(asked), _MOST_PARAMETERS):
+                some = asked[start : start + _MOST_PARAMETERS]
+                marks = ",".join("?" * len(some))
+                for key, is_truncated, blob in connection.execute(
+                    f"SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN ({marks})",  # noqa: S608 - marks only
+                    (row[0], *some),
+                ):
+                    vector = self._vector(key, is_truncated, blob)
+                    if vector is not None and len(vector) == row[1] and key in keys:
+                        found[keys[key]] = CachedVector(vector, bool(is_truncated))
+        return found
+
+    def require_writable(self) -> None:
+        """Test once that the file can be written, so that no vector is computed or paid that cannot be stored."""
+        if not self._is_writable:
+            for change in (reserve_space, release_space):
+                with self._open() as connection:
+                    connection.execute("BEGIN IMMEDIATE")
+                    change(connection)
+                    connection.execute("COMMIT")
+            self._is_writable = True
+
+    def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
+        """Store one batch, as a whole or not at all; damaged vectors of the same texts are replaced."""
+        rows = np.ascontiguousarray(vectors, dtype="<f4")
+        with self._open() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(
+                "INSERT OR IGNORE INTO encoder (identity, dimension) VALUES (?, ?)", (self._identity, rows.shape[1])
+            )
+            row = self._encoder(connection)
+            if row is None or row[1] != rows.shape[1]:
+                raise CacheError(
+                    f"{self.path}: expected vectors of {row and row[1]} numbers for this model, got {rows.shape[1]}; "
+                    "it has changed under its name: delete the file, or set EVIDENCEBENCH_CACHE to another folder"
+                )
+            connection.executemany(
+                "INSERT OR REPLACE INTO embedding (encoder, text, is_truncated, vector) VALUES (?, ?, ?, ?)",
+                (
+                    (row[0], key, int(is_cut), vector.tobytes() + self._check(key, int(is_cut), vector.tobytes()))
+                    for key, is_cut, vector in zip(map(digest_of, texts), is_truncated, rows, strict=True)
+                ),
+            )
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            if self._connection is not None and self._connection[0] == os.getpid():
+                self._connection[1].close()
+            self._connection = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _encoder(self, connection: sqlite3.Connection) -> tuple[int, int] | None:
+        row: tuple[int, int] | None = connection.execute(
+            "SELECT id, dimension FROM encoder WHERE identity = ?", (self._identity,)
+        ).fetchone()
+        return row
+
+    def _vector(self, key: object, is_truncated: object, blob: object) -> Floats | None:
+        """Return the vector of a row; None if the row is damaged, or was written without a checksum."""
+        if not (isinstance(key, bytes) and isinstance(blob, bytes) and is_truncated in {0, 1}):
+            return None
+        content, check = blob[:-_N_CHECK_BYTES], blob[-_N_CHECK_BYTES:]
+        if check != self._check(key, int(bool(is_truncated)), content) or len(content) % 4:
+            return None
+        return np.frombuffer(content, dtype="<f4").astype(np.float32)
+
+    def _check(self, key: bytes, is_truncated: int, content: bytes) -> bytes:
+        """Return the checksum that is stored with a vector."""
+        whole = hashlib.sha256(f"{self._identity}\0{is_truncated}\0".encode(errors="surrogateescape") + key + content)
+        return whole.digest()[:_N_CHECK_BYTES]
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection of this process; roll back a transaction that an error left open."""
+        with self._lock:
+            try:
+                if self._connection is None or self._connection[0] != os.getpid():  # a forked process needs its own
+                    self._connection = (os.getpid(), connect(self.path, EMBEDDINGS))
+                    self._connection[1].execute("PRAGMA synchronous = NORMAL")
+                connection = self._connection[1]
+                try:
+                    yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except (sqlite3.Error, OSError) as error:
+                raise CacheError(
+                    f"{self.path}: cannot be used to keep embeddings: {error}; set EVIDENCEBENCH_CACHE to a folder "
+                    "that can be written, or to 'off' to keep none"
+                ) from error
+
+
+def digest_of(text: EncodedText) -> bytes:
+    """Return the key of a text: the SHA-256 of text, prefix and title."""
+    return hashlib.sha256(json.dumps([text.text, text.prefix, text.title]).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderVectors:
+    """The number of stored vectors of one encoder, and their length."""
+
+    identity: str
+    dimension: int
+    n_vectors: int
+
+
+def vectors_by_encoder(path: Path) -> list[EncoderVectors]:
+    """Return the counts of each encoder in a file, the oldest encoder first."""
+    with _open_existing(path) as connection:
+        rows = connection.execute(
+            "SELECT identity, dimension, (SELECT count(*) FROM embedding WHERE encoder = encoder.id) "
+            "FROM encoder ORDER BY id"
+        )
+        return [EncoderVectors(*row) for row in rows]
+
+
+def remove_vectors(path: Path) -> None:
+    """Remove all vectors, and give their space back to the disk."""
+    with _open_existing(path) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("DELETE FROM embedding")
+        connection.execute("DELETE FROM encoder")
+        connection.execute("COMMIT")
+        compact(path, EMBEDDINGS)
+
+
+@contextmanager
+def _open_existing(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(connect(path, EMBEDDINGS, is_made=False)) as connection:
+            yield connection
+    except (sqlite3.Error, OSError) as error:
+        raise CacheError(
+            f"{path}: cannot be used: {error}; make it yours to write, or delete it, and it is filled again"
+        ) from error
+
+
+# Turn texts into vectors: the protocol of encoders, the check of every vector, and the use of the cache.
+
 
 Given = ParamSpec("Given")
 Loaded = TypeVar("Loaded")

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evidencebench.errors import CacheError, DataError, ModelError
-from evidencebench.extras import library_versions
-from evidencebench.models.embedding.encoder import VectorBatch, loaded_once
-from evidencebench.models.embedding.formats import EncodedText, Floats
-from evidencebench.models.embedding.transformer import LocalModel, load_transformer
-from evidencebench.storage.cached_file import read_cached, write_cached
+from evidencebench.files.atomic import read_cached, write_cached
+from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, loaded_once
+from evidencebench.models.embedding.local import LocalModel, load_transformer
+from evidencebench.provenance import library_versions
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

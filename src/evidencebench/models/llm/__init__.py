@@ -1,13 +1,20 @@
 """Language models behind a server: each request is sent and paid once, and its reply is kept and read.
 
-Read in this order:
+In reading order:
 
-* requests and replies: `chat`, `tokens`, `providers`, `credentials`, and `wire` (their format on the network);
-* sending: `client`, `http_sender`, `rate_limits`, `refusals`;
-* cost: `prices`, `budget`, `totals`;
-* the cache of replies: `reply_cache`, `inventory`;
-* batches: `batches`, `batch_queue`, `batch_submission`, `batch_collection`, `batch_apis`, and
-  `open_batches` (for runs that send one by one while a batch is open);
-* clients that send nothing: `estimating` and `replaying`;
-* what a reply selects: `reading` and `parsing`.
+* `chat`: ChatModel, ChatRequest, ChatReply, Usage, Sender
+* `providers`: Providers, addresses, keys
+* `wire`: Bodies and replies of OpenAI and Anthropic; refusals
+* `client`: ChatClient.ask/together/drain/close; make_client; estimate and replay senders
+* `sender`: HttpSender: attempts, rate limits, refusals
+* `costs`: Prices, Budget, RequestTotals
+* `replies`: ReplyCache: durable replies, claims, inventory
+* `batches`: BatchSender: queue, submit once, collect
+* `batch_apis`: OpenAI's and Anthropic's batches
+* `reading`: read_selection, read_order, read_scores
+* `grammar`: Where an answer stands in a reply
+* `grammar_lists`: Numbers, items, JSON, scores, quoted sentences
+* `openai_batches`: OpenAI's batches
+* `anthropic_batches`: Anthropic's batches
+* `grammar_objects`: JSON and scores in a reply
 """

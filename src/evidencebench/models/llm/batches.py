@@ -1,15 +1,18 @@
-"""Send requests in batches, which cost half and take up to a day.
+"""BatchSender: queue, submit once, collect."""
 
-Each batch is written to the cache before it is submitted, so that nothing is paid twice. A run makes several passes:
-each pass answers from stored replies and queues the other requests, which then become batches.
-"""
-
+import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryFile
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING
 
 from evidencebench.errors import (
     CacheError,
@@ -20,22 +23,238 @@ from evidencebench.errors import (
     StopError,
     SystemSpecError,
 )
-from evidencebench.models.llm.batch_apis import batches_of
-from evidencebench.models.llm.batch_apis.calls import Calls, CallSettings, RefusedBatchError, calls_to
-from evidencebench.models.llm.batch_apis.contract import BatchApi, RemoteBatch, UnresolvedError
-from evidencebench.models.llm.batch_collection import Collector
-from evidencebench.models.llm.batch_queue import BatchGroup, BatchJob, BatchQueue, BatchStatus
-from evidencebench.models.llm.batch_submission import only_submitter, submit_one
-from evidencebench.models.llm.budget import Budget
+from evidencebench.files.places import try_lock
+from evidencebench.models.llm.anthropic_batches import AnthropicBatchApi
+from evidencebench.models.llm.batch_apis import (
+    BatchApi,
+    BatchGroup,
+    BatchJob,
+    BatchQueue,
+    BatchStatus,
+    Calls,
+    CallSettings,
+    DamagedRequestError,
+    RefusedBatchError,
+    RemoteBatch,
+    ResultRow,
+    UnresolvedError,
+    UnsureError,
+    calls_to,
+)
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.credentials import Key, key_for
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.providers import Server, server_of
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.totals import RunningTotals
+from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
+from evidencebench.models.llm.openai_batches import OpenaiBatchApi
+from evidencebench.models.llm.providers import PROVIDERS, Key, Server, Wire, key_for, provider_of, server_of
+from evidencebench.models.llm.replies import FILE_NAME, ReplyCache, cache_errors
+from evidencebench.web.retry import TransientError
+from evidencebench.wording import counted
 
 if TYPE_CHECKING:
     import httpx
+
+
+# Store the replies of a batch that has ended, and note the requests that failed.
+
+
+_WRITERS = 32
+_WINDOW_ROWS = 256
+_MOST_FILE_BYTES = 16 << 30
+
+
+@dataclass(slots=True, kw_only=True)
+class Collector:
+    """Reads the rows of one batch: it stores and counts replies, and notes failed requests in `failures`."""
+
+    batch: BatchJob
+    cache: ReplyCache
+    queue: BatchQueue
+    prices: PriceTable
+    totals: RunningTotals
+    budget: Budget
+    failures: dict[str, str] = field(default_factory=dict)  # key -> why the request failed
+    answered: set[str] = field(default_factory=set)  # keys
+    is_short: bool = False  # whether the last attempt read the whole results and rows were missing
+    _done: set[str] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
+    _damaged: list[ResultRow] = field(default_factory=list)
+
+    def collect(self, api: BatchApi, calls: Calls, remote: RemoteBatch) -> None:
+        """Store all rows of a batch that is over. A row that is damaged in every attempt is a failure."""
+
+        def attempt() -> None:
+            self._seen, self._damaged, self.is_short = set(), [], False
+            for path in remote.paths:
+                with TemporaryFile(dir=self.cache.path.parent) as file:
+                    calls.fetch(path, file, most_bytes=_MOST_FILE_BYTES)
+                    self._take_all(api, calls, file)
+            self.is_short = True
+            if self._damaged and len(self._seen) < self.batch.n_requests:
+                raise TransientError(f"{counted(len(self._damaged), 'row')} of batch {self.batch.name} cannot be read")
+            n_done, n_all = len(self._done), len(self.answered | self.failures.keys())
+            if n_done < min(remote.n_done, self.batch.n_requests) and n_all < remote.n_done + remote.n_failed:
+                raise TransientError(
+                    f"expected {counted(remote.n_done, 'reply', 'replies')} in batch {self.batch.name}, got {n_done}"
+                )
+            self.is_short = False
+
+        try:
+            with cache_errors(self.cache.path):  # a temporary file fails if the disk is full
+                calls.retry(attempt)
+        except EndpointError:
+            if not self._is_damaged_only(remote):
+                raise
+            self._give_up_damaged(calls)
+
+    def _take_all(self, api: BatchApi, calls: Calls, file: IO[bytes]) -> None:
+        rows = api.rows(file)
+        while window := list(islice(rows, _WINDOW_ROWS)):
+            self._damaged += [row for row in window if row.is_damaged]
+            with ThreadPoolExecutor(_WRITERS) as pool:  # so that many replies share a commit
+                list(pool.map(partial(self._take, calls), (row for row in window if not row.is_damaged)))
+
+    def _take(self, calls: Calls, row: ResultRow) -> None:
+        try:
+            request = self.queue.request(self.batch, row.key)
+        except DamagedRequestError as error:  # loses this reply only
+            self._seen.add(row.key)
+            self.failures[row.key] = f"{error}"
+            return
+        if request is None:  # a row for no request of this batch
+            return
+        self._seen.add(row.key)
+        if row.is_done:
+            self._done.add(row.key)
+        if row.key in self.answered:  # a row that was collected already
+            return
+        if self.cache.find(row.key) is not None:
+            self._answer(row.key)
+        elif row.reply is not None:
+            self._answer(row.key)
+            reply, cost_usd = self.prices.priced(request.model, calls.without_key(row.reply), batch=True)
+            self.totals.count_collected(row.key, reply.usage, cost_usd, reply.priced_as_of)
+            self.budget.settle(row.key, cost_usd)
+            self.cache.put(request, reply, cost_usd)
+        elif row.failure:
+            self._fail(calls, request, calls.shown(row.failure), is_charged=row.is_done)
+
+    def _answer(self, key: str) -> None:
+        self.answered.add(key)
+        self.failures.pop(key, None)
+
+    def _fail(self, calls: Calls, request: ChatRequest, why: str, *, is_charged: bool) -> None:
+        """Note a request that has no reply; if it was charged, its highest possible cost counts as spent."""
+        if is_charged and request.key not in self.failures:
+            self.totals.count_maybe_charged(request.key)
+            self.budget.settle(request.key, None)
+        self.failures[request.key] = f"{calls.where}: model '{request.model_name}': batch {self.batch.name}: {why}"
+
+    def _is_damaged_only(self, remote: RemoteBatch) -> bool:
+        """Return whether all rows came and some are damaged, so that a further attempt would bring no more.
+
+        False if rows without a key outnumber the readable rows: a page of HTML is no list of damaged replies.
+        """
+        keys = self._seen | {row.key for row in self._damaged if row.key}
+        n_nameless = sum(not row.key for row in self._damaged)
+        if not self._damaged or any(row.is_cut for row in self._damaged) or n_nameless > len(self._seen):
+            return False
+        return len(keys) + n_nameless >= min(remote.n_done + remote.n_failed, self.batch.n_requests)
+
+    def _give_up_damaged(self, calls: Calls) -> None:
+        """Count damaged rows as failures, by their keys; if keys are damaged too, by the keys that are missing."""
+        named = {row.key for row in self._damaged} - self._seen
+        missing = [key for key in self.queue.keys(self.batch) if key not in self._seen | named]
+        if len(missing) <= sum(not row.key for row in self._damaged):
+            named.update(missing)
+        for key in named:
+            if (request := self.queue.request(self.batch, key)) is not None and self.cache.find(key) is None:
+                why = "its row of the results cannot be read; run again to ask again, which is paid again"
+                self._fail(calls, request, why, is_charged=True)
+
+
+# Submit a batch exactly once, even if the connection is cut or the process is killed.
+
+
+_LOOK_AGAIN_SECONDS = 0.5
+
+
+def submit_one(api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob, *, folder: Path) -> str:
+    """Submit a batch of the queue, its body in a temporary file in `folder`; return the provider's id."""
+
+    def attempt() -> str:
+        try:
+            return api.create(calls, prepared)
+        except UnsureError as error:
+            calls.settings.sleep(calls.settings.settle_seconds)
+            if (name := _name_after(error, api, calls, queue, batch)) is None:
+                raise
+            return name
+
+    with cache_errors(folder / FILE_NAME), TemporaryFile(dir=folder) as body:  # fails if the disk is full
+        rows = (api.row_of(key, request) for key, request in queue.requests(batch))
+        prepared = api.prepare(calls, rows, body, batch.intent)
+        return calls.retry(attempt)
+
+
+def _name_after(error: UnsureError, api: BatchApi, calls: Calls, queue: BatchQueue, batch: BatchJob) -> str | None:
+    """Return the id of a batch whose submission got no answer; None if it never arrived."""
+    try:
+        return api.find(calls, queue, batch)
+    except EvidenceBenchError as failure:
+        raise UnresolvedError(
+            f"{batch.group.model}: a batch of {counted(batch.n_requests, 'request')} may have been submitted, but no "
+            f"answer says so: {error}; {failure}; run again: it is looked for first, and not submitted twice"
+        ) from failure
+
+
+@contextmanager
+def only_submitter(file: Path, sleep: Callable[[float], object] | None) -> Iterator[bool]:
+    """Lock a cache's file while the block runs, so that one process at a time submits; yield whether it is locked.
+
+    `sleep` waits for another process; if it is None, the block runs at once, with False if another process holds the
+    lock. The lock ends with its process. So under the lock, a batch without an id is one whose submission was cut off.
+    """
+    path = file.with_name(f"{file.name}.submitting")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise CacheError(
+            f"{path}: cannot be locked: {error.strerror}; make its folder one that can be written"
+        ) from error
+    try:
+        while not (is_held := try_lock(descriptor)) and sleep is not None:
+            sleep(_LOOK_AGAIN_SECONDS)
+        yield is_held
+    finally:
+        os.close(descriptor)
+
+
+# The batch interfaces of providers. Read `calls`, `contract`, then `openai` or `anthropic`.
+
+
+_APIS: Mapping[Wire, BatchApi] = MappingProxyType({"openai": OpenaiBatchApi(), "anthropic": AnthropicBatchApi()})
+
+
+def batches_of(model: str) -> BatchApi:
+    """Return the batch interface for a model ``provider/name``; raise `SystemSpecError` if its provider has none.
+
+    Examples
+    --------
+    >>> batches_of("openai/gpt-4o-mini").most_requests
+    50000
+    """
+    provider = provider_of(model)
+    if not provider.has_batches:
+        having = " and ".join(name for name, row in PROVIDERS.items() if row.has_batches)
+        raise SystemSpecError(
+            f"model '{model}': expected a provider with batches, which are {having}; leave batches out, or for a "
+            "server that speaks as one of them give its name with base_url"
+        )
+    return _APIS[provider.wire]
+
+
+# Send requests in batches, which cost half and take up to a day.
+
 
 _STALE_SECONDS = 7 * 86_400.0
 _FIRST_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.5, 60.0

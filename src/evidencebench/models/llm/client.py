@@ -1,4 +1,4 @@
-"""The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit."""
+"""ChatClient.ask/together/drain/close; make_client; estimate and replay senders."""
 
 import os
 import threading
@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from evidencebench.engine.threads import call_together
+from evidencebench.engine.local import call_together
 from evidencebench.errors import (
     CacheError,
     DrainingError,
@@ -20,21 +22,124 @@ from evidencebench.errors import (
     PendingError,
     StopError,
 )
-from evidencebench.models.llm.budget import Budget
-from evidencebench.models.llm.chat import ChatRequest, Received, Sender
-from evidencebench.models.llm.estimating import EstimatingSender
-from evidencebench.models.llm.http_sender import Bounds, HttpSender
-from evidencebench.models.llm.open_batches import BatchGuardedSender
-from evidencebench.models.llm.prices import PriceTable
-from evidencebench.models.llm.rate_limits import RateLimits
-from evidencebench.models.llm.replaying import ReplayingSender
-from evidencebench.models.llm.reply_cache import ReplyCache
-from evidencebench.models.llm.totals import RunningTotals
-from evidencebench.storage.reading import PathText
-from evidencebench.storage.user_folders import cache_folder
+from evidencebench.files.disk import PathText
+from evidencebench.files.places import cache_folder
+from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
+from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
+from evidencebench.models.llm.replies import ReplyCache
+from evidencebench.models.llm.sender import Bounds, HttpSender, RateLimits
 
 if TYPE_CHECKING:
     import httpx
+
+
+# Estimate the cost of a run without sending anything: prompts are counted, and stand-ins replace replies.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEstimate:
+    """The estimate for one model: the requests that are not stored, their tokens and their cost."""
+
+    model: str
+    requests: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = None  # at these numbers; None where the model's price is not known
+
+
+class EstimatingSender:
+    """Counts requests instead of sending them; a reply has `completion_tokens`, at most the request's `max_tokens`."""
+
+    def __init__(self, prices: PriceTable, *, completion_tokens: int = 400, batch: bool = False) -> None:
+        self._prices, self._completion_tokens, self._batch = prices, completion_tokens, batch
+        self._sums: dict[str, ModelEstimate] = {}
+        self._seen: set[str] = set()
+
+    def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
+        """Count a request unless the same was counted before, and return the stand-in as its reply."""
+        n_prompt, n_reply = prompt_tokens_of(request), min(self._completion_tokens, request.max_tokens)
+        if (key := request.key) not in self._seen:
+            self._seen.add(key)
+            before = self._sums.get(request.model, ModelEstimate(model=request.model))
+            self._sums[request.model] = replace(
+                before,
+                requests=before.requests + 1,
+                prompt_tokens=before.prompt_tokens + n_prompt,
+                completion_tokens=before.completion_tokens + n_reply,
+            )
+        return ChatReply(text=stand_in, usage=Usage(prompt_tokens=n_prompt, completion_tokens=n_reply))
+
+    def estimates(self) -> tuple[ModelEstimate, ...]:
+        """Return one estimate for each model, in the order of their names."""
+        estimates = []
+        for _, estimate in sorted(self._sums.items()):
+            usage = Usage(prompt_tokens=estimate.prompt_tokens, completion_tokens=estimate.completion_tokens)
+            cost_usd = self._prices.cost_usd(estimate.model, usage, batch=self._batch)
+            estimates.append(replace(estimate, cost_usd=cost_usd))
+        return tuple(estimates)
+
+    def send(self, request: ChatRequest) -> ChatReply:
+        """Count a request that has no stand-in."""
+        return self.estimated(request, "")
+
+
+# Find out which requests a strategy makes, without sending any: replies come from the cache, or are missing.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """One request with its stored reply (None: there is none) and the reply's cost (None: not known)."""
+
+    request: ChatRequest
+    reply: ChatReply | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ReplayingSender:
+    """Notes every request instead of sending it; without a cache, a strategy makes only its first requests."""
+
+    cache: ReplyCache | None = None
+    noted: list[Replayed] = field(default_factory=list)  # all requests, in order
+
+    def send(self, request: ChatRequest) -> ChatReply:
+        """Return the stored reply; raise `PendingError` if there is none, so that further requests are noted too."""
+        try:
+            found = None if self.cache is None else self.cache.find(request.key)
+        except CacheError:  # a damaged reply counts as missing
+            found = None
+        if found is None:
+            self.noted.append(Replayed(request=request))
+            raise PendingError(f"{request.model}: the reply to request {request.key[:12]} is not stored")
+        self.noted.append(Replayed(request=request, reply=found[0], cost_usd=found[1]))
+        return found[0]
+
+
+# Runs that send one by one: what is in an open batch is paid for already, and not sent again.
+
+
+class BatchGuardedSender:
+    """Passes requests on to another sender; raises `StopError` for a request that is in an open batch of the cache."""
+
+    def __init__(self, sender: Sender, cache: ReplyCache) -> None:
+        self._sender, self._queue = sender, BatchQueue(cache)
+
+    def send(self, request: ChatRequest) -> ChatReply:
+        """Return the reply, as the other sender does, unless the request is part of a batch that is not collected."""
+        batch = self._queue.batch_of(request.key)
+        if batch is not None:
+            when = datetime.fromtimestamp(batch.created, UTC)
+            raise StopError(
+                f"{request.model}: a request is part of batch {batch.name or 'without a known id'}, submitted "
+                f"{when:%Y-%m-%d %H:%M} UTC, and would be paid twice; run with --batch to collect it, or give it up "
+                "with 'evidencebench cache prune --batches'"
+            )
+        return self._sender.send(request)
+
+
+# The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
+
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """Read a language model's reply: its class, and the sentences that it names. No reply makes the reader raise.
 
-`evidencebench.models.llm.parsing` has the grammar. A reply that it does not read is *unparseable*, and never guessed
+`evidencebench.models.llm.grammar` has the grammar. A reply that it does not read is *unparseable*, and never guessed
 at: the model is asked again.
 """
 
@@ -9,12 +9,16 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from evidencebench.models.llm.chat import ChatReply, Finish, fault_of_end
-from evidencebench.models.llm.parsing.answers import Branch, DoubtError, FoundAnswer, find_answer
-from evidencebench.models.llm.parsing.numbers import Span
-from evidencebench.models.llm.parsing.phrases import refuses
-from evidencebench.models.llm.parsing.scores import find_scores
-from evidencebench.models.llm.parsing.text import ShownSentences
-from evidencebench.models.llm.parsing.visible import parts_before_prompts, visible_text
+from evidencebench.models.llm.grammar import (
+    Branch,
+    DoubtError,
+    FoundAnswer,
+    find_answer,
+    parts_before_prompts,
+    visible_text,
+)
+from evidencebench.models.llm.grammar_lists import ShownSentences, Span, refuses
+from evidencebench.models.llm.grammar_objects import find_scores
 from evidencebench.wording import counted
 
 MAX_LISTED = 20

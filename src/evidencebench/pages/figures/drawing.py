@@ -5,9 +5,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidencebench.pages.figures.chart_data import Bar
-from evidencebench.pages.figures.lettering import TITLE_SIZE, fit_text, title_name
-from evidencebench.pages.markup import Child, Node, node
+from evidencebench.pages.figures.data import TITLE_SIZE, Bar, fit_text, title_name
+from evidencebench.pages.html import Child, Node, node
 
 WIDTH = 640
 """Width of a chart in units; text of 12 units stays readable where the chart is 500 pixels wide."""

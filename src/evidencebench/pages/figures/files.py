@@ -8,7 +8,7 @@ from typing import Literal
 
 from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.pages.figures.drawing import size_of
-from evidencebench.pages.markup import Node, as_xml, node, read_asset
+from evidencebench.pages.html import Node, as_xml, node, read_asset
 
 _ZOOM = 2
 _FONTS = (

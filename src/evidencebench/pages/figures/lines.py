@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from evidencebench.pages.figures.chart_data import ChartLine, is_number
+from evidencebench.pages.figures.data import ChartLine, fit_text, is_number, shown_name, title_name, width_of
 from evidencebench.pages.figures.drawing import (
     HEAD,
     MARGIN,
@@ -20,8 +20,7 @@ from evidencebench.pages.figures.drawing import (
     ticks,
     upright_lines,
 )
-from evidencebench.pages.figures.lettering import fit_text, shown_name, title_name, width_of
-from evidencebench.pages.markup import Node, node
+from evidencebench.pages.html import Node, node
 
 _PLOT = 300
 _LABEL = 16

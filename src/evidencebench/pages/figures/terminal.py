@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
-from evidencebench.pages.figures.chart_data import Bar, is_number
+from evidencebench.pages.figures.data import Bar, cut, is_number
 from evidencebench.pages.figures.drawing import Scale
-from evidencebench.pages.figures.lettering import cut
 from evidencebench.tables import WIDTH
 
 _TICKS = (0, 25, 50, 75, 100)

@@ -1,5 +1,10 @@
 """The pages for people who answer tasks, each by name.
 
-Read `tasks` (the app, for tasks of any kind), then its kinds: `picks`, `annotations` (with adjudication) and `audits`;
-`assignments` and `own_scores` have the papers for people who pick, and the labels and scores that they see afterwards.
+In reading order:
+
+* `tasks`: TaskApp: sign in, list, task, save, submit; for picks, annotations and audits
+* `picks`: Picking: tasks of a paper's sentences
+* `annotations`: Annotating and adjudicating
+* `assignments`: What a person picks from, and how they scored
+* `audits`: Auditing
 """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.people.annotations import AnnotationFolder, TaskAnnotation
+from evidencebench.construction.people.answers import AnnotationFolder, TaskAnnotation
 from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
 from evidencebench.pages.paper import kind_letters
 from evidencebench.pages.people.tasks import JournalTasks, TaskApp, TaskKind, TaskRow

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.audit.causes import CAUSES
-from evidencebench.construction.audit.misses import Miss, MissesFile
-from evidencebench.construction.audit.verdicts import Verdict, verdict_folder
+from evidencebench.construction.people.answers import CAUSES, Verdict, verdict_folder
+from evidencebench.construction.people.tasks import Miss, MissesFile
 from evidencebench.pages.paper import kind_letters
 from evidencebench.pages.people.tasks import JournalTasks, TaskApp, TaskRow
 from evidencebench.wording import counted

@@ -8,12 +8,10 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from evidencebench.errors import ChangedDataError, DataError, TaskError
+from evidencebench.pages.app.server import RefusedError
 from evidencebench.pages.paper import PaperRecord
 from evidencebench.pages.people.tasks import TaskKind, TaskRow
-from evidencebench.pages.responses import RefusedError
-from evidencebench.runs.people.drafts import PickDraft, Picks, checked_picks
-from evidencebench.runs.people.people_folder import PeopleFolder
-from evidencebench.runs.people.person import Person, Submission
+from evidencebench.runs.people import PeopleFolder, Person, PickDraft, Picks, Submission, checked_picks
 
 _log = logging.getLogger(__name__)
 

@@ -26,11 +26,9 @@ from evidencebench.errors import (
     StaleError,
     UnopenedError,
 )
-from evidencebench.pages.app.serving import Address
-from evidencebench.pages.app.static import page_app
-from evidencebench.pages.responses import DATA_CHANGED, RefusedError, json_response
-from evidencebench.runs.people.person_names import checked_name
-from evidencebench.storage.reading import BROKEN_JSON
+from evidencebench.files.disk import BROKEN_JSON
+from evidencebench.pages.app.server import DATA_CHANGED, Address, RefusedError, json_response, page_app
+from evidencebench.runs.people import checked_name
 
 MOST_UNUSED = 1_000
 MOST_USED = 20_000

@@ -4,11 +4,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures import Bar, look_of_bar, marker
-from evidencebench.pages.markup import Child, Node, beginning_of, node
-from evidencebench.pages.task_title import task_title
+from evidencebench.pages.figures.data import Bar
+from evidencebench.pages.figures.drawing import look_of_bar, marker
+from evidencebench.pages.html import Child, Node, beginning_of, node
+from evidencebench.pages.viewer import task_title
 from evidencebench.scoring.resampling import Estimate
-from evidencebench.scoring.score_texts import signed
+from evidencebench.scoring.significance import signed
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import without_folders
 

@@ -8,26 +8,26 @@ from typing import TypeAlias
 
 import numpy as np
 
+from evidencebench.data.cover import coverage_of
 from evidencebench.data.dataset import reopen_dataset
-from evidencebench.data.formats.table import DataFile
 from evidencebench.data.instance import Instance
-from evidencebench.data.optimum.cover import coverage_of
-from evidencebench.engine.in_process import InProcess
-from evidencebench.engine.protocol import Engine
-from evidencebench.engine.results import outcomes_in_order
-from evidencebench.execution.answering import answers_from
-from evidencebench.pages.figures import ChartLine, line_chart
-from evidencebench.pages.markup import Node, beginning_of, node
+from evidencebench.data.sources import DataFile
+from evidencebench.engine.local import InProcess
+from evidencebench.engine.protocol import Engine, outcomes_in_order
+from evidencebench.execution.answers import answers_from
+from evidencebench.pages.figures.data import ChartLine
+from evidencebench.pages.figures.lines import line_chart
+from evidencebench.pages.html import Node, beginning_of, node
 from evidencebench.pages.report.blocks import code, folding_part, note, section, table_node
-from evidencebench.pages.report.findings import Findings
+from evidencebench.pages.report.data import Findings
 from evidencebench.query import AspectScope
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run_file import RunFile
+from evidencebench.runs.run import RunFile
+from evidencebench.scoring.breakdowns import BudgetedAnswers, ceilings_by_budget
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.recall_by_budget import BudgetedAnswers, ceilings_by_budget
 from evidencebench.scoring.resampling import Estimate, bootstrap_defined
-from evidencebench.scoring.score_texts import percent
 from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.significance import percent
 from evidencebench.tables import Table
 from evidencebench.wording import counted
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from statistics import median
 from urllib.parse import quote
 
-from evidencebench.pages.markup import Node
+from evidencebench.pages.html import Node
 from evidencebench.pages.report.blocks import by_task, folding_part, note, section, table_node
-from evidencebench.pages.report.findings import Findings
-from evidencebench.runs.answer_line import Failure
-from evidencebench.runs.people.people_folder import SYSTEM_NAME
-from evidencebench.runs.run_file import RunFile
-from evidencebench.scoring.score_texts import cost_text, notes_line
-from evidencebench.scoring.task_scores import TaskScores
+from evidencebench.pages.report.data import Findings
+from evidencebench.runs.people import SYSTEM_NAME
+from evidencebench.runs.run import Failure, RunFile
+from evidencebench.scoring.evaluate import TaskScores
+from evidencebench.scoring.significance import cost_text, notes_line
 from evidencebench.system import merged_notes
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted

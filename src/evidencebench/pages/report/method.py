@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from evidencebench.pages.markup import Child, Node, node
+from evidencebench.pages.html import Child, Node, node
 from evidencebench.pages.report.blocks import (
     code,
     folding_part,
@@ -14,11 +14,11 @@ from evidencebench.pages.report.blocks import (
     table_node,
     terms_node,
 )
-from evidencebench.pages.report.findings import Findings
-from evidencebench.runs.run_file import RunFile
+from evidencebench.pages.report.data import Findings
+from evidencebench.runs.run import RunFile
 from evidencebench.scoring.controls import CONTROLS
-from evidencebench.scoring.score_texts import score_text
 from evidencebench.scoring.selection import RULE_TEXTS
+from evidencebench.scoring.significance import score_text
 from evidencebench.tables import Table
 from evidencebench.version import __version__
 from evidencebench.wording import counted

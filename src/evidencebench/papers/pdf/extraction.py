@@ -1,34 +1,95 @@
-"""The program of a child process: a PDF on standard input, its characters and where they stand on standard output.
-
-PDFium is C++ that reads untrusted bytes: a damaged file may crash it, keep it busy forever or fill the memory. Here
-that ends one process, with limits that the system keeps. What comes out is a line of JSON (`Found`), and behind it the
-arrays of each page (`PageArrays`) in their order.
-"""
+"""Child process: PDFium's characters with places."""
 
 import ctypes
 import math
+import re
 import resource
+import subprocess
 import sys
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import compress
+from operator import and_
 from typing import Any
 
 import msgspec
 import pypdfium2.raw as pdfium
 
-from evidencebench.papers.pdf.characters import (
-    GENERATED,
-    HIDDEN,
-    MOST_CHARACTERS,
-    MOST_PAGES,
-    OBLIQUE,
-    OFF_PAGE,
-    SECONDS,
-    Found,
-    PageArrays,
-    PageFound,
-    PdfFont,
-    turned,
-)
+from evidencebench.errors import UnreadableError
+
+# What the child process sends: the characters of a PDF and where they stand.
+
+
+MOST_PAGES = 2000
+MOST_CHARACTERS = 3_000_000
+SECONDS = 60
+"""How long a PDF may take; one of 20 pages takes under half a second."""
+
+HIDDEN, OFF_PAGE, GENERATED = 1, 2, 4
+"""Flags: in invisible type; outside of what is shown of the page; not in the file, such as spaces that PDFium adds."""
+
+OBLIQUE = 4
+"""The direction of text that is not upright (0) nor turned by one (counter-clockwise), two or three right angles."""
+
+
+class PdfFont(msgspec.Struct, frozen=True, kw_only=True):
+    """A font in a size; ``flags`` are those of PDF's font descriptors."""
+
+    name: str
+    flags: int
+    size: float
+
+
+class PageFound(msgspec.Struct, frozen=True, kw_only=True):
+    """A page: how many characters it has; left, bottom, right, top of what is shown of it; whether it is broken."""
+
+    n_characters: int
+    box: tuple[float, float, float, float]
+    is_broken: bool = False
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What the child found: an error by its name, or the pages, and their fonts."""
+
+    error: str = ""
+    amount: int = 0
+    pages: list[PageFound] = []
+    fonts: list[PdfFont] = []
+
+
+@dataclass(slots=True)
+class PageArrays:
+    """The characters of a page, one an entry."""
+
+    codes: "array[int]" = field(default_factory=lambda: array("I"))  # code points
+    # In points, as if the page were turned so that the character stands upright; baselines grow downwards.
+    lefts: "array[float]" = field(default_factory=lambda: array("f"))
+    rights: "array[float]" = field(default_factory=lambda: array("f"))
+    baselines: "array[float]" = field(default_factory=lambda: array("f"))
+    fonts: "array[int]" = field(default_factory=lambda: array("H"))  # places in `Found.fonts`
+    directions: "array[int]" = field(default_factory=lambda: array("B"))  # in right angles, or `OBLIQUE`
+    flags: "array[int]" = field(default_factory=lambda: array("B"))  # `HIDDEN`, `OFF_PAGE`, `GENERATED`
+
+    @property
+    def all(self) -> "tuple[array[Any], ...]":
+        """All arrays, in the order in which they are sent."""
+        return self.codes, self.lefts, self.rights, self.baselines, self.fonts, self.directions, self.flags
+
+
+def turned(left: float, bottom: float, right: float, top: float, direction: int) -> tuple[float, float, float, float]:
+    """Return left, top, right, bottom of a box, downwards, on a page turned so that text of a direction is upright."""
+    return {
+        1: (bottom, left, top, right),
+        2: (-right, bottom, -left, top),
+        3: (-top, -right, -bottom, -left),
+    }.get(direction, (left, -top, right, -bottom))
+
+
+# The program of a child process: a PDF on standard input, its characters and where they stand on standard output.
+
 
 _MEMORY_BYTES = 3 << 30
 _INVISIBLE = 3  # the render mode of text that a scanner has recognised, and of hidden text
@@ -143,3 +204,111 @@ def _traits(text: Any, index: int, address: int | None, fonts: dict[PdfFont, int
 
 if __name__ == "__main__":
     main()
+
+
+# The pages of a PDF as characters with their places, taken out by a child process.
+
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_PROGRAM = "evidencebench.papers.pdf.extraction"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PdfPage:
+    """A page; the places of its characters are those on a page turned so that most of its text stands upright."""
+
+    number: int  # from 1
+    start: int  # where its text begins in the text of all pages, joined by form feeds
+    text: str  # one character an entry of ``arrays``
+    arrays: PageArrays
+    box: tuple[float, float, float, float]  # left, top, right, bottom of what is shown of it, downwards, in points
+    direction: int  # which text stands upright, as in `PageArrays.directions`
+    is_recognised: bool  # its text lies invisibly over the picture of a scanned page
+    is_broken: bool  # PDFium could not read it
+
+    @property
+    def unread(self) -> Mapping[str, str]:
+        """Sort -> the text that cannot be seen, and that which is turned otherwise than most of the page's."""
+        seen = [self.is_shown(index) for index in range(len(self.text))]
+        turned_away = [direction != self.direction for direction in self.arrays.directions]
+        texts = {
+            "hidden text": "".join(letter for letter, is_seen in zip(self.text, seen, strict=True) if not is_seen),
+            "rotated text": "".join(compress(self.text, map(and_, seen, turned_away))),
+        }
+        return {sort: text for sort, text in texts.items() if text.strip()}
+
+    def is_shown(self, index: int) -> bool:
+        """Whether a character can be seen."""
+        flags = self.arrays.flags[index]
+        return not flags & OFF_PAGE and (self.is_recognised or not flags & HIDDEN)
+
+
+def pages_of(content: bytes, name: str) -> tuple[tuple[PdfPage, ...], tuple[PdfFont, ...]]:
+    """Return the pages of a PDF and the fonts of its text; raises `UnreadableError` if it cannot be opened."""
+    try:
+        ended = subprocess.run(  # noqa: S603 our own program
+            [sys.executable, "-P", "-m", _PROGRAM],
+            input=content,
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UnreadableError(
+            f"{name}: PDF: expected to be read in {SECONDS} seconds, got no end; it may be damaged: open it "
+            "in a viewer and print it to a new PDF"
+        ) from error
+    head, _, data = ended.stdout.partition(b"\n")
+    if ended.returncode or not head:
+        raise UnreadableError(
+            f"{name}: PDF: damaged: PDFium, which reads it, ended with status {ended.returncode}; open it in a viewer "
+            "and print it to a new PDF"
+        )
+    answer = msgspec.json.decode(head, type=Found)
+    if answer.error:
+        raise UnreadableError(f"{name}: PDF: {_refusal(answer)}")
+    return tuple(_pages(answer.pages, data)), tuple(answer.fonts)
+
+
+def _refusal(found: Found) -> str:
+    if found.error == "encrypted":
+        return "encrypted: it opens only with a password; save a copy without one"
+    if found.error == "damaged":
+        return "damaged: PDFium cannot open it; fetch it again, or open it in a viewer and print it to a new PDF"
+    if found.error == "pages":
+        most = f"expected 1 to {MOST_PAGES:,} pages, got {found.amount:,}"
+        return f"{most}; take the pages of one paper out of it"
+    return (
+        f"expected at most {MOST_CHARACTERS:,} characters, but its first {found.amount:,} pages hold more; "
+        "take the pages of one paper out of it"
+    )
+
+
+def _pages(heads: Sequence[PageFound], data: bytes) -> list[PdfPage]:
+    pages: list[PdfPage] = []
+    position, start = 0, 0
+    for number, page in enumerate(heads, start=1):
+        arrays = PageArrays()
+        for values in arrays.all:
+            size = page.n_characters * values.itemsize
+            values.frombytes(data[position : position + size])
+            position += size
+        text = _SURROGATES.sub("\ufffd", "".join(map(chr, arrays.codes)))
+        seen = [not flags & (GENERATED | OFF_PAGE) for flags in arrays.flags]
+        directions = Counter(compress(arrays.directions, seen))
+        direction = max((0, 1, 3, 2), key=directions.__getitem__)
+        hidden = sum(flags & HIDDEN for flags in compress(arrays.flags, seen))
+        pages.append(
+            PdfPage(
+                number=number,
+                start=start,
+                text=text,
+                arrays=arrays,
+                box=turned(*page.box, direction),
+                direction=direction,
+                is_recognised=2 * hidden > sum(seen),
+                is_broken=page.is_broken,
+            )
+        )
+        start += len(text) + 1
+    return pages

@@ -7,11 +7,18 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import TypeAlias
 
-from evidencebench.papers.captions import captioned
+from evidencebench.papers.lines import captioned
 from evidencebench.papers.pdf.lines import TypeStyle
-from evidencebench.papers.pdf.paragraphs import PrintedParagraph, is_uniform
-from evidencebench.papers.pdf.section_names import ABSTRACT_LABEL, KEYWORDS, is_abstract_part, name_of, section_of
-from evidencebench.papers.section_titles import SectionSort, number_of
+from evidencebench.papers.pdf.paragraphs import (
+    ABSTRACT_LABEL,
+    KEYWORDS,
+    PrintedParagraph,
+    is_abstract_part,
+    is_uniform,
+    name_of,
+    section_of,
+)
+from evidencebench.papers.sections import SectionSort, number_of
 
 _Rank: TypeAlias = tuple[int, bool, bool, bool]
 

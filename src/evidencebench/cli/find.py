@@ -1,0 +1,341 @@
+"""Find."""
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import click
+
+from evidencebench.cli import options
+from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.options import STANDARD_INPUT, read_lines, read_standard_input
+from evidencebench.cli.output import (
+    OutputFile,
+    ProgressReporter,
+    print_json,
+    print_table,
+    prose_width,
+    refuse_existing,
+    require_file,
+    tell_written,
+)
+from evidencebench.errors import DataError, EvidenceBenchError, ReplyError, UnreadableError
+from evidencebench.execution.asking import Rehearsal
+from evidencebench.execution.finding import DEFAULT_FINDER, Finding, find_evidence
+from evidencebench.execution.making import asks_model, make_system
+from evidencebench.execution.rewriting import asker_from
+from evidencebench.files.atomic import write_whole
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.pages.findings import (
+    about,
+    finding_record,
+    findings_page,
+    findings_ris,
+    findings_table,
+    grouped,
+    meanings,
+    told,
+)
+from evidencebench.papers.fetching import INDEX_NAME
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read_all, read_all_content
+from evidencebench.query import AspectScope, Wish
+from evidencebench.scoring.significance import notes_line
+from evidencebench.system import Brief, NamedSystem
+from evidencebench.systems.directions import DirectionReader, reported_directions
+from evidencebench.systems.llm.rewriting import directions_by_model
+from evidencebench.tables import WIDTH, printable
+from evidencebench.wording import counted
+
+# What `find` is asked about: papers from files, folders and standard input; hypotheses from a file.
+
+
+MOST_HYPOTHESES = 1_000
+
+
+def paper_names(given: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the papers' files; a folder stands for all files in it and below, in order of their names.
+
+    Hidden files and the list that `papers fetch` writes are left out. Raises `UnreadableError` for an empty folder.
+    """
+    for name in given:
+        folder = Path(name)
+        if name == STANDARD_INPUT or not folder.is_dir():
+            yield name
+            continue
+        files = (path for path in folder.rglob("*") if path.is_file() and path.name != INDEX_NAME)
+        shown = (path for path in files if not any(part.startswith(".") for part in path.relative_to(folder).parts))
+        inside = sorted(shown)
+        if not inside:
+            raise UnreadableError(f"{folder}: expected papers, got a folder without files")
+        yield from map(str, inside)
+
+
+def read_papers(name: str) -> list[Paper | UnreadableError]:
+    """Return each paper of a file, or of standard input, or why it cannot be read; raises `UnreadableError`."""
+    if name != STANDARD_INPUT:
+        return read_all(Path(name))
+    return read_all_content(read_standard_input(), name="standard input")
+
+
+def read_hypotheses(path: Path) -> tuple[str, ...]:
+    """Return the hypotheses of a text file or standard input, one a line, each once; at least one."""
+    lines, name = read_lines(path)
+    hypotheses = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
+    n = len(hypotheses)
+    if not 0 < n <= MOST_HYPOTHESES:
+        raise UnreadableError(f"{name}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
+    return hypotheses
+
+
+# What ``evidencebench find`` prints of its findings.
+
+
+def print_counts(finding: Finding, system: NamedSystem, budget: int) -> None:
+    """Print on standard error what the counts of an answer say, and where more sentences are named than asked for."""
+    if finding.notes:
+        click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
+    n_found = len(finding.evidence)
+    if n_found > budget:
+        named = f"{system.name} names {counted(n_found, 'sentence')}, in no order; all are shown"
+        click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
+
+
+def print_text(findings: Sequence[Finding]) -> None:
+    """Print the sentences with their places; above each answer what was asked, where there are several."""
+    several = len(findings) > 1
+    has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
+    for i, finding in enumerate(findings):
+        if several:
+            paper = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
+            click.echo("\n" * (i > 0) + _filled(paper))
+        if has_several_hypotheses:
+            click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
+        if words := told(finding):
+            click.echo(_filled(words) + "\n" * bool(finding.evidence))
+        width = len(str(len(finding.paper.sentences)))
+        for j, (heading, of_group) in enumerate(grouped(finding)):
+            if heading:
+                click.echo("\n" * (j > 0) + f"{heading}:")
+            for _, found in of_group:
+                click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
+                click.echo(_filled(f"[{about(found)}]", " " * (width + 2)))
+    for meaning in meanings(findings):
+        click.echo("\n" + _filled(meaning))
+
+
+def _filled(text: str, lead: str = "") -> str:
+    body = printable(text)
+    return textwrap.fill(body, prose_width(), initial_indent=lead, subsequent_indent=" " * len(lead))
+
+
+# ``evidencebench find``.
+
+
+_Work = Callable[..., tuple[list[Finding], list[EvidenceBenchError]]]
+
+
+@click.command
+@click.argument(
+    "hypothesis_and_papers",
+    nargs=-1,
+    required=True,
+    type=click.Path(allow_dash=True),  # for completion
+    metavar="[HYPOTHESIS] PAPER...",
+)
+@options.number("-k", "--budget", default=10, metavar="K", help="How many sentences.")
+@click.option(
+    "--hypotheses",
+    "hypotheses_file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="A file of hypotheses, one a line, in place of HYPOTHESIS; - is standard input.",
+)
+@options.choice(
+    "--wish",
+    choices=("answer", "study"),
+    help="What answers the hypothesis, or all that a reviewer would note of the study.",
+)
+@options.choice("--scope", choices=("all", "results"), help="All evidence, or outcomes and analyses only.")
+@click.option(
+    "--system",
+    "spec",
+    default=DEFAULT_FINDER,
+    show_default=True,
+    metavar="SYSTEM",
+    shell_complete=options.complete_systems,
+    help="What finds the evidence.",
+)
+@click.option(
+    "--split-by",
+    type=click.Choice(["direction"]),
+    help="Group the sentences by what they report: an increase, a decrease, no difference.",
+)
+@click.option(
+    "--split-model",
+    metavar="MODEL",
+    help="What --split-by asks in place of the package's own model, such as openai/NAME.",
+)
+@options.seed
+@asking_options(
+    options.output_format("text", "markdown", "csv", "ris"),
+    click.option("--html", type=OutputFile(), help="Write the papers with their evidence marked into a page."),
+    click.option("--overwrite", is_flag=True, help="Replace the page where it exists."),
+)
+@click.pass_context
+def command(
+    ctx: click.Context,
+    *,
+    hypothesis_and_papers: tuple[str, ...],
+    hypotheses_file: Path | None,
+    budget: int,
+    wish: Wish,
+    scope: AspectScope,
+    spec: str,
+    split_by: str | None,
+    split_model: str | None,
+    seed: int,
+    asking: Asking,
+    table_format: str,
+    html: Path | None,
+    overwrite: bool,
+) -> None:
+    """Find the evidence in papers of your own.
+
+    Shown are the sentences of each PAPER that are evidence for or against
+    HYPOTHESIS, best first, or in paper order where the system names a set.
+    PAPER is a file, a folder of them, or - for standard input; see docs/papers.md
+    for the formats. Sentences are numbered from 0, headings included.
+    A paper that cannot be read is told, and the others are answered: the exit
+    code is then 1, or 2 where none is.
+
+    --split-by direction groups them by what they report of the outcome. A model
+    that comes with the package reads that, or a language model, as named by
+    --split-model; behind commas, options of llm_base.
+
+    With the systems that need no server, such as the default, nothing leaves this
+    machine. An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider
+    that its model names; dense_api sends them to its base_url. A model named by
+    --split-model is sent HYPOTHESIS and the sentences that were found.
+
+    \b
+    Examples:
+      evidencebench find "Tea lowers blood pressure." paper.pdf
+      evidencebench find "Tea lowers blood pressure." - --json < paper.txt
+      evidencebench find --hypotheses questions.txt papers/ --format csv
+      evidencebench find "Tea lowers blood pressure." paper.xml --html tea.html
+      evidencebench find "Tea lowers blood pressure." tea.pdf --split-by direction
+      evidencebench find "Tea lowers blood pressure." paper.txt \\
+        --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05
+    """
+    hypotheses, names = _split(hypothesis_and_papers, hypotheses_file)
+    if html is not None:
+        require_file(html, "has the sentences", "--html")
+        refuse_existing(html, overwrite=overwrite)
+    brief = Brief(budget=budget, scope=scope)
+    asks = asks_model(spec) or split_model is not None
+    require_model(asking, asks=asks)
+    find_all = partial(_find_all, names=names, hypotheses=hypotheses, brief=brief, wish=wish)
+
+    def work_of(client: ChatClient | None) -> tuple[NamedSystem, _Work]:
+        read = _direction_reader(split_by, split_model, seed, client)
+        system = make_system(spec, seed=seed, client=client)
+        return system, partial(find_all, system, read_directions=read)
+
+    if asking.estimate:
+        n_failed = print_estimate(asking, lambda client, shown: _rehearse(work_of(client)[1], shown))
+        ctx.exit(1 if n_failed else 0)
+    with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
+        system, work = work_of(client)
+        findings, failed = work(settle=waiting.settle, on_progress=shown)
+    tell_asked(client)
+    for error in failed:
+        click.echo(f"error: {printable(str(error))}", err=True)
+    for finding in findings:
+        print_counts(finding, system, budget)
+    if html is not None and findings:
+        write_whole(html, findings_page(findings).encode())
+        tell_written(html, f"{html}: {counted(len(findings), 'answer')}", beside_data=True)
+    if asking.as_json:
+        spent = {} if client is None else {"asked": client.totals.fields()}
+        options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
+        results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
+        print_json({**options_used, **results, **spent})
+    elif table_format == "text":
+        print_text(findings)
+    elif table_format == "ris":
+        click.echo(findings_ris(findings), nl=False)
+    else:
+        print_table(findings_table(findings), table_format)
+    ctx.exit(0 if not failed else 1 if findings else 2)
+
+
+def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:
+    """Return the hypotheses and the names of the papers' files."""
+    if hypotheses_file is not None:
+        if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
+            raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
+        return read_hypotheses(hypotheses_file), list(paper_names(given))
+    hypothesis, *papers = given
+    if not papers:
+        raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
+    if not hypothesis.strip():
+        raise click.UsageError("HYPOTHESIS: expected a sentence, got an empty one")
+    return (hypothesis,), list(paper_names(papers))
+
+
+def _direction_reader(
+    split_by: str | None, model: str | None, seed: int, client: ChatClient | None
+) -> DirectionReader | None:
+    """Return what says which direction a sentence reports: the package's own model where no other is named."""
+    if model is None:
+        return None if split_by is None else reported_directions
+    if split_by is None:
+        raise click.UsageError("--split-model is for --split-by direction")
+    return directions_by_model(asker_from(model, seed=seed, client=client))
+
+
+def _find_all(
+    system: NamedSystem,
+    *,
+    names: Sequence[str],
+    hypotheses: Sequence[str],
+    brief: Brief,
+    wish: Wish,
+    read_directions: DirectionReader | None,
+    settle: Callable[[], bool] | None = None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[list[Finding], list[EvidenceBenchError]]:
+    """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
+    ask = partial(find_evidence, system, brief=brief, wish=wish, settle=settle, read_directions=read_directions)
+    findings: list[Finding] = []
+    failed: list[EvidenceBenchError] = []
+    for number, name in enumerate(names):
+        if len(names) * len(hypotheses) > 1:
+            on_progress(number, len(names))
+        try:
+            papers = read_papers(name)
+        except DataError as error:
+            failed.append(error)
+            continue
+        failed.extend(paper for paper in papers if isinstance(paper, DataError))
+        for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
+            try:
+                findings.append(ask(paper, hypothesis))
+            except ReplyError as error:
+                failed.append(ReplyError(f"{paper.name}: {error}"))
+    return findings, failed
+
+
+def _rehearse(work: _Work, on_progress: ProgressReporter) -> Rehearsal:
+    findings, failed = work(on_progress=on_progress)
+    first_error = str(failed[0]) if failed else ""
+    return Rehearsal(n_instances=len(findings) + len(failed), n_failed=len(failed), first_error=first_error)
+
+
+# ``evidencebench find``, which asks a system about papers of the user's own.
+
+
+__all__ = ["command"]

@@ -1,0 +1,480 @@
+"""Audit(): sampling, causes, corrected scores."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from evidencebench.construction.people.answers import CAUSES, Cause, Verdict, verdict_folder
+from evidencebench.construction.people.marks import cohen_kappa
+from evidencebench.construction.people.tasks import FileDigest, Miss, MissesFile, MissesHeader, Stratum
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task, task_named
+from evidencebench.errors import RunMismatchError, UndefinedScoreError, UnreadableError
+from evidencebench.query import sections_of
+from evidencebench.scoring.evaluate import TaskScores
+from evidencebench.scoring.resampling import (
+    DEFAULT_RESAMPLING,
+    Estimate,
+    Floats,
+    Proportion,
+    Resampling,
+    by_cluster,
+    draw_counts,
+    proportion,
+)
+from evidencebench.scoring.score_runs import score_runs
+from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
+
+# The score of a run if the misses that are not its fault did not count against it, with an interval.
+
+
+Reading = Literal["covered", "taken out"]
+"""What becomes of aspects whose miss is not the system's fault: they count as covered, or do not count at all."""
+
+READINGS: tuple[Reading, ...] = ("covered", "taken out")
+
+# Losses that differ by no more than rounding count as equal.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedRun:
+    """What an audit corrects, one value an instance: recall, what coverable misses take from it, aspects that count."""
+
+    recalls: Floats
+    losses: Floats
+    n_aspects: Floats
+    clusters: Sequence[str]  # each instance's paper or review
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedMiss:
+    """A miss with the verdict of people."""
+
+    place: int  # the position of its instance
+    stands_for: float
+    excused: float  # how far it is not the system's fault, 0 to 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectedScore:
+    """What people's verdicts make of a score."""
+
+    plain: Estimate  # as it was
+    excused: Estimate  # the share of what was lost that is not the system's fault
+    readings: dict[Reading, Estimate]  # the corrected score
+
+
+def corrected_score(
+    run: AuditedRun,
+    audited: Sequence[AuditedMiss],
+    *,
+    all_audited: bool,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+) -> CorrectedScore:
+    """Return the corrected score of a run; ``all_audited`` says whether people have judged every miss."""
+    if not audited:
+        raise UndefinedScoreError("the share of misses that are not the system's fault is undefined: none is audited")
+    known = np.zeros((len(run.recalls), 2))
+    for miss in audited:
+        known[miss.place] += miss.stands_for * np.array([1.0, miss.excused])
+    one_more = 0.0 if all_audited else float(known[:, 0].sum()) / len(audited)
+    n_clusters = len(set(run.clusters))
+    share = float(known[:, 1].sum() / known[:, 0].sum())
+    means = {
+        name: float(values[0]) for name, values in _figures(run, np.ones((1, len(run.recalls))), np.array([share]))
+    }
+    ends = _interval_ends(run, known, one_more, resampling) if n_clusters > 1 else {}
+
+    def estimate(name: str) -> Estimate:
+        low, high = ends.get(name, (None, None))
+        return Estimate(mean=means[name], low=low, high=high, n=len(run.recalls), n_clusters=n_clusters)
+
+    return CorrectedScore(
+        plain=estimate("plain"),
+        excused=estimate("excused"),
+        readings={reading: estimate(reading) for reading in READINGS},
+    )
+
+
+def _interval_ends(
+    run: AuditedRun, known: Floats, one_more: float, resampling: Resampling
+) -> dict[str, tuple[float, float]]:
+    """Return the ends of each figure's interval; ``known``: what audited and excused misses of an instance weigh."""
+    sums, _ = by_cluster(known, run.clusters)
+    place_of = {cluster: place for place, cluster in enumerate(dict.fromkeys(run.clusters))}
+    of_instance = [place_of[cluster] for cluster in run.clusters]
+    generator = resampling.generator()
+    lows: dict[str, list[Floats]] = {}
+    highs: dict[str, list[Floats]] = {}
+    for drawn in draw_counts(len(sums), generator, resampling.n_draws):
+        extra = one_more * generator.standard_exponential(len(drawn))
+        total, excused = drawn @ sums[:, 0] + extra, drawn @ sums[:, 1]
+        weights = drawn[:, of_instance]
+        for ends, n_excused in ((lows, excused), (highs, excused + extra)):
+            share = np.divide(n_excused, total, out=np.zeros_like(total), where=total > 0)
+            for name, values in _figures(run, weights, share):
+                ends.setdefault(name, []).append(values)
+    tail = (1 - resampling.level) / 2
+    return {
+        name: (
+            float(np.quantile(np.concatenate(lows[name]), tail)),
+            float(np.quantile(np.concatenate(highs[name]), 1 - tail)),
+        )
+        for name in lows
+    }
+
+
+def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> Iterator[tuple[str, Floats]]:
+    """Yield each figure by name, one value a draw: ``weights`` are draws x instances, ``shares`` are one a draw."""
+    n_drawn, recalls = weights.sum(axis=1), weights @ run.recalls / weights.sum(axis=1)
+    yield "plain", recalls
+    yield "excused", shares
+    yield "covered", recalls + shares * (weights @ run.losses) / n_drawn
+    yield "taken out", _recall_without_excused(run, weights, shares)
+
+
+def _recall_without_excused(run: AuditedRun, weights: Floats, shares: Floats) -> Floats:
+    """Return the mean recall without the excused aspects, one value a draw.
+
+    How many of an instance's misses are excused is not known, only the share of all. So it is taken as binomial: the
+    mean of recall / (1 - excused part) to the second order, over the instances of which an aspect is left.
+    """
+    share = shares[:, None]
+    is_covered = run.recalls > 0
+    left = np.where(is_covered, 1 - share * run.losses, 1.0)
+    spread = run.losses * share * (1 - share) / run.n_aspects
+    expected = run.recalls / left * (1 + spread / left**2)
+    is_any_left = np.where(run.losses > 1 - _ROUNDING, 1 - share ** (run.losses * run.n_aspects), 1.0)
+    total = (weights * is_any_left).sum(axis=1)
+    mean: Floats = np.divide((weights * expected).sum(axis=1), total, out=np.zeros_like(total), where=total > 0)
+    return mean
+
+
+# Draws misses of a run for an audit, each with a chance in proportion to what it takes from the score.
+
+
+BESIDE = 2
+"""How many sentences a selected sentence may be from a source to stand beside it."""
+
+STRATA = ("beside", "same section", "elsewhere", "nothing selected")
+"""Where the selected sentence stands that is nearest to a source of the aspect."""
+
+# Losses that differ by no more than rounding count as equal.
+
+
+class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A miss of a run, without its paper."""
+
+    position: int  # of the instance among those that count
+    aspect_id: str
+    chance: float
+    loss: float  # of the instance's recall
+    stratum: str
+
+
+def scores_to_audit(
+    run: Path, dataset: Dataset, task: Task, rules: Rules = DEFAULT_RULES
+) -> tuple[str, str, TaskScores]:
+    """Return a run's signature, the checksum of its file, and its scores with selections; raises as `score_runs`."""
+    scored = score_runs([run], dataset, [task], rules=rules, with_controls=False, with_selections=True)
+    ((label, run_scores),) = scored.runs.items()
+    if (
+        run_scores.header is not None
+        and run_scores.header.control is not None
+        and run_scores.header.control.name == "two_papers"
+    ):
+        raise RunMismatchError(f"{run}: was asked two papers at once, and an audit shows one; audit the run without")
+    return run_scores.signature, run_scores.sha256, scored.scores[label][task.name]
+
+
+def misses_of(scores: TaskScores, dataset: Dataset) -> Iterator[FoundMiss]:
+    """Yield the misses of aspects that some sentence covers, in the order of the data."""
+    for position, (instance_id, selection) in enumerate(zip(scores.ids, scores.selections, strict=True)):
+        instance = dataset[instance_id]
+        aspects = instance.labels.that_count(scores.task.scope)
+        for aspect in aspects:
+            sources = frozenset(instance.labels.sources.get(aspect, ()))
+            chance = selection.missed_chance(sources)
+            if sources and chance > 0:
+                yield FoundMiss(
+                    position=position,
+                    aspect_id=aspect,
+                    chance=chance,
+                    loss=chance / len(aspects),
+                    stratum=_stratum_of(instance, selection, sources),
+                )
+
+
+def _stratum_of(instance: Instance, selection: Selection, sources: frozenset[int]) -> str:
+    selected = (*selection.certain, *selection.tied)
+    if not selected:
+        return "nothing selected"
+    if min(abs(index - source) for index in selected for source in sources) <= BESIDE:
+        return "beside"
+    holds = (
+        any(section.start <= index < section.stop for index in selected)
+        for section in sections_of(instance.query.kinds)
+        if any(section.start <= source < section.stop for source in sources)
+    )
+    return "same section" if any(holds) else "elsewhere"
+
+
+def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -> tuple[list[int], Floats]:
+    """Return the places of ``n`` losses drawn systematically, ascending, and what each of them stands for.
+
+    The chance of each is in proportion to it; those that are larger than the distance between draws are sure to be
+    drawn, and stand for themselves. What all stand for adds up to all losses.
+
+    >>> draw_in_proportion(np.array([5.0, 1.0, 1.0, 1.0]), 2, np.random.default_rng(0))
+    ([0, 2], array([5., 3.]))
+    """
+    sure = np.zeros(len(losses), dtype=bool)
+    if n >= len(losses):
+        sure[:] = True
+    while n > sure.sum():
+        step = losses[~sure].sum() / (n - sure.sum())
+        larger = ~sure & (losses >= step * (1 - _ROUNDING))
+        if not larger.any():
+            break
+        sure |= larger
+    n_drawn = n - int(sure.sum())
+    stands_for = np.where(sure, losses, 0.0)
+    if n_drawn > 0 and not sure.all():
+        rest = np.flatnonzero(~sure)
+        ends = np.cumsum(losses[rest])
+        step = ends[-1] / n_drawn
+        places = np.searchsorted(ends, (generator.random() + np.arange(n_drawn)) * step, side="right")
+        stands_for[rest[np.minimum(places, len(rest) - 1)]] = step
+    chosen = np.flatnonzero(stands_for)
+    return chosen.tolist(), stands_for[chosen]
+
+
+def sample_misses(
+    run: Path, dataset: Dataset, task: Task, *, n: int, seed: int, rules: Rules = DEFAULT_RULES
+) -> tuple[MissesHeader, tuple[Miss, ...]]:
+    """Return ``n`` misses of a run, all if it has fewer, in random order, with the header of their file."""
+    signature, sha256, scores = scores_to_audit(run, dataset, task, rules)
+    all_misses = list(misses_of(scores, dataset))
+    if not all_misses:
+        raise UndefinedScoreError(f"{run}: covers every aspect that can be covered on '{task.name}': nothing to audit")
+    generator = np.random.default_rng(seed)
+    row = _in_a_row(all_misses, generator)
+    n_instances = len(scores.ids)
+    places, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
+    drawn = list(zip((row[place] for place in places), stands_for.tolist(), strict=True))
+    order = generator.permutation(len(drawn)).tolist()
+    width = max(2, len(str(len(drawn))))
+    misses = tuple(
+        _shown(f"miss_{number:0{width}}", drawn[place], scores, dataset) for number, place in enumerate(order, 1)
+    )
+    header = MissesHeader(
+        system=signature,
+        run=FileDigest(name=run.name, sha256=sha256),
+        data=FileDigest(name=dataset.name, sha256=dataset.sha256),
+        task=task.name,
+        rules=rules.unusual,
+        seed=seed,
+        n_instances=n_instances,
+        n_misses=len(all_misses),
+        score=scores.mean_recall,
+        loss=sum(miss.loss for miss in all_misses) / n_instances,
+        strata=tuple(
+            Stratum(
+                name=name,
+                n_misses=sum(miss.stratum == name for miss in all_misses),
+                loss=sum(miss.loss for miss in all_misses if miss.stratum == name) / n_instances,
+                n_drawn=sum(miss.stratum == name for miss, _ in drawn),
+            )
+            for name in STRATA
+        ),
+    )
+    return header, misses
+
+
+def _in_a_row(misses: Sequence[FoundMiss], generator: np.random.Generator) -> list[FoundMiss]:
+    """Return misses by stratum, then by instance; instances, and the misses of one, in random order."""
+    shuffled = [misses[place] for place in generator.permutation(len(misses))]
+    turns = generator.permutation(1 + max(miss.position for miss in misses))
+    return sorted(shuffled, key=lambda miss: (STRATA.index(miss.stratum), turns[miss.position]))
+
+
+def _shown(name: str, drawn: tuple[FoundMiss, float], scores: TaskScores, dataset: Dataset) -> Miss:
+    miss, stands_for = drawn
+    instance, selection = dataset[scores.ids[miss.position]], scores.selections[miss.position]
+    query, labels = instance.query, instance.labels
+    return Miss(
+        id=name,
+        instance_id=instance.id,
+        paper_id=query.paper_id,
+        hypothesis=query.hypothesis,
+        aspect_id=miss.aspect_id,
+        aspect=labels.texts.get(miss.aspect_id, ""),
+        sentences=query.sentences,
+        kinds=query.kinds,
+        sources=tuple(sorted(set(labels.sources[miss.aspect_id]))),
+        selected=(*selection.certain, *selection.tied),
+        chance=miss.chance,
+        stratum=miss.stratum,
+        loss=miss.loss / len(scores.ids),
+        stands_for=stands_for,
+    )
+
+
+# The report of an audit: causes with exact intervals, what auditors agree on, and the corrected score.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseShare:
+    """How many of the audited misses have a cause, and what they stand for: a part of the mean score."""
+
+    cause: Cause
+    share: Proportion
+    points: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditorPair:
+    """How two auditors agree on the misses that both judged; kappa is None where it is undefined."""
+
+    first: str
+    second: str
+    n_both: int
+    n_same_cause: int
+    n_same_fault: int
+    kappa_fault: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditReport:
+    """What an audit found."""
+
+    header: MissesHeader
+    auditors: dict[str, int]  # name -> how many misses the auditor judged
+    n_audited: int  # misses with a verdict
+    causes: tuple[CauseShare, ...]
+    excused: Proportion  # of them not the system's fault
+    strata: dict[str, Proportion]  # the same by stratum
+    tied: tuple[str, ...]  # misses on which auditors are even about whose fault it is: they count as the system's
+    pairs: tuple[AuditorPair, ...]
+    corrected: CorrectedScore
+
+
+def audit_report(
+    misses: MissesFile,
+    folder: Path,
+    run: Path,
+    dataset: Dataset,
+    resampling: Resampling = DEFAULT_RESAMPLING,
+) -> AuditReport:
+    """Return the report of an audit.
+
+    Whether a miss is the system's fault is decided by the majority of its auditors; a tie counts as its fault. Misses
+    without a verdict are taken to be like the others.
+    """
+    audited_run, places = _audited_run(misses, run, dataset)
+    verdicts = _verdicts(folder, misses)
+    said = {
+        miss: [CAUSES[of_auditor[miss.id].cause] for of_auditor in verdicts.values() if miss.id in of_auditor]
+        for miss in misses.records
+    }
+    causes = {miss: _decided(of_miss) for miss, of_miss in said.items() if of_miss}
+
+    def share_of(some: Iterable[Miss], are_counted: Callable[[Miss], bool]) -> Proportion:
+        counted = list(map(are_counted, some))
+        return proportion(sum(counted), len(counted), resampling.level)
+
+    def is_excused(miss: Miss) -> bool:
+        return not causes[miss].is_fault
+
+    in_strata = {
+        stratum.name: [miss for miss in causes if miss.stratum == stratum.name] for stratum in misses.header.strata
+    }
+    audited = [
+        AuditedMiss(place=places[miss.instance_id], stands_for=miss.stands_for, excused=float(is_excused(miss)))
+        for miss in causes
+    ]
+    return AuditReport(
+        header=misses.header,
+        auditors={name: len(one) for name, one in verdicts.items()},
+        n_audited=len(causes),
+        causes=tuple(
+            CauseShare(
+                cause=cause,
+                share=share_of(causes, lambda miss: causes[miss] is cause),  # noqa: B023 - called at once
+                points=sum(miss.stands_for for miss, one in causes.items() if one is cause),
+            )
+            for cause in CAUSES.values()
+        ),
+        excused=share_of(causes, is_excused),
+        strata={name: share_of(some, is_excused) for name, some in in_strata.items() if some},
+        tied=tuple(miss.id for miss in causes if 2 * sum(cause.is_fault for cause in said[miss]) == len(said[miss])),
+        pairs=tuple(_pair(one, other, verdicts[one], verdicts[other]) for one, other in combinations(verdicts, 2)),
+        corrected=corrected_score(
+            audited_run, audited, all_audited=len(audited) == misses.header.n_misses, resampling=resampling
+        ),
+    )
+
+
+def _decided(said: Sequence[Cause]) -> Cause:
+    """Return the cause that counts: the most frequent one of the majority, the first of `CAUSES` where equal."""
+    is_fault = 2 * sum(cause.is_fault for cause in said) >= len(said)
+    return max((cause for cause in CAUSES.values() if cause.is_fault is is_fault), key=said.count)
+
+
+def _verdicts(folder: Path, misses: MissesFile) -> dict[str, dict[str, Verdict]]:
+    """Return auditor -> id of a miss -> verdict, those that were taken back left out."""
+    by_auditor = {
+        name: {miss: verdict for miss, verdict in verdicts.items() if verdict.cause}
+        for name, verdicts in verdict_folder(folder, misses).read_all().items()
+    }
+    by_auditor = {name: verdicts for name, verdicts in by_auditor.items() if verdicts}
+    if not by_auditor:
+        raise UnreadableError(
+            f"{folder}: expected a folder with verdicts, which 'evidencebench audit review' writes, got none"
+        )
+    return by_auditor
+
+
+def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[AuditedRun, dict[str, int]]:
+    header = misses.header
+    rules: dict[str, Any] = header.rules
+    _, sha256, scores = scores_to_audit(run, dataset, task_named(header.task), Rules(**rules))
+    for what, path, drawn_from, given in (
+        ("run", run, header.run, sha256),
+        ("data", dataset.path, header.data, dataset.sha256),
+    ):
+        if drawn_from.sha256 != given:
+            raise RunMismatchError(
+                f"{misses.path}: was drawn from the {what} {drawn_from.name} with the checksum "
+                f"{drawn_from.sha256[:12]}, but {path} has {given[:12]}; give the file that it was drawn from"
+            )
+    losses: Floats = np.zeros(len(scores.ids))
+    for miss in misses_of(scores, dataset):
+        losses[miss.position] += miss.loss
+    counts = [len(dataset[instance_id].labels.that_count(scores.task.scope)) for instance_id in scores.ids]
+    audited_run = AuditedRun(
+        recalls=scores.recalls, losses=losses, n_aspects=np.array(counts, dtype=np.float64), clusters=scores.clusters
+    )
+    return audited_run, {instance_id: place for place, instance_id in enumerate(scores.ids)}
+
+
+def _pair(first: str, second: str, of_first: Mapping[str, Verdict], of_second: Mapping[str, Verdict]) -> AuditorPair:
+    said = [(CAUSES[of_first[miss].cause], CAUSES[of_second[miss].cause]) for miss in of_first if miss in of_second]
+    faults = [(cause.is_fault, other.is_fault) for cause, other in said]
+    table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
+    kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
+    return AuditorPair(
+        first=first,
+        second=second,
+        n_both=len(said),
+        n_same_cause=sum(cause is other for cause, other in said),
+        n_same_fault=sum(one is other for one, other in faults),
+        kappa_fault=None if np.isnan(kappa) else kappa,
+    )

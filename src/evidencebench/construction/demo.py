@@ -1,0 +1,214 @@
+"""A synthetic review with the data set that must come of it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.data.instance import Evaluation, Instance, Labels
+from evidencebench.data.sample import load_sample
+from evidencebench.errors import UnreadableError
+from evidencebench.files.atomic import write_whole
+from evidencebench.files.disk import BROKEN_JSON, read_text
+from evidencebench.query import Kind
+
+# Gold studies: what is right of each passage of a review, for the trial server to answer from.
+
+
+class GoldAspect(msgspec.Struct, frozen=True, kw_only=True):
+    """A study aspect: its text, the sentences of the paper that hold it, and whether it is a result."""
+
+    aspect: str
+    sentences: tuple[int, ...] = ()
+    is_result: bool = False
+
+
+class GoldStudy(msgspec.Struct, frozen=True, kw_only=True):
+    """What is right of one passage of a review; ``summary`` is the part of the passage that is about the paper."""
+
+    passage: str
+    summary: str
+    reports_results: bool = True
+    purpose: str = ""
+    hypothesis: str = ""
+    aspects: tuple[GoldAspect, ...] = ()
+
+
+def read_gold(path: Path) -> list[GoldStudy]:
+    """Return the studies of a file of JSON Lines; raises `UnreadableError`, with the line, where one is none."""
+    studies = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.strip():
+            try:
+                studies.append(msgspec.json.decode(line, type=GoldStudy))
+            except BROKEN_JSON as error:
+                raise UnreadableError(f"{path}: line {number}: expected a gold study: {error}") from error
+    return studies
+
+
+# A synthetic review of five synthetic papers, with the data set that must come of it: for trials and demonstrations.
+
+
+REVIEW_ID = "doi_10.5555/synthetic.review"
+NAME = "synthetic"
+"""How the ids of the data set begin."""
+
+_DOI = "10.5555/synthetic."
+_CHOSEN = (0, 1, 3, 4, 5)  # of the sample's instances, each of another paper
+_LICENSE = (
+    '<permissions><license xlink:href="https://creativecommons.org/licenses/by/4.0/"><license-p>CC BY 4.0</license-p>'
+    "</license></permissions>"
+)
+_ARTICLE = (
+    '<?xml version="1.0"?>\n<article xmlns:xlink="http://www.w3.org/1999/xlink"><front><article-meta>'
+    '<article-id pub-id-type="doi">{doi}</article-id><title-group><article-title>{title}</article-title></title-group>'
+    "{permissions}{abstract}</article-meta></front>\n<body>{body}</body>{back}</article>\n"
+)
+_MISSING, _NAMELESS = 6, 7  # numbers in the review's list: a paper that is not at hand, and one without an id
+_CONFIG = """\
+# evidencebench construct run construction.toml
+name = "synthetic"
+work = "work"
+papers = "papers"
+reviews = ["reviews"]
+model = "{model}"
+
+[assemble]
+shares = {{ test = 1.0 }}
+made_on = 2026-01-01
+"""
+
+
+def write_synthetic_review(folder: Path, *, model: str) -> None:
+    """Write ``reviews/``, ``papers/``, ``gold.jsonl`` for the trial server, and ``construction.toml``.
+
+    ``model`` is what the configuration asks, such as ``local/any,base_url=http://127.0.0.1:8000/v1``.
+    """
+    instances = _instances()
+    for name in ("reviews", "papers"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    for number, instance in enumerate(instances, 1):
+        write_whole(folder / "papers" / f"paper_{number}.xml", _paper_xml(instance, number))
+    write_whole(folder / "reviews" / "review.xml", _review_xml(instances))
+    write_whole(folder / "gold.jsonl", (msgspec.json.encode(study) + b"\n" for study in synthetic_studies()))
+    write_whole(folder / "construction.toml", _CONFIG.format(model=model))
+
+
+def expected_instances() -> list[Instance]:
+    """Return the data set that must come out: the sample's instances under other ids, without any other key."""
+    return [_renamed(instance, number) for number, instance in enumerate(_instances(), 1)]
+
+
+def _instances() -> list[Instance]:
+    sample = load_sample()
+    return [sample[f"evidencebench_sample_id_{number}"] for number in _CHOSEN]
+
+
+def _renamed(instance: Instance, number: int) -> Instance:
+    """Return an instance as the construction names it: the number is the paper's in the review, from 1."""
+    instance_id = f"{NAME}_test_id_{number - 1}"
+    ids = {aspect: f"{instance_id}_aspect_{m}" for m, aspect in enumerate(instance.labels.aspects)}
+    labels = instance.labels
+    return Instance(
+        query=replace(instance.query, instance_id=instance_id, paper_id=f"doi_{_DOI}{number}"),
+        labels=Labels(
+            aspects=tuple(ids.values()),
+            results=tuple(ids[aspect] for aspect in labels.results),
+            sources={ids[aspect]: labels.sources[aspect] for aspect in labels.aspects},
+            texts={ids[aspect]: labels.texts[aspect] for aspect in labels.aspects},
+            review_id=REVIEW_ID,
+            evaluations={
+                task: Evaluation(
+                    sentences=evaluation.sentences,
+                    covered=tuple(ids[aspect] for aspect in evaluation.covered),
+                    optimal=evaluation.optimal,
+                )
+                for task, evaluation in labels.evaluations.items()
+            },
+        ),
+    )
+
+
+def _paper_xml(instance: Instance, number: int) -> str:
+    """Return a paper as JATS: its first heading is the title, each other one begins a section."""
+    query = instance.query
+    pairs = list(zip(query.sentences, query.kinds, strict=True))
+    abstract = " ".join(escape(text) for text, kind in pairs if kind is Kind.ABSTRACT)
+    return _ARTICLE.format(
+        doi=f"{_DOI}{number}",
+        title=escape(pairs[0][0]),
+        permissions=_LICENSE,
+        abstract=f"<abstract><p>{abstract}</p></abstract>",
+        body="\n".join(_sections([(text, kind) for text, kind in pairs[1:] if kind is not Kind.ABSTRACT])),
+        back="",
+    )
+
+
+def _sections(pairs: Sequence[tuple[str, Kind]]) -> Iterator[str]:
+    starts = [place for place, (_, kind) in enumerate(pairs) if kind is Kind.HEADING]
+    for start, stop in zip(starts, [*starts[1:], len(pairs)], strict=True):
+        paragraphs = "".join(f"<p>{escape(text)}</p>" for text, _ in pairs[start + 1 : stop])
+        yield f"<sec><title>{escape(pairs[start][0])}</title>{paragraphs}</sec>"
+
+
+def _review_xml(instances: Sequence[Instance]) -> str:
+    """Return a review with a section a paper, and one with what must be dropped."""
+    sections = []
+    for number, instance in enumerate(instances, 1):
+        cited = " ".join(f"{escape(text.rstrip('.'))} {_mark(number)}." for text in instance.labels.texts.values())
+        sections.append(
+            f"<sec><title>Study {number}</title><p>We looked for studies of this question. {cited} "
+            "We rated how sure this evidence is.</p></sec>"
+        )
+    sections.append(
+        "<sec><title>Discussion</title>"  # each sentence as a paragraph, so that each is a passage of its own
+        f"<p>Three studies were small {_mark(1)}{_mark(2)}{_mark(3)}.</p>"
+        f"<p>The registered protocol of a trial described its two arms {_mark(4)}.</p>"
+        f"<p>A survey of nurses reported fewer falls after new lights {_mark(_MISSING)}.</p>"
+        f"<p>An unpublished register counted 312 cases {_mark(_NAMELESS)}.</p></sec>"
+    )
+    references = [
+        f'<ref id="B{number}"><label>{number}</label><mixed-citation>Paper {number}.'
+        f'<pub-id pub-id-type="doi">{_DOI}{number}</pub-id></mixed-citation></ref>'
+        for number in range(1, _MISSING + 1)
+    ]
+    references.append(
+        f'<ref id="B{_NAMELESS}"><label>{_NAMELESS}</label><mixed-citation>A register.</mixed-citation></ref>'
+    )
+    return _ARTICLE.format(
+        doi=f"{_DOI}review",
+        title="Exposures of everyday life: a synthetic systematic review",
+        permissions=_LICENSE,
+        abstract="<abstract><p>We reviewed what five synthetic papers report.</p></abstract>",
+        body="\n".join(sections),
+        back=f"<back><ref-list>{''.join(references)}</ref-list></back>",
+    )
+
+
+def _mark(number: int) -> str:
+    return f'[<xref ref-type="bibr" rid="B{number}">{number}</xref>]'
+
+
+def synthetic_studies() -> Iterator[GoldStudy]:
+    """Yield what the trial server is to know of the review."""
+    for number, instance in enumerate(_instances(), 1):
+        labels = instance.labels
+        summary = " ".join(f"{text.rstrip('.')} [{number}]." for text in labels.texts.values())
+        yield GoldStudy(
+            passage=summary,
+            summary=summary,
+            purpose=f"The reviewer asked whether this is so: {instance.query.hypothesis}",
+            hypothesis=instance.query.hypothesis,
+            aspects=tuple(
+                GoldAspect(
+                    aspect=labels.texts[aspect_id],
+                    sentences=labels.sources[aspect_id],
+                    is_result=aspect_id in labels.results,
+                )
+                for aspect_id in labels.aspects
+            ),
+        )
+    protocol = "The registered protocol of a trial described its two arms [4]."
+    yield GoldStudy(passage=protocol, summary=protocol, reports_results=False)

@@ -1,0 +1,409 @@
+"""What is left will cost."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import prod, sqrt
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.construction.config import Config
+from evidencebench.construction.draft import Draft, DraftFile, input_of, open_drafts, output_of
+from evidencebench.construction.pipeline import model_step, steps_of
+from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects, words_of
+from evidencebench.errors import DataError, ReplyError
+from evidencebench.execution.rewriting import asker_from
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, estimated_tokens, prompt_tokens_of
+from evidencebench.models.llm.client import ChatClient, EstimatingSender
+from evidencebench.models.llm.costs import PriceTable
+from evidencebench.models.llm.replies import ReplyCache
+
+# What steps ask of models: requests and tokens, counted while drafts are led through them and nothing is sent.
+
+
+LEAST_CACHED_TOKENS = 1024
+"""The shortest beginning of a prompt that providers cache: OpenAI's, and Anthropic's for most models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """What a step asks of a model; ``cached_tokens`` are those of its prompts that a provider can have in its cache."""
+
+    requests: float = 0
+    prompt_tokens: float = 0
+    reply_tokens: float = 0
+    cached_tokens: float = 0
+
+    def __add__(self, other: "ModelUse") -> "ModelUse":
+        """Return both together."""
+        return self.times(1, 1, 1, other)
+
+    def times(self, requests: float, prompt: float, reply: float, more: "ModelUse | None" = None) -> "ModelUse":
+        """Return it with each count multiplied, and ``more`` added."""
+        more = more or NOTHING
+        return ModelUse(
+            requests=self.requests * requests + more.requests,
+            prompt_tokens=self.prompt_tokens * prompt + more.prompt_tokens,
+            reply_tokens=self.reply_tokens * reply + more.reply_tokens,
+            cached_tokens=self.cached_tokens * prompt + more.cached_tokens,
+        )
+
+    def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False, caching: bool = False) -> float | None:
+        """Return its cost; None where the model's price is not known."""
+        usage = Usage(
+            prompt_tokens=round(self.prompt_tokens),
+            completion_tokens=round(self.reply_tokens),
+            cached_tokens=round(self.cached_tokens) if caching else 0,
+        )
+        return prices.cost_usd(model, usage, batch=batch)
+
+
+NOTHING = ModelUse()
+
+Uses = Mapping[str, ModelUse]
+"""Model -> what is asked of it."""
+
+
+def joined(one: Uses, other: Uses) -> Uses:
+    """Return both together."""
+    return {model: one.get(model, NOTHING) + other.get(model, NOTHING) for model in {**one, **other}}
+
+
+def joined_all(uses: Iterable[Uses]) -> Uses:
+    """Return all together."""
+    return reduce(joined, uses, {})
+
+
+class RehearsingSender(EstimatingSender):
+    """Answers with stored replies where `begin` says so, else with stand-ins, and sums up what was asked."""
+
+    def __init__(self, prices: PriceTable, cache: ReplyCache | None, completion_tokens: int) -> None:
+        super().__init__(prices)
+        self._cache, self._assumed = cache, completion_tokens
+        self._stored = False
+        self._before: dict[str, str] = {}
+        self.uses: dict[str, ModelUse] = {}
+        self.repeated_tokens = self.n_missing = 0
+
+    def begin(self, *, stored: bool = False) -> None:
+        """Sum up from nothing; ``stored``: answer with stored replies."""
+        self._stored = stored
+        self.uses, self.repeated_tokens, self.n_missing = {}, 0, 0
+
+    def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
+        """Return the stored reply, or the stand-in."""
+        reply = self._cache.find(request.key) if self._stored and self._cache is not None else None
+        usage = Usage() if reply is None else reply[0].usage
+        n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
+        n_reply = usage.completion_tokens
+        if n_reply is None:
+            n_reply = min(self._assumed, request.max_tokens)
+        text = request.messages[0].text
+        n_repeated = estimated_tokens(_same_beginning(self._before.get(request.model, ""), text))
+        self._before[request.model] = text
+        self.repeated_tokens += n_repeated
+        self.n_missing += reply is None
+        self.uses[request.model] = self.uses.get(request.model, NOTHING) + ModelUse(
+            requests=1,
+            prompt_tokens=n_prompt,
+            reply_tokens=n_reply,
+            cached_tokens=n_repeated if n_repeated >= LEAST_CACHED_TOKENS else 0,
+        )
+        return ChatReply(text=stand_in) if reply is None else reply[0]
+
+
+def _same_beginning(one: str, other: str) -> str:
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return one[:low]
+
+
+# What the steps that are left will cost: a sample of drafts is led through them, and stored replies correct it.
+
+
+_NORMAL_95 = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assumptions:
+    """What an estimate takes for granted where nothing is known."""
+
+    completion_tokens: int = 400  # of a reply, where none of the step are stored
+    aspects: int = ASSUMED_ASPECTS  # of a summary, likewise
+    n_sample: int = 200  # drafts at most that are led through the steps, of those that wait for the same one
+    seed: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class StepEstimate:
+    """What is left of a step."""
+
+    step: str
+    n_drafts: int = 0  # that are left, those of steps before it included that may yet be dropped
+    uses: Uses = field(default_factory=dict)  # model -> what it will be asked
+    used: Uses = field(default_factory=dict)  # model -> what it was asked, as far as its replies are stored
+    n_pilot: int = 0  # drafts that correct the estimate; 0: tokens are estimated and replies assumed
+    margin: float | None = None  # half of the 95 % interval of prompt tokens, as a share of them; None without a pilot
+    repeated_tokens: float = 0.0  # that a prompt shares with the one before it, from the beginning, on average
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstructionEstimate:
+    """What is left of all steps; ``unreadable``: drafts of the sample whose paper cannot be read, with the reason."""
+
+    steps: tuple[StepEstimate, ...]
+    unreadable: Mapping[str, str]
+
+
+def estimate_construction(
+    config: Config,
+    *,
+    prices: PriceTable,
+    cache: ReplyCache | None,
+    assumptions: Assumptions = Assumptions(),
+    on_progress: Callable[[int, int], None] | None = None,
+) -> ConstructionEstimate:
+    """Return what the steps that ask a model will use from here on; nothing is sent.
+
+    Some of the drafts that wait for a step are led through it and all behind it, with stand-ins for replies. What
+    drafts that did a step asked in truth, as the stored replies say, corrects the count of that step: tokens and
+    repeated requests; and the drafts that it dropped, those of the steps behind it.
+
+    Raises as `open_drafts`; the passages must be harvested.
+    """
+    sender = RehearsingSender(prices, cache, assumptions.completion_tokens)
+    client = ChatClient(sender=sender, cache=None, prices=prices)
+    try:
+        return _Estimator(config, sender, client, assumptions, on_progress or (lambda *_: None)).estimate()
+    finally:
+        client.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Pilot:
+    """What drafts that did a step asked: as counted with stand-ins, and as it was; and how many of all it kept."""
+
+    counted: list[ModelUse] = field(default_factory=list)
+    was: list[Uses] = field(default_factory=list)
+    n_done: int = 0
+    n_kept: int = 0
+
+    @property
+    def kept_share(self) -> float:
+        return self.n_kept / self.n_done if self.n_done else 1.0
+
+    @property
+    def kept_error(self) -> float:
+        """The standard error of the share that is kept, as a share of it."""
+        return sqrt((1 - self.kept_share) / self.n_kept) if self.n_kept else 0.0
+
+
+class _Estimator:
+    def __init__(
+        self,
+        config: Config,
+        sender: RehearsingSender,
+        client: ChatClient,
+        assumptions: Assumptions,
+        on_progress: Callable[[int, int], None],
+    ) -> None:
+        self._config, self._sender, self._client = config, sender, client
+        self._assumptions, self._on_progress = assumptions, on_progress
+        self._names = steps_of(config)
+        self._steps = {}
+        for name in self._names:
+            step, model = model_step(config, name, client)
+            self._steps[name] = step, asker_from(model, client=client)
+        source = open_drafts(input_of(self._names[0], config.work))
+        paths = {name: output_of(name, config.work) for name in self._names}
+        self._files = {n: open_drafts(path, must_be_finished=False) for n, path in paths.items() if path.is_file()}
+        self._inputs: dict[str, DraftFile] = {self._names[0]: source}  # step -> the file that it reads
+        for before, name in zip(self._names, self._names[1:], strict=False):
+            if before in self._files:
+                self._inputs[name] = self._files[before]
+        self._aspects_per_word, self._aspects_error = self._rate_of_aspects()
+        self._unreadable: dict[str, str] = {}
+        self._n_led = self._n_to_lead = 0
+
+    def estimate(self) -> ConstructionEstimate:
+        done = {name: self._done(name) for name in self._inputs}
+        waiting = {name: sorted(set(file.going_on) - set(done[name])) for name, file in self._inputs.items()}
+        self._n_to_lead = sum(len(self._drawn(ids)) for ids in (*done.values(), *waiting.values()))
+        pilots = {name: self._pilot(name, done.get(name, [])) for name in self._names}
+        steps = {name: StepEstimate(step=name, n_pilot=len(pilots[name].was)) for name in self._names}
+        for name, pilot in pilots.items():
+            if pilot.n_done:
+                share = pilot.n_done / len(self._drawn(done[name]))
+                steps[name].used = {
+                    model: use.times(share, share, share) for model, use in joined_all(pilot.was).items()
+                }
+        for name, ids in waiting.items():
+            if ids:
+                self._add_waiting(name, ids, pilots, steps)
+        return ConstructionEstimate(steps=tuple(steps.values()), unreadable=self._unreadable)
+
+    def _done(self, name: str) -> list[str]:
+        """Return the drafts that did a step, of those that go on in the file that it reads."""
+        file = self._files.get(name)
+        return [] if file is None else sorted(set(self._inputs[name].going_on) & file.offsets.keys())
+
+    def _drawn(self, ids: Sequence[str]) -> list[str]:
+        n_drawn = min(self._assumptions.n_sample, len(ids))
+        drawn = np.random.default_rng(self._assumptions.seed).choice(len(ids), n_drawn, replace=False)
+        return [ids[index] for index in sorted(drawn)]
+
+    def _rate_of_aspects(self) -> tuple[float | None, float]:
+        """Return how many aspects a word of a summary has, of those that are there, and the standard error of that."""
+        if "aspects" not in self._files:
+            return None, 0.0
+        drafts = [self._files["aspects"][draft_id] for draft_id in self._drawn(sorted(self._files["aspects"].going_on))]
+        counts = [(len(draft.aspects), len(words_of(draft.summary))) for draft in drafts]
+        n_words = sum(n for _, n in counts)
+        return (sum(n for n, _ in counts) / n_words if n_words else None), _relative_error(counts) or 0.0
+
+    def _pilot(self, name: str, done: Sequence[str]) -> _Pilot:
+        pilot = _Pilot(n_done=len(done))
+        if done:
+            pilot.n_kept = len(set(done) & set(self._files[name].going_on))
+        for draft_id in self._drawn(done):
+            self._count()
+            draft = self._inputs[name][draft_id]
+            self._lead(name, draft, stored=True)
+            if self._sender.n_missing:  # not all its replies are stored any more
+                continue
+            pilot.was.append(self._sender.uses)
+            self._lead(name, draft)
+            pilot.counted.append(sum(self._sender.uses.values(), NOTHING))
+        return pilot
+
+    def _count(self) -> None:
+        self._on_progress(self._n_led, self._n_to_lead)
+        self._n_led += 1
+
+    def _lead(self, name: str, draft: Draft, *, stored: bool = False) -> Draft | None:
+        """Lead a draft through a step; None where it cannot go on. What it asked is in the sender then."""
+        step, asker = self._steps[name]
+        self._sender.begin(stored=stored)
+        try:
+            made = step.work(asker, draft)
+        except ReplyError:
+            return None
+        except DataError as error:
+            self._unreadable[draft.id] = str(error)
+            return None
+        return None if made.dropped else made
+
+    def _add_waiting(
+        self, name: str, ids: Sequence[str], pilots: Mapping[str, _Pilot], steps: Mapping[str, StepEstimate]
+    ) -> None:
+        """Add what the drafts that wait for a step will use in it, and in those behind it."""
+        behind = self._names[self._names.index(name) :]
+        drawn = self._drawn(ids)
+        asked: dict[str, list[ModelUse]] = {step: [] for step in behind}
+        repeated = dict.fromkeys(behind, 0.0)
+        for draft_id in drawn:
+            self._count()
+            draft: Draft | None = self._inputs[name][draft_id]
+            for step in behind:
+                self._sender.begin()  # also where it cannot go on
+                if draft is not None:
+                    draft = self._lead(step, draft)
+                asked[step].append(sum(self._sender.uses.values(), NOTHING))
+                repeated[step] += self._sender.repeated_tokens
+                if draft is not None and step == "aspects":
+                    draft = self._with_likely_aspects(draft)
+        weights = self._weights(name, ids, drawn)
+        errors = {"sample": 0.0}
+        for place, step in enumerate(behind):
+            estimate, pilot = steps[step], pilots[step]
+            kept = prod(pilots[before].kept_share for before in behind[:place])
+            total = sum((use.times(w, w, w) for use, w in zip(asked[step], weights, strict=True)), NOTHING)
+            total = total.times(kept, kept, kept)
+            estimate.n_drafts += len(ids)
+            estimate.uses = joined(estimate.uses, self._corrected(step, total, pilot))
+            n_requests = sum(use.requests for use in asked[step])
+            estimate.repeated_tokens = repeated[step] / n_requests if n_requests else 0.0
+            of_pilot = _relative_error(
+                [
+                    (sum(use.prompt_tokens for use in uses.values()), counted.prompt_tokens)
+                    for uses, counted in zip(pilot.was, pilot.counted, strict=True)
+                ]
+            )
+            errors["sample"] = _sampling_error([use.prompt_tokens for use in asked[step]], weights, len(ids))
+            if of_pilot is not None:
+                margin = _NORMAL_95 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
+                estimate.margin = max(margin, estimate.margin or 0.0)
+            errors[step] = pilot.kept_error
+            if step == "aspects":
+                errors["number of aspects"] = self._aspects_error
+
+    def _corrected(self, step: str, total: ModelUse, pilot: _Pilot) -> Uses:
+        """Return what a step will ask, by model, given what was counted with stand-ins."""
+        counted = sum(pilot.counted, NOTHING)
+        if not counted.requests:
+            return {self._steps[step][1].chat.model: total} if total.requests else {}
+        per_request = total.requests / counted.requests
+        per_token = total.prompt_tokens / counted.prompt_tokens
+        return {model: use.times(per_request, per_token, per_request) for model, use in joined_all(pilot.was).items()}
+
+    def _with_likely_aspects(self, draft: Draft) -> Draft:
+        n_aspects = self._assumptions.aspects
+        if self._aspects_per_word is not None:
+            n_aspects = round(self._aspects_per_word * len(words_of(draft.summary)))
+        n_aspects = max(1, min(MOST_ASPECTS, n_aspects))
+        return msgspec.structs.replace(draft, aspects=tuple(stand_in_aspects(draft.summary, n_aspects)))
+
+    def _weights(self, name: str, ids: Sequence[str], drawn: Sequence[str]) -> list[float]:
+        """Return how many of the drafts that wait for a step each drawn one stands for.
+
+        What is judged grows with the sizes of the papers, and with the numbers of aspects where these are asked about
+        one by one. Both are known for all drafts that wait for it, so that drawn ones weigh more where the others are
+        larger than they are: the linear calibration of survey sampling.
+        """
+        weights = np.full(len(drawn), len(ids) / len(drawn))
+        if name != "judge" or len(drawn) == len(ids):
+            return weights.tolist()
+        sizes = {draft_id: self._size(self._inputs[name][draft_id]) for draft_id in ids}
+        own = np.array([sizes[draft_id] for draft_id in drawn])
+        apart = own - own.mean()
+        if apart.any():
+            weights += (sum(sizes.values()) - len(ids) * own.mean()) * apart / (apart @ apart)
+        return weights.tolist()
+
+    def _size(self, draft: Draft) -> float:
+        try:
+            n_bytes = (self._config.papers / draft.paper_file).stat().st_size
+        except OSError:
+            return 0.0
+        return float(n_bytes if self._config.file.judge.at_once else n_bytes * len(draft.aspects))
+
+
+def _sampling_error(tokens: Sequence[float], weights: Sequence[float], n_all: int) -> float:
+    """Return the standard error of a total from a sample of so many drafts, as a share of it.
+
+    What the weights follow is no error: they are linear in the size that is known of all.
+    """
+    n, sample = len(tokens), np.array(tokens)
+    if n == n_all or n < 3 or not sample.any():  # noqa: PLR2004 - two parameters are fitted
+        return 0.0
+    apart: NDArray[np.float64] = np.array(weights) - np.mean(weights)
+    slope = float(apart @ sample / (apart @ apart)) if apart.any() else 0.0
+    residuals = sample - sample.mean() - slope * apart
+    return sqrt(float(residuals @ residuals) / (n - 2) / n * (1 - n / n_all)) / float(sample.mean())
+
+
+def _relative_error(pairs: Iterable[tuple[float, float]]) -> float | None:
+    """Return the standard error of a ratio of sums, as a share of it; None for fewer than two pairs or nothing."""
+    above, below = np.array([*pairs], dtype=np.float64).reshape(-1, 2).T
+    n = len(above)
+    if n < 2 or not above.any() or not below.any():  # noqa: PLR2004 - one says nothing of how they differ
+        return None
+    residuals = above - above.sum() / below.sum() * below
+    return sqrt(float(residuals @ residuals) / (n - 1) * n) / float(above.sum())

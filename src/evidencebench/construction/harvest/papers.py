@@ -1,0 +1,163 @@
+"""Papers at hand, in a folder."""
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.harvest.references import UNKNOWN, licence_named, licence_of, normal_ids
+from evidencebench.errors import DataError, UnreadableError
+from evidencebench.files.disk import open_file, read_bytes, read_stream
+from evidencebench.papers.fetching import INDEX_NAME, FetchedPaper, read_index
+from evidencebench.papers.jats import articles_in, ids_of_article
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read_content
+from evidencebench.papers.tree import parse_xml, root_tag
+
+# Which papers are at hand: the files of a folder by their ids, with their licences; only their heads are read.
+
+
+HEAD_BYTES = 1 << 18
+"""How much of a file is read at first; the head of an article, with its abstract, nearly always ends there."""
+
+_HEAD_END = b"</front>"
+_XML_SUFFIXES = frozenset({".xml", ".nxml", ".jats"})
+_NAMED = re.compile(r"pmc_?(\d{1,10})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperAtHand:
+    """A paper's file, relative to the folder; its ids in their normal spelling; its licence, as `licence_of` has it."""
+
+    file: str
+    ids: Mapping[str, str]
+    licence: str
+
+
+@dataclass(frozen=True)
+class PapersAtHand:
+    """The papers of a folder, in order of their files' names, and the messages of files that could not be read."""
+
+    papers: tuple[PaperAtHand, ...]
+    unreadable: tuple[str, ...] = ()
+
+    def find(self, ids: Mapping[str, str]) -> PaperAtHand | None:
+        """Return the paper that has one of these ids; None: it is not at hand."""
+        return next((self._by_id[pair] for pair in ids.items() if pair in self._by_id), None)
+
+    def at(self, file: str) -> PaperAtHand | None:
+        """Return the paper of a file, relative to the folder; None: there is no such file."""
+        return self._by_file.get(file)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of what is known of the papers."""
+        known = [(paper.file, dict(paper.ids), paper.licence) for paper in self.papers]
+        return hashlib.sha256(msgspec.json.encode(known)).hexdigest()
+
+    @cached_property
+    def _by_id(self) -> Mapping[tuple[str, str], PaperAtHand]:
+        return {pair: paper for paper in reversed(self.papers) for pair in paper.ids.items()}
+
+    @cached_property
+    def _by_file(self) -> Mapping[str, PaperAtHand]:
+        return {paper.file: paper for paper in self.papers}
+
+
+def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
+    """Return the papers of a folder and the folders in it, hidden ones left out.
+
+    Ids and licence come from the file where it is JATS, from ``papers.csv``, as `papers fetch` writes it, and from the
+    file's name, such as ``PMC1280405.pdf``.
+    """
+    files = sorted(
+        path
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.name != INDEX_NAME
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    if not files:
+        raise DataError(f"{folder}: expected a folder of papers, got one without files")
+    fetched = {paper.file: paper for paper in read_index(folder).values() if paper.file}
+    papers, unreadable = [], []
+    for number, path in enumerate(files, 1):
+        file = path.relative_to(folder).as_posix()
+        try:
+            papers.append(_paper(path, file, fetched.get(file)))
+        except DataError as error:
+            unreadable.append(str(error))
+        on_paper(number, len(files))
+    return PapersAtHand(tuple(papers), tuple(unreadable))
+
+
+def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
+    ids, licence = _read_head(path) if path.suffix.lower() in _XML_SUFFIXES else ({}, UNKNOWN)
+    if fetched is not None:
+        ids = normal_ids([("pmcid", fetched.pmcid), ("pmid", fetched.pmid), ("doi", fetched.doi)]) | ids
+        licence = licence_named(fetched.licence) if licence == UNKNOWN else licence
+    named = _NAMED.fullmatch(path.stem)
+    return PaperAtHand(file=file, ids=(normal_ids([("pmcid", named[1])]) if named else {}) | ids, licence=licence)
+
+
+def _read_head(path: Path) -> tuple[dict[str, str], str]:
+    try:
+        with open_file(path) as file:
+            head = file.read(HEAD_BYTES)
+            end = head.find(_HEAD_END)
+            if root_tag(head) == "article" and end > 0:
+                with suppress(UnreadableError):  # a prefix before "article", or a comment with the tag in it
+                    return _stated(head[: end + len(_HEAD_END)] + b"</article>", path)
+            return _stated(head + read_stream(file, name=path), path)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _stated(content: bytes, path: Path) -> tuple[dict[str, str], str]:
+    articles = articles_in(parse_xml(content, name=str(path)))
+    if len(articles) != 1:
+        return {}, UNKNOWN
+    return normal_ids(ids_of_article(articles[0]).items()), licence_of(articles[0])
+
+
+# The files of the papers that drafts are about, in one folder.
+
+
+_KEPT = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperOnDisk:
+    """A paper, and the checksum of the file that it was read from."""
+
+    paper: Paper
+    sha256: str
+
+
+class PaperFolder:
+    """A folder of papers; those read last are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise UnreadableError(f"{folder}: expected a folder of papers, got none; give it with --papers")
+        self.folder = folder
+        self._read = lru_cache(maxsize=_KEPT)(self._read_anew)
+
+    def paper_of(self, draft: Draft) -> PaperOnDisk:
+        """Return the paper of a draft; raises `DataError` if it names no file that can be read in the folder."""
+        if not draft.paper_file:
+            raise DataError(f"draft '{draft.id}': expected the file of a paper, got none; fetch it and harvest again")
+        return self._read(draft.paper_file)
+
+    def _read_anew(self, name: str) -> PaperOnDisk:
+        path = self.folder / name
+        if not path.resolve().is_relative_to(self.folder.resolve()):
+            raise DataError(f"{path}: expected a file within {self.folder}, got one outside of it")
+        content = read_bytes(path)
+        return PaperOnDisk(paper=read_content(content, name=str(path)), sha256=hashlib.sha256(content).hexdigest())

@@ -1,0 +1,462 @@
+"""Agreement(): the report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from evidencebench.construction.people.answers import Annotations
+from evidencebench.construction.people.intervals import StudentisedDraws, jackknife, studentised
+from evidencebench.construction.people.marks import PAIR_MEASURES, Marks, PairSort, PairStatistic, bounds_of, sums_of
+from evidencebench.construction.people.tasks import TasksFile
+from evidencebench.errors import UndefinedScoreError
+from evidencebench.query import Kind
+from evidencebench.scoring.resampling import Floats, Resampling, proportion
+from evidencebench.tables import Cell, Table
+
+# People with each other against people with the model: each pair's agreement, the difference, and equivalence.
+
+
+EQUIVALENCE_ALPHA = 0.05
+"""Equivalence is claimed where both one-sided p-values are below it."""
+
+NOT_TESTED = "accuracy"
+"""No equivalence is tested for it: marks are rare, so that raters who share none of them still agree on most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """A measure's value, None where it is undefined, and its interval, None where there is none."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterPair:
+    """How two raters agree: over how many tasks and sentences, what each marked, and the measures by name."""
+
+    sort: PairSort
+    first: str
+    second: str
+    n_tasks: int
+    n_sentences: int
+    n_marked_first: int
+    n_marked_second: int
+    measures: dict[str, Agreement]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equivalence:
+    """Two one-sided tests of whether the true difference is within -margin..margin; None where there is no interval."""
+
+    margin: float
+    p_value: float | None  # the larger of the two
+    p_not_worse: float | None  # of the one test of whether the difference is above -margin
+    low: float | None  # the interval at 1 - 2 alpha that goes with the tests
+    high: float | None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the test shows that the difference is within the margin."""
+        return self.p_value is not None and self.p_value < EQUIVALENCE_ALPHA
+
+    @property
+    def is_not_worse(self) -> bool:
+        """Whether a test shows that the difference is above -margin."""
+        return self.p_not_worse is not None and self.p_not_worse < EQUIVALENCE_ALPHA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """The mean agreement of people with each other, of people with the model, and the second less the first."""
+
+    measure: str
+    human_human: Agreement
+    human_model: Agreement
+    difference: Agreement
+    p_value: float | None  # two-sided, of no difference
+    equivalence: Equivalence | None  # None for the measure that is not tested
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterComparison:
+    """All pairs; Krippendorff's alpha of all people, and with the model; and the contrasts, none without a model."""
+
+    pairs: tuple[RaterPair, ...]
+    alpha_people: Agreement
+    alpha_all: Agreement
+    contrasts: tuple[Contrast, ...]
+
+
+def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> RaterComparison:
+    """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
+    sums, statistic = sums_of(marks)
+    drawn = studentised(sums, statistic, resampling)
+    pairs = [_rater_pair(marks, statistic, drawn, number, resampling.level) for number in range(len(statistic.pairs))]
+    n_values = len(PAIR_MEASURES) * statistic.n_of_measure
+    alphas = [
+        agreement_at(drawn, n_values + number, resampling.level, bounds_of("alpha"))
+        for number in range(statistic.n_alphas)
+    ]
+    has_contrast = len(marks.people) > 1 and marks.model is not None
+    return RaterComparison(
+        pairs=tuple(pairs),
+        alpha_people=alphas[0],
+        alpha_all=alphas[1],
+        contrasts=_contrasts(statistic, drawn, resampling.level, margin) if has_contrast else (),
+    )
+
+
+def agreement_at(drawn: StudentisedDraws, which: int, level: float, bounds: tuple[float, float]) -> Agreement:
+    """Return a value with its interval, cut at the bounds of what is possible; none where it is undefined."""
+    value = float(drawn.values[which])
+    if np.isnan(value):
+        return Agreement(value=None)
+    ends = drawn.interval(which, level)
+    if ends is None:
+        return Agreement(value=value)
+    low, high = (min(max(end, bounds[0]), bounds[1]) for end in ends)
+    return Agreement(value=value, low=low, high=high)
+
+
+def _rater_pair(
+    marks: Marks, statistic: PairStatistic, drawn: StudentisedDraws, number: int, level: float
+) -> RaterPair:
+    sort, first, second = statistic.pairs[number]
+    judged = (marks.values[first] >= 0) & (marks.values[second] >= 0)
+    return RaterPair(
+        sort=sort,
+        first=marks.raters[first],
+        second=marks.raters[second],
+        n_tasks=len(set(marks.task_of[judged].tolist())),
+        n_sentences=int(judged.sum()),
+        n_marked_first=int((marks.values[first][judged] == 1).sum()),
+        n_marked_second=int((marks.values[second][judged] == 1).sum()),
+        measures={
+            name: agreement_at(drawn, statistic.place(name, number), level, bounds_of(name)) for name in PAIR_MEASURES
+        },
+    )
+
+
+def _contrasts(statistic: PairStatistic, drawn: StudentisedDraws, level: float, margin: float) -> tuple[Contrast, ...]:
+    contrasts = []
+    for measure in PAIR_MEASURES:
+        place = statistic.place(measure, -1)
+        above, below = drawn.p_above(place, 0), drawn.p_below(place, 0)
+        means: dict[str, Any] = {
+            name: agreement_at(drawn, statistic.place(measure, which), level, bounds)
+            for name, which, bounds in (
+                ("human_human", -3, bounds_of(measure)),
+                ("human_model", -2, bounds_of(measure)),
+                ("difference", -1, (-2.0, 2.0)),
+            )
+        }
+        contrasts.append(
+            Contrast(
+                measure=measure,
+                **means,
+                p_value=None if above is None or below is None else min(1.0, 2 * min(above, below)),
+                equivalence=None if measure == NOT_TESTED else equivalence_at(drawn, place, margin),
+            )
+        )
+    return tuple(contrasts)
+
+
+def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
+    """Return the equivalence test of a value that is a difference: two one-sided tests (Schuirmann 1987)."""
+    above, below = drawn.p_above(which, -margin), drawn.p_below(which, margin)
+    low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
+    p_value = None if above is None or below is None else max(above, below)
+    return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
+
+
+# The sentences that not everybody judges alike, each with its place and who said what.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """A sentence that raters judge differently; ``marked_by`` and ``not_marked_by`` name them."""
+
+    task: str
+    paper_id: str
+    aspect: str
+    number: int
+    kind: str
+    sentence: str
+    before: str  # the sentence before it, empty for the first
+    after: str
+    marked_by: tuple[str, ...]
+    not_marked_by: tuple[str, ...]
+
+
+def disagreements_in(marks: Marks) -> list[Disagreement]:
+    """Return the disagreements: those of the model against all people first, then in the order of the tasks."""
+    disagreements = []
+    differ = np.flatnonzero((marks.values == 1).any(0) & (marks.values == 0).any(0))
+    starts = np.searchsorted(marks.task_of, np.arange(len(marks.tasks)))
+    for place in differ.tolist():
+        task = marks.tasks[marks.task_of[place]]
+        number = place - int(starts[marks.task_of[place]])
+        column = marks.values[:, place]
+        disagreement = Disagreement(
+            task=task.id,
+            paper_id=task.paper_id,
+            aspect=task.aspect,
+            number=number,
+            kind=task.kinds[number].name.lower(),
+            sentence=task.sentences[number],
+            before=task.sentences[number - 1] if number else "",
+            after=task.sentences[number + 1] if number + 1 < len(task.sentences) else "",
+            marked_by=tuple(name for name, value in zip(marks.raters, column, strict=True) if value == 1),
+            not_marked_by=tuple(name for name, value in zip(marks.raters, column, strict=True) if value == 0),
+        )
+        disagreements.append(disagreement)
+    if marks.model is not None:
+        disagreements.sort(key=lambda one: (marks.model,) not in {one.marked_by, one.not_marked_by})
+    return disagreements
+
+
+def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[str]) -> Table:
+    """Return them as a table, a column a rater; safe to be opened by a spreadsheet."""
+    rows: list[list[Cell]] = []
+    for one in disagreements:
+        said = {name: "yes" if name in one.marked_by else "no" if name in one.not_marked_by else "" for name in raters}
+        which = (one.task, one.paper_id, one.aspect, one.number, one.kind)
+        rows.append([*which, one.sentence, *said.values(), one.before, one.after])
+    columns = ["task", "paper", "aspect", "number", "kind", "sentence", *raters, "before", "after"]
+    return Table(columns=columns, rows=rows)
+
+
+# How many papers it takes to show equivalence, from the papers at hand as a pilot.
+
+
+WANTED_POWER = 0.8
+MOST_PAPERS = 20_000
+"""More papers than this are not looked for."""
+
+FEWEST_PAPERS = 10
+"""Fewer papers than this are not advised, whatever the power: no interval over so few can be trusted."""
+
+_N_DRAWS = 1_000
+_STEP = 1.02  # the number of papers is found to within 2 %
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """The chance to show equivalence of one measure within a margin, from the papers of a pilot."""
+
+    measure: str
+    margin: float
+    n_papers: int  # of the pilot
+    is_defined: bool  # false where these allow no estimate
+    now: float | None = None  # the chance with as many, if there is no true difference
+    needed: int | None = None  # papers for `WANTED_POWER`, if there is no true difference; None: over `MOST_PAPERS`
+    needed_as_observed: int | None = None  # the same, if the true difference is the observed one
+    is_observed_beyond: bool = False  # whether the observed difference lies beyond the margin
+
+
+def power_of(
+    tables: Floats, pairs: Sequence[tuple[PairSort, int, int]], measure: str, *, margin: float, seed: int = 0
+) -> Power:
+    """Return the power of the equivalence test of a measure; ``tables`` are the pilot's, as of `chance_to_show`."""
+    n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
+    values, errors = jackknife(tables[:, : 4 * len(pairs)], np.ones((1, n_papers)), statistic)
+    observed, error = float(values[0, -1]), float(errors[0, -1])
+    if not (np.isfinite(observed) and error > 0):
+        return Power(measure=measure, margin=margin, n_papers=n_papers, is_defined=False)
+
+    def chance(n: int, difference: float) -> float:
+        return chance_to_show(tables, pairs, measure, n=n, margin=margin, difference=difference, seed=seed)
+
+    def needed(difference: float) -> int | None:
+        if abs(difference) >= margin:
+            return None
+        low = high = FEWEST_PAPERS
+        while chance(high, difference) < WANTED_POWER:
+            low, high = high, 2 * high
+            if high > MOST_PAPERS:
+                return None
+        while high > low + 1 and high > low * _STEP:
+            middle = (low + high) // 2
+            low, high = (low, middle) if chance(middle, difference) >= WANTED_POWER else (middle, high)
+        return high
+
+    return Power(
+        measure=measure,
+        margin=margin,
+        n_papers=n_papers,
+        is_defined=True,
+        now=chance(n_papers, 0.0),
+        needed=needed(0.0),
+        needed_as_observed=needed(observed),
+        is_observed_beyond=abs(observed) >= margin,
+    )
+
+
+def chance_to_show(
+    tables: Floats,
+    pairs: Sequence[tuple[PairSort, int, int]],
+    measure: str,
+    *,
+    n: int,
+    margin: float,
+    difference: float,
+    seed: int,
+) -> float:
+    """Return the chance that a study of ``n`` papers shows equivalence, where the true difference is ``difference``.
+
+    ``tables`` has the table of each pair in each paper of the pilot (papers x 4 columns a pair), as the sums of
+    `sums_of` begin. Draws of n of these papers, moved so that their mean is the true difference, are what a study would
+    see. Its test takes the quantile of Student's t in place of that of the studentised bootstrap.
+    """
+    n_papers, statistic = len(tables), PairStatistic(pairs=pairs, measures=(measure,))
+    sums = tables[:, : 4 * len(pairs)]
+    weights = np.random.default_rng(seed).multinomial(n, np.full(n_papers, 1 / n_papers), size=_N_DRAWS)
+    values, errors = jackknife(sums, weights, statistic)
+    moved = values[:, -1] - statistic(sums.sum(0))[-1] + difference
+    reach = student_quantile(1 - EQUIVALENCE_ALPHA, n - 1) * errors[:, -1]
+    return float((np.abs(moved) + reach < margin).mean())  # false where it is NaN
+
+
+def student_quantile(share: float, degrees: int) -> float:
+    """Return the quantile of Student's t, to within 0.001 from 9 degrees on (Abramowitz and Stegun 1964, 26.7.5)."""
+    z = NormalDist().inv_cdf(share)
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return float(sum(term / degrees**power for power, term in enumerate(terms)))
+
+
+# The whole report where sentences were marked.
+
+
+POWER_MEASURES = ("f1", "kappa")
+"""The measures of which the power is computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterCount:
+    """How many tasks a rater is done with, and how many of their sentences the rater marked."""
+
+    rater: str
+    n_tasks: int
+    n_sentences: int
+    n_marked: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkReport:
+    """How people agree with each other and with the model: over all sentences, and over those of each kind."""
+
+    n_tasks: int
+    n_papers: int
+    margin: float
+    raters: tuple[RaterCount, ...]
+    everything: RaterComparison
+    by_kind: dict[str, RaterComparison]  # abstract, heading, body: those that the papers have
+    power: tuple[Power, ...]  # none without a model, or with one annotator
+    disagreements: tuple[Disagreement, ...]
+
+
+def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> MarkReport:
+    """Return the report; raises `UndefinedScoreError` where there is nobody to compare."""
+    if not marks.pairs:
+        raise UndefinedScoreError(
+            f"expected two raters to compare, got {len(marks.raters)} with a task that is done; give --data to compare "
+            "with the model, or wait for a second annotator"
+        )
+    everything = compare_raters(marks, resampling, margin)
+    sums, statistic = sums_of(marks)
+    power = tuple(
+        power_of(sums, statistic.pairs, name, margin=margin, seed=resampling.seed)
+        for name in (POWER_MEASURES if everything.contrasts else ())
+    )
+    return MarkReport(
+        n_tasks=len(marks.tasks),
+        n_papers=marks.n_papers,
+        margin=margin,
+        raters=tuple(_count(marks, number) for number in range(len(marks.raters))),
+        everything=everything,
+        by_kind={
+            kind.name.lower(): compare_raters(marks.of_kind(kind), resampling, margin)
+            for kind in Kind
+            if kind in marks.kinds
+        },
+        power=power,
+        disagreements=tuple(disagreements_in(marks)),
+    )
+
+
+def _count(marks: Marks, number: int) -> RaterCount:
+    values = marks.values[number]
+    return RaterCount(
+        rater=marks.raters[number],
+        n_tasks=len(set(marks.task_of[values >= 0].tolist())),
+        n_sentences=int((values >= 0).sum()),
+        n_marked=int((values == 1).sum()),
+    )
+
+
+# The report where hypotheses or aspects were rated: how many meet each criterion, with exact intervals.
+
+
+MAJORITY = "majority"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatedShare:
+    """How many of the rated tasks meet a criterion, by one rater or by the majority, with the exact interval."""
+
+    criterion: str
+    rater: str
+    n_yes: int
+    n: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingsReport:
+    """Each criterion by each rater, and by the majority of those who rated the task; a tie is a no."""
+
+    n_tasks: int
+    shares: tuple[RatedShare, ...]
+    n_shared: int  # tasks that two or more people rated
+    n_unanimous: dict[str, int]  # criterion -> on how many of these all say the same
+
+
+def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.95) -> RatingsReport:
+    """Return the report; raises `UndefinedScoreError` where nobody is done with a task."""
+    votes: dict[str, dict[str, dict[str, bool]]] = {}  # criterion -> rater -> task -> yes
+    for rater, answers in sorted(annotations.by_annotator.items()):
+        for annotation in answers.values():
+            for criterion, is_met in (annotation.ratings or {}).items() if annotation.is_done else ():
+                votes.setdefault(criterion, {}).setdefault(rater, {})[annotation.task] = is_met
+    if not votes:
+        raise UndefinedScoreError("expected ratings, but no annotator is done with a task")
+    shares: list[RatedShare] = []
+    n_unanimous: dict[str, int] = {}
+    n_shared = 0
+    for criterion in (criterion.name for criterion in tasks.header.criteria):
+        by_rater = votes[criterion]
+        shares += [_share(criterion, rater, list(given.values()), level) for rater, given in by_rater.items()]
+        by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
+        if len(by_rater) > 1:
+            majority = [2 * sum(given) > len(given) for given in by_task if given]
+            shares.append(_share(criterion, MAJORITY, majority, level))
+        shared = [given for given in by_task if len(given) > 1]
+        n_shared, n_unanimous[criterion] = len(shared), sum(len(set(given)) == 1 for given in shared)
+    return RatingsReport(n_tasks=len(tasks.records), shares=tuple(shares), n_shared=n_shared, n_unanimous=n_unanimous)
+
+
+def _share(criterion: str, rater: str, given: Sequence[bool], level: float) -> RatedShare:
+    share = proportion(sum(given), len(given), level)
+    return RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)

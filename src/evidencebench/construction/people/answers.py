@@ -1,0 +1,334 @@
+"""Answers and verdicts: one folder form."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast
+
+import msgspec
+
+from evidencebench.construction.people.tasks import AnnotationTask, MissesFile, TasksFile
+from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError, StaleError, UnreadableError
+from evidencebench.files.disk import read_bytes
+from evidencebench.files.records import RecordFormat, Records, open_journal
+from evidencebench.runs.people import Clock, checked_name, file_stem, require_no_link, utc_now
+from evidencebench.wording import did_you_mean
+
+# A folder with a journal for each person who answers the tasks of a file.
+
+
+ADJUDICATED = "adjudicated.jsonl"
+"""The name of the journal of decisions; no annotator's file is named so."""
+
+
+class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line: whose answers to which tasks. ``annotator`` is empty in the file of decisions."""
+
+    format: Literal["evidencebench annotations"] = "evidencebench annotations"
+    version: int = 1
+    annotator: str
+    tasks_sha256: str
+
+
+class _Answer(Protocol):
+    """What a person says of a task, as a struct; ``revision`` counts the person's actions on the task, from 1."""
+
+    @property
+    def task(self) -> str: ...
+
+    @property
+    def revision(self) -> int: ...
+
+    @property
+    def at(self) -> str: ...
+
+
+AnswerT = TypeVar("AnswerT", bound=_Answer)
+
+
+class AnswerFolder(Generic[AnswerT]):
+    """What people answered, in a folder that is made when the first answer is appended. Threads may share it.
+
+    ``check`` raises `PeopleError` for an answer that does not fit its task. Files are open only while a line is
+    written, so that several servers may use one folder.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        tasks: Records[Any, Any],
+        answer: type[AnswerT],
+        check: Callable[[AnswerT], object],
+        *,
+        made_by: str,
+        clock: Clock = utc_now,
+    ) -> None:
+        self.folder, self.tasks, self._check, self._clock = folder, tasks, check, clock
+        self._lock = threading.Lock()
+        self._format = RecordFormat(
+            header=AnnotationsHeader,
+            record=answer,
+            begins=b'{"format":"evidencebench annotations"',
+            what="annotations",
+            a_record="an annotation",
+            made_by=made_by,
+            check=lambda answer, _: check(answer),
+        )
+
+    def path_of(self, person: str) -> Path:
+        """Return the path of a person's journal; raises `PeopleError` for a name that is not allowed."""
+        return self.folder / f"{file_stem(checked_name(person))}.jsonl"
+
+    def answers_of(self, person: str) -> Mapping[str, AnswerT]:
+        """Return task id -> the answer that counts; empty for a new person."""
+        return self._read(self.path_of(person))[1]
+
+    def append(self, person: str, answer: AnswerT) -> AnswerT:
+        """Append what a person says of a task, and return it with its time; it is on the disk then.
+
+        Its ``revision`` must be one more than that of the last one. Raises `StaleError` where it is not, as when
+        another tab was faster; `PeopleError` for an answer that is not allowed; `RunMismatchError` where the file is of
+        other tasks; `RunError` where it cannot be written.
+        """
+        return self._append(self.path_of(person), checked_name(person), answer)
+
+    def read_all(self) -> dict[str, Mapping[str, AnswerT]]:
+        """Return person -> task id -> the answer that counts, decisions left out; empty without such a folder."""
+        answers_by_person: dict[str, Mapping[str, AnswerT]] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            person, answers = ("", {}) if path.name == ADJUDICATED else self._read(path)
+            if person in answers_by_person:
+                raise RunFormatError(f"{path}: a second file of annotator '{person}'; remove one of them")
+            if person:
+                answers_by_person[person] = answers
+        return answers_by_person
+
+    def _append(self, path: Path, person: str, answer: AnswerT) -> AnswerT:
+        self._check(answer)
+        with self._lock:
+            require_no_link(path)
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise RunError(f"{self.folder}: no folder can be made here: {error.strerror}") from error
+            with open_journal(path, self._format.begins) as journal:
+                header = AnnotationsHeader(annotator=person, tasks_sha256=self.tasks.sha256)
+                journal.begin(msgspec.json.encode(header))
+                last = self._read(path)[1].get(answer.task)
+                if last is not None and _at(last, answer.at) == answer:
+                    return last  # sent again, since the reply to it was lost
+                if answer.revision != (last.revision if last else 0) + 1:
+                    raise StaleError(
+                        f"task '{answer.task}' was changed elsewhere, as in another tab; look at it again",
+                        sentences=getattr(last, "sentences", None) or (),
+                        revision=last.revision if last else 0,
+                    )
+                timed = _at(answer, self._clock().isoformat(timespec="seconds"))
+                journal.append(msgspec.json.encode(timed))
+        return timed
+
+    def _read(self, path: Path) -> tuple[str, Mapping[str, AnswerT]]:
+        """Return a person's name, and task id -> the answer that counts; nothing where there is no whole header."""
+        require_no_link(path)
+        if not path.exists() or b"\n" not in (content := read_bytes(path)):
+            return "", {}
+        header, lines = self._format.scan(path, [content])
+        if header.tasks_sha256 != self.tasks.sha256:
+            raise RunMismatchError(
+                f"{path}: annotates tasks with the checksum {header.tasks_sha256[:12]}, but {self.tasks.path} has "
+                f"{self.tasks.sha256[:12]}; give the tasks that it was begun with, or choose another folder"
+            )
+        return header.annotator, {line.record.task: line.record for line in lines}
+
+
+def _at(answer: AnswerT, at: str) -> AnswerT:
+    return cast("AnswerT", msgspec.structs.replace(cast("Any", answer), at=at))
+
+
+# What people answered: a folder with one journal an annotator, and one of the decisions of adjudication.
+
+
+_MOST_NOTE = 5_000
+
+
+class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person says of one task."""
+
+    task: str
+    sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
+    ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
+    note: str = ""
+    is_done: bool = False  # else it is a draft, and no report counts it
+    revision: int = 1  # counts the actions of its journal on this task
+    at: str = ""  # ISO 8601, UTC
+    decided_by: str = ""  # only in the file of decisions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotations:
+    """What a folder holds: annotator -> task id -> the annotation that counts, and task id -> the decision."""
+
+    by_annotator: Mapping[str, Mapping[str, TaskAnnotation]]
+    adjudicated: Mapping[str, TaskAnnotation] = field(default_factory=dict)
+
+
+class AnnotationFolder(AnswerFolder[TaskAnnotation]):
+    """The annotations of a file of tasks, and the decisions of adjudication."""
+
+    tasks: TasksFile
+
+    def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
+        super().__init__(
+            folder,
+            tasks,
+            TaskAnnotation,
+            lambda annotation: check_annotation(tasks, annotation),
+            made_by="evidencebench agreement annotate",
+            clock=clock,
+        )
+
+    def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
+        """Append the decision of a task on which annotators differ; raises as `append`."""
+        decided = msgspec.structs.replace(annotation, decided_by=checked_name(decided_by))
+        return self._append(self.folder / ADJUDICATED, "", decided)
+
+    def decisions(self) -> Mapping[str, TaskAnnotation]:
+        """Return task id -> the decision that counts."""
+        return self._read(self.folder / ADJUDICATED)[1]
+
+    def read(self) -> Annotations:
+        """Return all annotations; raises as `read_annotations`, but an empty or missing folder has none."""
+        return Annotations(by_annotator=self.read_all(), adjudicated=self.decisions())
+
+
+def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
+    """Return what a folder holds; raises `UnreadableError`, `RunFormatError`, or `RunMismatchError`: of other tasks."""
+    annotations = AnnotationFolder(folder, tasks).read()
+    if not annotations.by_annotator:
+        raise UnreadableError(
+            f"{folder}: expected a folder with annotations, which 'evidencebench agreement annotate' writes, got none"
+        )
+    return annotations
+
+
+def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
+    """Raise `PeopleError` where an annotation is of no task, of another sort, or names what is not there."""
+    task = tasks.by_id.get(annotation.task)
+    if task is None:
+        raise PeopleError(f"no task '{annotation.task}'; the ids look like '{tasks.records[0].id}'")
+    if len(annotation.note) > _MOST_NOTE:
+        raise PeopleError(f"the note has {len(annotation.note)} characters; at most {_MOST_NOTE}, please")
+    if tasks.header.sort == "sentences":
+        if annotation.sentences is None or annotation.ratings is not None:
+            raise PeopleError(f"task '{task.id}': expected marked sentences, and no ratings")
+        _check_sentences(task, annotation.sentences)
+        return
+    if annotation.ratings is None or annotation.sentences is not None:
+        raise PeopleError(f"task '{task.id}': expected ratings, and no marked sentences")
+    names = {criterion.name for criterion in tasks.header.criteria}
+    for name in annotation.ratings.keys() - names:
+        raise PeopleError(f"task '{task.id}': no criterion '{name}'; expected one of {', '.join(sorted(names))}")
+    if annotation.is_done and len(annotation.ratings) < len(names):
+        missing = ", ".join(sorted(names - annotation.ratings.keys()))
+        raise PeopleError(f"task '{task.id}': is done, but not rated: {missing}")
+
+
+def _check_sentences(task: AnnotationTask, sentences: tuple[int, ...]) -> None:
+    for index in sentences:
+        if not 0 <= index < len(task.sentences):
+            raise PeopleError(f"task '{task.id}': sentence {index}: the paper has 0..{len(task.sentences) - 1}")
+    if list(sentences) != sorted(set(sentences)):
+        raise PeopleError(f"task '{task.id}': expected the sentences ascending, each once, got {sentences}")
+
+
+# The causes of a miss that people choose from, and which of them are the system's fault.
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a miss counts as one: its name in files, its words for people, and whether it is the system's fault."""
+
+    name: str
+    words: str
+    is_fault: bool
+    needs_note: bool = False
+
+
+_CAUSES = (
+    Cause(name="missed", words="The selection does not hold the aspect: the system missed it.", is_fault=True),
+    Cause(
+        name="label_lacks_sentence",
+        words="A selected sentence holds the aspect, but the labels do not list that sentence.",
+        is_fault=False,
+    ),
+    Cause(
+        name="no_single_sentence",
+        words="No sentence of the paper holds the aspect by itself, the marked sources included.",
+        is_fault=False,
+    ),
+    Cause(
+        name="not_about_hypothesis",
+        words="The aspect is not about the hypothesis, so that nobody could know it is wanted.",
+        is_fault=False,
+    ),
+    Cause(
+        name="reading_error",
+        words="The paper was read or split wrongly, so that a source is broken or makes no sense.",
+        is_fault=False,
+    ),
+    Cause(
+        name="other_fault",
+        words="Another cause, and the system's fault; the note says which.",
+        is_fault=True,
+        needs_note=True,
+    ),
+    Cause(
+        name="other_no_fault",
+        words="Another cause, and not the system's fault; the note says which.",
+        is_fault=False,
+        needs_note=True,
+    ),
+)
+
+CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _CAUSES})
+"""Every cause, by name, in the order in which people read them."""
+
+
+# What auditors said of misses: a folder with a journal for each of them.
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cause of a miss, as an auditor says."""
+
+    task: str  # the id of the miss
+    cause: str = ""  # empty where it was taken back
+    note: str = ""
+    revision: int = 1  # counts the auditor's actions on the miss
+    at: str = ""  # ISO 8601, UTC
+
+
+def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerFolder[Verdict]:
+    """Return the folder of what auditors say of a file of misses."""
+    made_by = "evidencebench audit review"
+    return AnswerFolder(
+        folder, misses, Verdict, lambda verdict: check_verdict(misses, verdict), made_by=made_by, clock=clock
+    )
+
+
+def check_verdict(misses: MissesFile, verdict: Verdict) -> None:
+    """Raise `PeopleError` where a verdict is of no miss, or names no cause, or lacks the note that it needs."""
+    if verdict.task not in misses.by_id:
+        raise PeopleError(f"no miss '{verdict.task}'; the ids look like '{misses.records[0].id}'")
+    if len(verdict.note) > _MOST_NOTE:
+        raise PeopleError(f"the note has {len(verdict.note)} characters; at most {_MOST_NOTE}, please")
+    if not verdict.cause:
+        return
+    cause = CAUSES.get(verdict.cause)
+    if cause is None:
+        known = ", ".join(CAUSES)
+        raise PeopleError(
+            f"miss '{verdict.task}': no cause '{verdict.cause}'{did_you_mean(verdict.cause, CAUSES)}; one of {known}"
+        )
+    if cause.needs_note and not verdict.note.strip():
+        raise PeopleError(f"miss '{verdict.task}': cause '{cause.name}' needs a note that says which")

@@ -1,0 +1,411 @@
+"""Label Studio, doccano, CSV."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+from xml.sax.saxutils import quoteattr
+
+import msgspec
+
+from evidencebench.construction.people.answers import Annotations, TaskAnnotation, check_annotation, read_annotations
+from evidencebench.construction.people.tasks import AnnotationTask, TasksFile
+from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
+from evidencebench.files.disk import BROKEN_JSON, decoded, read_bytes
+from evidencebench.runs.people import checked_name
+from evidencebench.tables import safe_cell
+
+# What the readers of other tools' exports share: what was read, and whether it is of these tasks.
+
+
+SOURCE = "source"
+"""The label of a sentence that holds the aspect."""
+
+YES, NO = "yes", "no"
+
+
+@dataclass(kw_only=True)
+class ForeignAnnotations:
+    """What a file holds: annotator -> task id -> annotation; ``problems`` are what a reader must know, counted."""
+
+    path: Path
+    tasks: TasksFile
+    by_annotator: dict[str, dict[str, TaskAnnotation]] = field(default_factory=dict)
+    problems: dict[str, int] = field(default_factory=dict)
+
+    def add(self, annotator: str, annotation: TaskAnnotation, where: str) -> None:
+        """Keep an annotation; a later one of the same annotator and task replaces it. ``where`` is for messages."""
+        try:
+            check_annotation(self.tasks, annotation)
+            name = checked_name(annotator)
+        except PeopleError as error:
+            raise RunFormatError(f"{self.path}: {where}: {error}") from error
+        self.by_annotator.setdefault(name, {})[annotation.task] = annotation
+
+    def count(self, problem: str, n: int = 1) -> None:
+        """Count something that was left out, or not understood."""
+        self.problems[problem] = self.problems.get(problem, 0) + n
+
+    def require_same_tasks(self, sha256: object, where: str) -> None:
+        """Raise `RunMismatchError` unless an item was exported from these tasks."""
+        if sha256 != tasks_mark(self.tasks):
+            raise RunMismatchError(
+                f"{self.path}: {where}: is of other tasks than {self.tasks.path}: expected the mark "
+                f"'{tasks_mark(self.tasks)}', got {sha256!r}; give the tasks that were exported to this tool"
+            )
+
+    def rated(self, task: str, given: Mapping[str, bool]) -> TaskAnnotation:
+        """Return ratings, done where every criterion has one."""
+        is_done = {criterion.name for criterion in self.tasks.header.criteria} <= given.keys()
+        return TaskAnnotation(task=task, ratings=dict(given), is_done=is_done)
+
+
+def tasks_mark(tasks: TasksFile) -> str:
+    """Return the beginning of the checksum of a file of tasks, which every exported item holds, as no number."""
+    return f"sha256:{tasks.sha256[:16]}"
+
+
+def shown_texts(task: AnnotationTask) -> Iterator[tuple[str, str]]:
+    """Yield the names and texts that people read above a paper, in order; an empty one is left out."""
+    for name in ("hypothesis", "aspect", "summary"):
+        text: str = getattr(task, name)
+        if text:
+            yield name, text
+
+
+# Label Studio: tasks as it imports them, the labelling interface, and its export of the sort "JSON".
+
+
+_MARKS = "marks"
+_Index = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class _Span(msgspec.Struct):
+    """The value of a region of a `Paragraphs` tag: numbers of paragraphs, as text or not, and the label."""
+
+    start: _Index
+    end: _Index
+    endOffset: int = 1  # noqa: N815 - the tool's own name
+    paragraphlabels: tuple[str, ...] = ()
+
+
+class _Region(msgspec.Struct):
+    from_name: str = ""
+    value: Mapping[str, Any] = {}
+
+
+class _Submitted(msgspec.Struct):
+    result: tuple[_Region, ...] = ()
+    completed_by: Any = None
+    was_cancelled: bool = False
+    updated_at: str = ""
+
+
+class _ExportedData(msgspec.Struct):
+    evidencebench_task: str
+    evidencebench_tasks: str
+
+
+class _Item(msgspec.Struct):
+    data: _ExportedData
+    annotations: tuple[_Submitted, ...] = ()
+
+
+def label_studio_tasks(tasks: TasksFile) -> bytes:
+    """Return the JSON list that Label Studio imports."""
+    items = [
+        {
+            "data": {
+                "evidencebench_task": task.id,
+                "evidencebench_tasks": tasks_mark(tasks),
+                **dict(shown_texts(task)),
+                **(
+                    {"paper": [{"number": str(n), "text": text} for n, text in enumerate(task.sentences)]}
+                    if task.sentences
+                    else {}
+                ),
+            }
+        }
+        for task in tasks.records
+    ]
+    return msgspec.json.format(msgspec.json.encode(items), indent=1)
+
+
+def label_studio_interface(tasks: TasksFile) -> str:
+    """Return the labelling configuration, to be pasted into the project's settings."""
+    names = dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task))
+    lines = ["<View>"]
+    for name in names:
+        lines += [f'  <Header value="{name.capitalize()}"/>', f'  <Text name="{name}" value="${name}"/>']
+    is_marking = tasks.header.sort == "sentences"
+    if is_marking:
+        lines += [
+            '  <Header value="Mark words of every sentence that holds the aspect. Submit, also if none does."/>',
+            f'  <ParagraphLabels name="{_MARKS}" toName="paper">',
+            f'    <Label value="{SOURCE}" hotkey="1"/>',
+            "  </ParagraphLabels>",
+        ]
+    for criterion in tasks.header.criteria:
+        lines += [
+            f"  <Header value={quoteattr(criterion.question)}/>",
+            f'  <Choices name={quoteattr(criterion.name)} toName="{next(iter(names))}" required="true">',
+            f'    <Choice value="{YES}"/>',
+            f'    <Choice value="{NO}"/>',
+            "  </Choices>",
+        ]
+    if any(task.sentences for task in tasks.records):
+        lines.append(
+            '  <Paragraphs name="paper" value="$paper" valueType="json" layout="dialogue" nameKey="number" '
+            'textKey="text"/>'
+        )
+    return "\n".join([*lines, "</View>", ""])
+
+
+def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
+    """Add what an export holds; raises `RunFormatError` for another file, and as `require_same_tasks`."""
+    try:
+        items = msgspec.json.decode(content, type=tuple[_Item, ...])
+    except BROKEN_JSON as error:
+        raise RunFormatError(
+            f"{into.path}: expected the export of Label Studio of the sort 'JSON': {error}; export the project so"
+        ) from error
+    for item in items:
+        where = f"task '{item.data.evidencebench_task}'"
+        into.require_same_tasks(item.data.evidencebench_tasks, where)
+        if not item.annotations:
+            into.count("tasks that nobody has submitted")
+        for submitted in sorted(item.annotations, key=lambda one: one.updated_at):
+            if submitted.was_cancelled:
+                into.count("tasks that an annotator has skipped")
+                continue
+            try:
+                annotation = _annotation(item.data.evidencebench_task, submitted, into)
+            except msgspec.ValidationError as error:
+                raise RunFormatError(f"{into.path}: {where}: {error}") from error
+            into.add(_name_of(submitted.completed_by), annotation, where)
+
+
+def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> TaskAnnotation:
+    if into.tasks.header.sort != "sentences":
+        given = {
+            region.from_name: choices == [YES]
+            for region in submitted.result
+            if (choices := region.value.get("choices")) in ([YES], [NO])
+        }
+        return into.rated(task, given)
+    marked: set[int] = set()
+    for region in submitted.result:
+        if region.from_name != _MARKS:
+            continue
+        span = msgspec.convert(region.value, _Span, strict=False)
+        if SOURCE not in span.paragraphlabels:
+            into.count("regions with another label")
+            continue
+        # A mark that was dragged to the first character of the next paragraph marks nothing of it.
+        last = span.end - 1 if span.endOffset == 0 and span.end > span.start else span.end
+        n_sentences = len(into.tasks.by_id[task].sentences) if task in into.tasks.by_id else 0
+        if last >= n_sentences:
+            raise RunFormatError(f"{into.path}: task '{task}': sentence {last}: the paper has 0..{n_sentences - 1}")
+        marked.update(range(span.start, last + 1))
+    return TaskAnnotation(task=task, sentences=tuple(sorted(marked)), is_done=True, at=submitted.updated_at)
+
+
+def _name_of(completed_by: object) -> str:
+    """Return an annotator's name: their address where the export has it, else their number."""
+    match completed_by:
+        case {"email": str(email)} if email:
+            return email
+        case {"id": int(number)}:
+            return f"user {number}"
+        case None:
+            return "unknown"
+        case _:
+            return f"user {completed_by}"
+
+
+# A CSV for a spreadsheet: a row a sentence, with a cell to fill; or a row a task, with a cell a criterion.
+
+
+IS_SOURCE = "is_source"
+TASK_COLUMN = "task"
+_TASKS, _ANNOTATOR, _NUMBER, _NOTE = "tasks", "annotator", "number", "note"
+_YES, _NO = frozenset({"1", "x", "y", "yes", "true"}), frozenset({"0", "n", "no", "false"})
+_LONGEST_CELL = 10_000_000
+
+
+def sheet_text(tasks: TasksFile) -> bytes:
+    """Return the CSV, as UTF-8 with the mark that spreadsheets look for."""
+    target = io.StringIO()
+    writer = csv.writer(target, lineterminator="\r\n")
+    criteria = [criterion.name for criterion in tasks.header.criteria]
+    names = list(dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task)))
+    if tasks.header.sort == "sentences":
+        head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, _NUMBER, "kind", "sentence", IS_SOURCE, _NOTE]
+        rows = (row for task in tasks.records for row in _sentence_rows(task, names, tasks_mark(tasks)))
+    else:
+        head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *criteria, _NOTE]
+        rows = (
+            [tasks_mark(tasks), "", task.id, *(getattr(task, name) for name in names), *("" for _ in criteria), ""]
+            for task in tasks.records
+        )
+    writer.writerow(head)
+    writer.writerows([safe_cell(cell) for cell in row] for row in rows)
+    return target.getvalue().encode("utf-8-sig", errors="replace")
+
+
+def _sentence_rows(task: AnnotationTask, names: Sequence[str], mark: str) -> Iterator[list[object]]:
+    """Yield a row a sentence; what is long and the same in all stands in the first one only."""
+    for number, (sentence, kind) in enumerate(zip(task.sentences, task.kinds, strict=True)):
+        shown = [getattr(task, name) if number == 0 or name == "aspect" else "" for name in names]
+        yield [mark, "", task.id, *shown, number, kind.value, sentence, "", ""]
+
+
+def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
+    """Add what a filled sheet holds; the annotator is in a column, else the file's name.
+
+    A task counts as done where one of its cells is filled; empty ones then say no.
+    """
+    cells = [criterion.name for criterion in into.tasks.header.criteria] or [IS_SOURCE]
+    filled: dict[tuple[str, str], dict[str, bool]] = {}  # annotator, task -> cell -> yes or no
+    seen: dict[tuple[str, str], set[int]] = {}
+    for line, row in _rows(decoded(content, name=str(into.path)), into, cells):
+        where = f"line {line}"
+        task = into.tasks.by_id.get(row[TASK_COLUMN])
+        into.require_same_tasks(row[_TASKS], where)
+        if task is None:
+            raise RunFormatError(f"{into.path}: {where}: no task '{row[TASK_COLUMN]}'")
+        key = (row.get(_ANNOTATOR, "").strip() or into.path.stem, task.id)
+        answers = {name: _answer(row[name], f"{into.path}: {where}: {name}") for name in cells}
+        given = {name: answer for name, answer in answers.items() if answer is not None}
+        of_task = filled.setdefault(key, {})
+        if into.tasks.header.sort == "sentences":
+            number = _number(row[_NUMBER], task, f"{into.path}: {where}")
+            numbers = seen.setdefault(key, set())
+            if number in numbers:
+                raise RunFormatError(f"{into.path}: {where}: sentence {number} of task '{task.id}' stands twice")
+            numbers.add(number)
+            given = {str(number): answer for answer in given.values()}
+        of_task |= given
+    for (annotator, task_id), given in filled.items():
+        _add(annotator, into.tasks.by_id[task_id], given, seen.get((annotator, task_id), set()), into)
+
+
+def _add(
+    annotator: str, task: AnnotationTask, given: Mapping[str, bool], seen: set[int], into: ForeignAnnotations
+) -> None:
+    if not given:
+        into.count("tasks without any filled cell: not done")
+    elif into.tasks.header.sort != "sentences":
+        into.add(annotator, into.rated(task.id, given), f"task '{task.id}'")
+    elif len(seen) < len(task.sentences):
+        into.count("tasks with rows missing: left out")
+    else:
+        marked = sorted(int(number) for number, answer in given.items() if answer)
+        into.add(annotator, TaskAnnotation(task=task.id, sentences=tuple(marked), is_done=True), f"task '{task.id}'")
+
+
+def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows with the number of their last line; the delimiter is what the header has."""
+    header = text.partition("\n")[0]
+    delimiter = max(",;\t", key=header.count)
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
+        needed = [_TASKS, TASK_COLUMN, *cells, *([_NUMBER] if into.tasks.header.sort == "sentences" else [])]
+        missing = [name for name in needed if name not in (reader.fieldnames or ())]
+        if missing:
+            raise RunFormatError(
+                f"{into.path}: expected a sheet that 'agreement sample --for csv' wrote, with the column "
+                f"'{missing[0]}', got {', '.join(reader.fieldnames or ()) or 'an empty file'}"
+            )
+        for row in reader:
+            if any(row.get(name) for name in needed):
+                yield reader.line_num, row
+    except csv.Error as error:
+        raise RunFormatError(f"{into.path}: expected CSV: {error}") from error
+    finally:
+        csv.field_size_limit(before)
+
+
+def _answer(cell: str, where: str) -> bool | None:
+    word = cell.strip().lower()
+    if not word:
+        return None
+    if word in _YES | _NO:
+        return word in _YES
+    raise RunFormatError(f"{where}: expected yes, no, 1, 0, x or nothing, got {cell!r}")
+
+
+def _number(cell: str, task: AnnotationTask, where: str) -> int:
+    text = cell.strip()
+    if not (text.isascii() and text.isdigit()) or int(text[:9]) >= len(task.sentences):
+        raise RunFormatError(
+            f"{where}: sentence {cell!r}: expected a number, and the paper has 0..{len(task.sentences) - 1}"
+        )
+    return int(text)
+
+
+# The files for other tools, and annotations from anywhere: our own folders, and exports, told by their content.
+
+
+_MOST_BYTES = 1 << 30
+
+TOOLS: Mapping[str, Mapping[str, Callable[[TasksFile], str | bytes]]] = MappingProxyType(
+    {
+        "label-studio": {"label-studio.json": label_studio_tasks, "label-studio.xml": label_studio_interface},
+        "csv": {"csv": sheet_text},
+    }
+)
+"""Tool -> the ends of the names of its files -> what makes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectedAnnotations:
+    """Everything that was read, drafts included, and what a reader must know of it, a line each."""
+
+    annotations: Annotations
+    problems: tuple[str, ...]
+
+
+def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedAnnotations:
+    """Return what folders and exports hold together; an annotator answers a task in one of them only."""
+    merged: dict[str, dict[str, TaskAnnotation]] = {}
+    adjudicated: dict[str, TaskAnnotation] = {}
+    problems = []
+    for path in sources:
+        if path.is_dir():
+            ours = read_annotations(path, tasks)
+            by_annotator: Mapping[str, Mapping[str, TaskAnnotation]] = ours.by_annotator
+            _merge(adjudicated, ours.adjudicated, f"{path}: a second decision")
+        else:
+            foreign = _read_foreign(path, tasks)
+            by_annotator = foreign.by_annotator
+            problems += [f"{path}: {problem}: {n:,}" for problem, n in foreign.problems.items()]
+        for name, answers in by_annotator.items():
+            _merge(merged.setdefault(name, {}), answers, f"{path}: a second answer of '{name}'")
+    return CollectedAnnotations(
+        annotations=Annotations(by_annotator=merged, adjudicated=adjudicated), problems=tuple(problems)
+    )
+
+
+def _merge(into: dict[str, TaskAnnotation], answers: Mapping[str, TaskAnnotation], what: str) -> None:
+    for task, annotation in answers.items():
+        if task in into:
+            raise RunFormatError(f"{what} to task '{task}'; give each once")
+        into[task] = annotation
+
+
+def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:
+    content = read_bytes(path, at_most=_MOST_BYTES)
+    foreign = ForeignAnnotations(path=path, tasks=tasks)
+    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b'{"format":"evidencebench annotations"'):
+        raise RunFormatError(f"{path}: is one annotator's file; give its folder, '{path.parent}'")
+    if head.startswith(b"["):
+        read_label_studio(content, foreign)
+    else:
+        read_sheet(content, foreign)
+    return foreign

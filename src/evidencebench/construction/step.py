@@ -1,0 +1,284 @@
+"""Step: ask an object of a model, run over drafts, resume."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, ReplySource, writing_drafts
+from evidencebench.errors import DataError, ReplyError, StopError, UnreadableReplyError
+from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all, attempted
+from evidencebench.models.llm.chat import ChatReply, fault_of_end
+from evidencebench.models.llm.grammar import visible_text
+from evidencebench.models.llm.grammar_lists import ShownSentences
+from evidencebench.models.llm.grammar_objects import json_at
+from evidencebench.runs.run import Failure
+from evidencebench.systems.llm.asking import Asker, ask_until_read
+from evidencebench.systems.llm.prompts import Prompt, parse_prompt
+
+# A step that asks a model: drafts go in, and come out with more, or dropped.
+
+
+NO_REPLY = "no usable reply"
+"""Why a draft is dropped whose replies came, and say nothing that can be used, however often they were asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStep:
+    """What a step does with one draft; ``settings`` are what decides its outcome besides the prompts.
+
+    ``work`` raises `UnreadableReplyError` where the draft is to be dropped as `NO_REPLY`, and `ReplyError` where a
+    request failed for good, so that it is asked again in the next run.
+    """
+
+    name: str
+    prompts: tuple[str, ...]
+    work: Callable[[Asker, Draft], Draft]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def dropped(draft: Draft, reason: str, detail: str = "") -> Draft:
+    """Return a draft that becomes no instance."""
+    return msgspec.structs.replace(draft, dropped=reason, detail=detail)
+
+
+def settings_of_asker(asker: Asker) -> dict[str, Any]:
+    """Return what decides the replies of a model, besides the prompts."""
+    chat = {name: value for name, value in asdict(asker.chat).items() if name not in ("key_env", "context_tokens")}
+    return {**chat, "repairs": asker.repairs}
+
+
+# The prompts of the steps, one in each file beside this one, of the same form as the prompts of strategies.
+
+
+@cache
+def step_prompt(name: str) -> Prompt:
+    """Return the prompt in the file of this name."""
+    return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
+
+
+# Run a step over a file of drafts: many at a time, what is done kept, and gone on with after a stop.
+
+
+@dataclass(slots=True, kw_only=True)
+class StepReport:
+    """What a step did."""
+
+    step: str
+    n_drafts: int = 0  # that it was given
+    n_before: int = 0  # of them done in an earlier run
+    n_kept: int = 0  # that go on to the next step
+    dropped: Counter[str] = field(default_factory=Counter)  # reason -> drafts
+    failures: dict[str, str] = field(default_factory=dict)  # id of a draft to be asked for again -> why it has no line
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every draft has a line."""
+        return not self.failures
+
+    def fields(self) -> dict[str, Any]:
+        """Return what a program reads."""
+        return {**asdict(self), "dropped": dict(self.dropped), "is_finished": self.is_finished}
+
+
+def run_step(
+    step: ModelStep,
+    source: DraftFile,
+    target: Path,
+    *,
+    asker: Asker,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
+    overwrite: bool = False,
+    limit: int | None = None,
+    drops_failed: bool = False,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> StepReport:
+    """Run a step over the drafts of a file that were not dropped, and write what comes of them as it is done.
+
+    Drafts that the target has already are not asked for again. With a ``limit``, only so many drafts are, the same ones
+    in each step, and the target stays unfinished. ``drops_failed``: a draft is dropped for which a request failed for
+    good; else it stays without a line. Raises `RunMismatchError` if the target was made otherwise, and `StopError` if
+    no more requests may be sent, or replies wait for a batch.
+    """
+    header = DraftHeader(
+        step=step.name,
+        settings={**settings_of_asker(asker), **step.settings},
+        prompts={name: step_prompt(name).digest for name in step.prompts},
+        source_sha256=source.sha256,
+    )
+    ids = sorted(source.going_on)
+    if limit is not None:  # by a hash, so that they are a random sample of all reviews
+        ids = sorted(ids, key=lambda one: hashlib.sha256(one.encode()).digest())[:limit]
+    made: dict[str, Draft] = {}  # done, and not written yet
+    with writing_drafts(target, header, source=source, overwrite=overwrite) as writer:
+        todos = [Todo(draft_id, None) for draft_id in ids if draft_id not in writer.done]
+        n_left = len(todos)
+        report = StepReport(
+            step=step.name,
+            n_drafts=len(ids),
+            n_before=len(ids) - n_left,
+            n_kept=sum(writer.done.values()),
+            dropped=Counter(writer.dropped),
+        )
+
+        def keep(outcome: InstanceOutcome) -> None:
+            nonlocal n_left
+            draft_id = outcome.todo.instance_id
+            for failed in outcome.answers.values():
+                if isinstance(failed, Failure) and drops_failed:
+                    made[draft_id] = dropped(source[draft_id], "a request failed", failed.error)
+                elif isinstance(failed, Failure):
+                    report.failures[draft_id] = failed.error
+            if (draft := made.pop(draft_id, None)) is not None:
+                writer.append(draft)
+                report.n_kept += not draft.dropped
+                report.dropped += Counter([draft.dropped] if draft.dropped else [])
+            n_left -= outcome.unanswered is None
+            on_progress(len(ids) - n_left, len(ids))
+
+        on_progress(len(ids) - n_left, len(ids))
+        ask_all(_asking(step, source, asker, made), todos, keep, waiting)
+        is_all = source.is_finished and len(ids) == len(source.going_on)
+        if is_all and not n_left and report.is_finished:
+            writer.finish()
+    if n_left:
+        raise StopError(f"{n_left} of {len(ids)} drafts wait for a batch; run again: what is stored is not paid twice")
+    return report
+
+
+def _asking(
+    step: ModelStep, source: DraftFile, asker: Asker, made: dict[str, Draft]
+) -> Callable[[Todo], InstanceOutcome]:
+    """Return the function that threads call; it leaves what came of a draft in ``made``."""
+
+    def ask(todo: Todo) -> InstanceOutcome:
+        draft = source[todo.instance_id]
+
+        def work() -> None:
+            try:
+                made[todo.instance_id] = step.work(asker, draft)
+            except UnreadableReplyError as error:
+                made[todo.instance_id] = dropped(draft, NO_REPLY, str(error))
+
+        return attempted(todo, work, failures=(ReplyError, DataError))
+
+    return ask
+
+
+# Ask a model one question of a step, and read the JSON object that it answers with.
+
+
+FORM_PROMPTS = ("form_object", "again")
+"""The names of the prompts that are parts of every such question."""
+
+_MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object
+_DECODER = json.JSONDecoder(strict=False)
+_OBJECT_BEGINS = re.compile(r"\{\s*(?:[\"'/#]|\w+\s*:)")  # {"keeps", {'keeps', {keeps:, {// it does; but not {any}
+
+Answered = TypeVar("Answered", bound=msgspec.Struct)
+
+
+def ask_object(
+    asker: Asker,
+    prompt: str,
+    fields: Mapping[str, str],
+    *,
+    example: Answered,
+    stand_in: Answered,
+    check: Callable[[Answered], str],
+    what: str,
+) -> tuple[Answered, ReplySource]:
+    """Return the object that a model answers with, and the reply that it was read from.
+
+    ``fields`` are those of the prompt but for ``form``, which shows the ``example``: a reply that repeats it must not
+    pass the ``check``, which returns what is wrong with an object, in words for the model. ``stand_in`` is what
+    estimates take for the reply. ``what`` is missing where no reply can be used, in messages. Raises as
+    `ask_until_read`.
+    """
+    shown = {"reasoning": "your thinking", **msgspec.to_builtins(example)}
+    form = step_prompt("form_object").render(example=json.dumps(shown, ensure_ascii=False))
+    stand_in_text = msgspec.json.encode(stand_in).decode()
+    kind = type(example)
+
+    def read(reply: ChatReply) -> tuple[Answered, str]:
+        if reply.text == stand_in_text:
+            return stand_in, ""
+        found = read_object(reply, kind)
+        return (example, found) if isinstance(found, str) else (found, check(found))
+
+    read_reply = ask_until_read(
+        asker,
+        step_prompt(prompt).render(**fields, form=form),
+        schema=_schema_of(kind),
+        stand_in=stand_in_text,
+        read=read,
+        again=lambda why: step_prompt("again").render(why=why, form=form),
+        what=what,
+    )
+    source = ReplySource(prompt=step_prompt(prompt).digest, model=asker.chat.model, request=read_reply.request_key)
+    return read_reply.answer, source
+
+
+def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
+    r"""Return the last object of a kind in a reply, or why there is none; no reply makes it raise.
+
+    A comma too many is forgiven. Another object that is malformed takes back those before it, and those within it: only
+    one that begins a later line counts then.
+
+    >>> class Kept(msgspec.Struct):
+    ...     keeps: bool
+    >>> read_object(ChatReply(text='{"keeps": false}? It does.\n```json\n{"keeps": true,}\n```'), Kept)
+    Kept(keeps=True)
+    >>> read_object(ChatReply(text='{"keeps": false}? It does: {"keeps": true'), Kept)
+    'its JSON object is malformed'
+    """
+    if fault := fault_of_end(reply.finish, reply.text):
+        return fault
+    text = visible_text(reply.text, ShownSentences({}))
+    found: Answered | str = "the reply holds no JSON object"
+    is_broken, end = False, 0
+    starts = [place for place, letter in enumerate(text) if letter == "{"]
+    for start in starts[-_MOST_PLACES:]:
+        if start < end:  # within the object before
+            continue
+        value = json_at(text, start, _DECODER)
+        if value is None:
+            if _OBJECT_BEGINS.match(text, start):
+                found, is_broken = "its JSON object is malformed", True
+            continue
+        end = value[1]
+        if is_broken and text[text.rfind("\n", 0, start) + 1 : start].strip(" \t`"):
+            continue
+        one = _converted(value[0], kind)
+        if isinstance(found, str) or not isinstance(one, str):
+            found = one
+    return found
+
+
+def _converted(value: object, kind: type[Answered]) -> Answered | str:
+    """Return an object of a kind, or why it is none."""
+    try:
+        converted = msgspec.convert(value, kind)
+        msgspec.json.encode(converted)  # no half of a character, which no file can hold
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+        return f"its JSON object is of another form: {error}"
+    return converted
+
+
+def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON schema of a reply, as providers that promise one want it: all keys required, no others."""
+    (root,), parts = msgspec.json.schema_components((kind,), ref_template="#/$defs/{name}")
+    own = parts.pop(root["$ref"].rpartition("/")[2])
+    for part in (own, *parts.values()):
+        part |= {"additionalProperties": False, "required": list(part["properties"])}
+    own["properties"] = {"reasoning": {"type": "string"}, **own["properties"]}
+    own["required"] = list(own["properties"])
+    return {**own, "$defs": parts} if parts else own

@@ -1,0 +1,383 @@
+"""Summaries, hypotheses, aspects, label-results."""
+
+import re
+import unicodedata
+
+import msgspec
+
+from evidencebench.construction.draft import Draft
+from evidencebench.construction.step import FORM_PROMPTS, ModelStep, ask_object, dropped
+from evidencebench.papers.blocks import sentence_spans
+from evidencebench.systems.llm.asking import Asker
+from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
+
+# What a model wrote, checked without a model: its length, its language, its numbers, and what it gives away.
+
+
+FEWEST_WORDS, MOST_WORDS = 5, 50
+"""How many words a hypothesis has."""
+
+NO_WORDS = "no words"
+"""Why a draft is dropped whose summary says nothing: see `has_words`."""
+
+_LEAST_SHARED = 0.2
+"""The least share of a text's words that stand in the text that it was made from."""
+
+_STEM = 6
+"""The first letters of a longer word that make two words alike: "lowers" and "lowered"."""
+
+_WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W_]+)*")
+_NUMBER = re.compile(r"(?<![\w-])(?<!\w[.,])\d+(?:[.,]\d+)*(?![\w-]|[.,]\d)")
+# "Type 2 diabetes" and "vitamin B 12" name something.
+_NAMING = frozenset(
+    {"chapter", "class", "cluster", "domain", "exon", "factor", "grade", "group", "interleukin", "item", "level",
+     "omega", "phase", "protein", "schedule", "stage", "subtype", "type", "types", "version", "vitamin", "wave"}
+)  # fmt: skip
+_FINDING = re.compile(
+    r"\b(?:significant(?:ly)?|p\s?[<=>]|confidence intervals?|(?:was|were|has been|have been) (?:found|observed|shown|"
+    r"reported|demonstrated)|(?:odds|hazard|risk|rate) ratio (?:of|was)|et al|the (?:study|trial|authors|results?) "
+    r"(?:found|show(?:s|ed)?|report(?:s|ed)?|suggests?|demonstrated?))\b|[%\N{PER MILLE SIGN}]",
+    re.IGNORECASE,
+)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in small letters.
+
+    >>> words_of("COX-2 inhibitors, twice a day")
+    ['cox-2', 'inhibitors', 'twice', 'a', 'day']
+    """
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def has_words(text: str) -> bool:
+    """Say whether a text says anything: it has at least three words that are no numbers.
+
+    >>> has_words("12.4 (3.1) vs 11.9 (2.8), 95%")
+    False
+    """
+    return sum(word.isalpha() and len(word) > 1 for word in words_of(text)) >= 3  # noqa: PLR2004 - said above
+
+
+def wrong_with_hypothesis(hypothesis: str, summary: str, context: str) -> str:
+    """Return what is wrong with a hypothesis, in words for the model that wrote it; empty where nothing is.
+
+    >>> wrong_with_hypothesis("Tea lowers blood pressure by 2.1 mmHg.", "Tea lowered blood pressure by 2.1 mmHg.", "")
+    'it gives away the number 2.1 of the summary'
+    """
+    n_sentences, n_words = len(sentence_spans(hypothesis)), len(words_of(hypothesis))
+    if n_sentences != 1:
+        return f"it has {n_sentences} sentences, not one"
+    if not FEWEST_WORDS <= n_words <= MOST_WORDS:
+        return f"it has {n_words} words, not {FEWEST_WORDS} to {MOST_WORDS}"
+    if hypothesis.rstrip().endswith("?"):
+        return "it is a question, not a statement"
+    if is_foreign(hypothesis, f"{summary} {context}"):
+        return "it is not in the language of the summary"
+    known = set(numbers_in(summary))
+    if leaked := [number for number in numbers_in(hypothesis) if number in known]:
+        return f"it gives away the number {leaked[0]} of the summary"
+    finding = _FINDING.search(hypothesis)
+    return f"'{finding[0]}' gives away that a study found something" if finding else ""
+
+
+def wrong_with_aspect(aspect: str, summary: str) -> str:
+    """Return what is wrong with an aspect, in words for the model that wrote it; empty where nothing is.
+
+    >>> wrong_with_aspect("40 adults drank tea", "Thirty adults drank tea.")
+    "the number 40 of 'adults drank tea' is not in the summary"
+    """
+    if not words_of(aspect):
+        return "an aspect is empty"
+    known = set(numbers_in(summary))
+    if invented := [number for number in numbers_in(aspect) if number not in known]:
+        rest = " ".join(word for word in aspect.split() if invented[0] not in word)
+        return f"the number {invented[0]} of '{rest[:60]}' is not in the summary"
+    if is_foreign(aspect, summary):
+        return f"'{aspect[:60]}' is not in the words and the language of the summary"
+    return ""
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the numbers of a text that are no part of a name, without signs between thousands.
+
+    >>> numbers_in("COX-2, type 2 diabetes, IL6: 1,024 patients, 95% CI 0.8-1.2")
+    ['1024', '95', '0.8', '1.2']
+    """
+    numbers = []
+    spaced = re.sub(r"(?<=\d)\s?[-\N{EN DASH}\N{MINUS SIGN}]\s?(?=\d)", " ", text)
+    for number in _NUMBER.finditer(spaced):
+        before = words_of(spaced[max(0, number.start() - 30) : number.start()])
+        if not before or before[-1] not in _NAMING:
+            numbers.append(re.sub(r",(?=\d{3}(?:\D|$))", "", number[0]))
+    return numbers
+
+
+def is_foreign(text: str, source: str) -> bool:
+    """Say whether a text that was made from another is in another language or script.
+
+    Its words are then other words: hardly any of them stands in the source.
+    """
+    words, known = words_of(text), set(words_of(source))
+    if not words or not known:
+        return False
+    shared = sum(
+        word in known or (len(word) > _STEM and any(other.startswith(word[:_STEM]) for other in known))
+        for word in words
+    )
+    return shared < _LEAST_SHARED * len(words) or _script_of(text) != _script_of(source)
+
+
+def _script_of(text: str) -> str:
+    """Return the script of most letters, such as ``LATIN``."""
+    names = [unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()]
+    return max(set(names), key=names.count, default="")
+
+
+# From a harvested passage to a summary: delimited by a model, and kept if it reports results.
+
+
+class _Delimited(msgspec.Struct):
+    sentences: list[int]
+
+
+class _Kept(msgspec.Struct):
+    reports_results: bool
+
+
+def _make_summary(asker: Asker, draft: Draft) -> Draft:
+    if not has_words(draft.summary):
+        return dropped(draft, NO_WORDS)
+    sources = dict(draft.sources_of)
+    summary = draft.summary
+    if draft.passage is not None:  # a summary from a table is delimited already
+        text, cited = _text_around(draft)
+        numbers = str(cited[0]) if len(cited) == 1 else f"{cited[0]} to {cited[-1]}"
+        shown = {number: prompt_line(sentence) for number, sentence in enumerate(text, 1)}
+        found, sources["summaries delimit"] = ask_object(
+            asker,
+            "delimit",
+            {"numbers": numbers, "lines": Excerpt(shown=shown).block},
+            example=_Delimited([len(text) + 3, len(text) + 4]),
+            stand_in=_Delimited(cited),
+            check=lambda found: _wrong_with(found.sentences, len(text)),
+            what="delimited passage",
+        )
+        if not found.sentences:
+            return dropped(draft, "the passage is not about the paper")
+        summary = " ".join(text[number - 1] for number in sorted(set(found.sentences)))
+    kept, sources["summaries keep"] = ask_object(
+        asker,
+        "keep",
+        {"summary": prompt_line(summary)},
+        example=_Kept(reports_results=True),
+        stand_in=_Kept(reports_results=True),
+        check=lambda _: "",
+        what="verdict on results",
+    )
+    made = msgspec.structs.replace(draft, summary=summary, sources_of=sources)
+    return made if kept.reports_results else dropped(made, "reports no results")
+
+
+def _text_around(draft: Draft) -> tuple[list[str], list[int]]:
+    """Return the sentences that a model chooses among, and the numbers, from 1, of those that cite the paper."""
+    passage = [draft.summary[start:stop] for start, stop in sentence_spans(draft.summary)]
+    before, found, behind = draft.context.partition(draft.summary)
+    if not found:
+        return passage, list(range(1, len(passage) + 1))
+    first = [before[start:stop] for start, stop in sentence_spans(before)]
+    last = [behind[start:stop] for start, stop in sentence_spans(behind)]
+    return [*first, *passage, *last], list(range(len(first) + 1, len(first) + len(passage) + 1))
+
+
+def _wrong_with(numbers: list[int], n_sentences: int) -> str:
+    if strange := [number for number in numbers if not 1 <= number <= n_sentences]:
+        return f"there is no sentence {strange[0]}"
+    if numbers and max(numbers) - min(numbers) + 1 != len(set(numbers)):
+        return "the sentences do not follow each other"
+    return ""
+
+
+SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep", *FORM_PROMPTS), work=_make_summary)
+"""Delimits each passage, and drops those that report no results."""
+
+
+# The hypothesis that a reviewer wanted to test: why the evidence was extracted, trimmed to the central question.
+
+
+_NO_CONTEXT = "(nothing)"
+_FORM_ONLY = "..."
+
+
+class _Purpose(msgspec.Struct):
+    purpose: str
+
+
+class _Hypothesis(msgspec.Struct):
+    hypothesis: str
+
+
+def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
+    if not has_words(draft.summary):
+        return dropped(draft, NO_WORDS)
+    summary, context = prompt_line(draft.summary), prompt_line(draft.context)
+    sources = dict(draft.sources_of)
+    purpose, sources["hypotheses purpose"] = ask_object(
+        asker,
+        "purpose",
+        {"summary": summary, "context": context or _NO_CONTEXT},
+        example=_Purpose(_FORM_ONLY),
+        stand_in=_Purpose(_as_long_as(draft.summary, 30)),
+        check=lambda found: _wrong_with_purpose(found.purpose, f"{summary} {context}"),
+        what="purpose",
+    )
+    found, sources["hypotheses trim"] = ask_object(
+        asker,
+        "hypothesis",
+        {"summary": summary, "purpose": prompt_line(purpose.purpose)},
+        example=_Hypothesis(_FORM_ONLY),
+        stand_in=_Hypothesis(_as_long_as(draft.summary, 15)),
+        check=lambda found: wrong_with_hypothesis(found.hypothesis, draft.summary, draft.context),
+        what="hypothesis",
+    )
+    return msgspec.structs.replace(
+        draft,
+        purpose=" ".join(purpose.purpose.split()),
+        hypothesis=" ".join(found.hypothesis.split()),
+        sources_of=sources,
+    )
+
+
+def _wrong_with_purpose(purpose: str, source: str) -> str:
+    if not has_words(purpose):
+        return "it holds no purpose"
+    return "it is not in the language of the summary" if is_foreign(purpose, source) else ""
+
+
+def _as_long_as(text: str, n_words: int) -> str:
+    return " ".join((text.split() * n_words)[:n_words])
+
+
+HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis", *FORM_PROMPTS), work=_make_hypothesis)
+"""Adds the purpose and the hypothesis."""
+
+
+# The study aspects: a summary split so that one sentence can match each, then verified against the summary.
+
+
+MOST_ASPECTS = 50
+"""The most aspects of a summary; the largest number in the published data is 30."""
+
+ASSUMED_ASPECTS = 8
+"""How many aspects a summary has where estimates know none: the mean of the published data."""
+
+
+class _Aspects(msgspec.Struct):
+    aspects: list[str]
+
+
+class _AspectVerdict(msgspec.Struct):
+    aspect: int
+    faithful: bool
+    single: bool
+
+
+class _AspectVerdicts(msgspec.Struct):
+    verdicts: list[_AspectVerdict]
+
+
+def _make_aspects(asker: Asker, draft: Draft) -> Draft:
+    sources = dict(draft.sources_of)
+    summary = prompt_line(draft.summary)
+    found, sources["aspects split"] = ask_object(
+        asker,
+        "aspects",
+        {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
+        example=_Aspects(["...", "..."]),
+        stand_in=_Aspects(stand_in_aspects(summary, ASSUMED_ASPECTS)),
+        check=lambda found: _wrong_with_aspects(found.aspects, draft.summary),
+        what="aspects",
+    )
+    aspects = tuple(" ".join(aspect.split()) for aspect in found.aspects)
+    made = msgspec.structs.replace(draft, aspects=aspects)
+    checked, sources["aspects verify"] = ask_object(
+        asker,
+        "verify_aspects",
+        {"summary": summary, "aspects": numbered_aspects(aspects)},
+        example=_AspectVerdicts([_AspectVerdict(aspect=len(aspects) + 7, faithful=True, single=True)]),
+        stand_in=_AspectVerdicts(
+            [_AspectVerdict(aspect=n, faithful=True, single=True) for n in range(1, len(aspects) + 1)]
+        ),
+        check=lambda found: (
+            ""
+            if sorted(one.aspect for one in found.verdicts) == list(range(1, len(aspects) + 1))
+            else f"expected one verdict for each of the aspects 1 to {len(aspects)}"
+        ),
+        what="verdicts on the aspects",
+    )
+    made = msgspec.structs.replace(made, sources_of=sources)
+    verdicts = sorted(checked.verdicts, key=lambda one: one.aspect)
+    for reason, failed in (
+        ("an aspect says more than the summary", [one for one in verdicts if not one.faithful]),
+        ("an aspect needs several sentences", [one for one in verdicts if not one.single]),
+    ):
+        if failed:
+            return dropped(made, reason, "; ".join(aspects[verdict.aspect - 1] for verdict in failed))
+    return made
+
+
+def numbered_aspects(aspects: tuple[str, ...]) -> str:
+    """Return aspects as a prompt lists them, each on a line behind its number from 1."""
+    return "\n".join(f"{number}. {prompt_line(aspect)}" for number, aspect in enumerate(aspects, 1))
+
+
+def _wrong_with_aspects(aspects: list[str], summary: str) -> str:
+    if not aspects:
+        return "it holds no aspect"
+    if len(aspects) > MOST_ASPECTS:
+        return f"it has {len(aspects):,} aspects; at most {MOST_ASPECTS} are allowed"
+    if len({" ".join(words_of(aspect)) for aspect in aspects}) < len(aspects):
+        return "two aspects are the same"
+    return next(filter(None, (wrong_with_aspect(aspect, summary) for aspect in aspects)), "")
+
+
+def stand_in_aspects(summary: str, n_aspects: int) -> list[str]:
+    """Return as many texts as there may be aspects, together a little longer than the summary, as aspects are."""
+    words = summary.split()
+    size = max(8, -(-len(words) // max(1, n_aspects)) + 4)
+    return [f"{number} {' '.join((words * size)[:size])}" for number in range(1, n_aspects + 1)]
+
+
+ASPECTS = ModelStep(name="aspects", prompts=("aspects", "verify_aspects", *FORM_PROMPTS), work=_make_aspects)
+"""Adds the aspects."""
+
+
+# Which aspects are Results: what the study found.
+
+
+class _ResultLabels(msgspec.Struct):
+    results: list[int]
+
+
+def _label_results(asker: Asker, draft: Draft) -> Draft:
+    n_aspects = len(draft.aspects)
+    found, source = ask_object(
+        asker,
+        "label_results",
+        {"hypothesis": prompt_line(draft.hypothesis), "aspects": numbered_aspects(draft.aspects)},
+        example=_ResultLabels([n_aspects + 7, n_aspects + 9]),
+        stand_in=_ResultLabels(list(range(1, n_aspects + 1, 2))),
+        check=lambda found: next(
+            (f"there is no aspect {one}" for one in found.results if not 1 <= one <= n_aspects), ""
+        ),
+        what="results labels",
+    )
+    return msgspec.structs.replace(
+        draft,
+        results=tuple(number - 1 for number in sorted(set(found.results))),
+        sources_of={**draft.sources_of, "label-results": source},
+    )
+
+
+LABEL_RESULTS = ModelStep(name="label-results", prompts=("label_results", *FORM_PROMPTS), work=_label_results)
+"""Adds which aspects are Results."""

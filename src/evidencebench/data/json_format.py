@@ -1,0 +1,535 @@
+"""JSON and JSON Lines: index, read, write, keys of the published format."""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
+from mmap import ACCESS_READ, mmap
+from typing import Any
+
+import msgspec
+
+from evidencebench.data.instance import Evaluation, Instance, Labels, Origin, StoredForm
+from evidencebench.errors import FormatError, UnreadableError
+from evidencebench.files.atomic import Output
+from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
+from evidencebench.files.records import TextLine, lines_in, repeated_keys, start_of
+from evidencebench.query import Kind, Query, Wish
+from evidencebench.runs.run import RUNS
+from evidencebench.wording import counted
+
+# Where each instance stands in a file: one pass over its bytes, nothing decoded but the ids.
+
+
+# Above this size a broken file is not parsed again just to word its error.
+_MAX_DIAGNOSED_BYTES = 64 << 20
+
+# Bytes of a large file that are read at a time: few enough for a processor's cache, and so many that a value cut at the
+# end, which is read again, is a small part of them. A longer value may take as many parts.
+_PART_BYTES = 2 << 20
+_MOST_PARTS = 32
+
+# The text before a member's value, and after the last one.
+_MEMBER = re.compile(rb'\s*+[{,]\s*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
+_END = re.compile(rb"\s*\}\s*")
+
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_value = msgspec.json.Decoder(msgspec.Raw)
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
+
+# A copy of a whole file: bytes, or a memory map of a temporary file that no other process can cut.
+_Whole = bytes | mmap
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Bytes start..stop-1 of a file; ``names_itself`` as in `Origin`."""
+
+    start: int
+    stop: int
+    names_itself: bool = False
+
+
+Place = Span | Origin
+"""Where an instance stands in a file, or its JSON object itself."""
+
+
+def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
+    """Return id -> place of the instances in one JSON object, and the repeated ids, whose last place counts."""
+    part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
+    if (stepped := _step_through(snapshot, part_bytes)) is not None:
+        return stepped
+    whole = _copy_of(snapshot)
+    text = memoryview(whole)[start_of(whole) :]
+    places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
+    return places, _repeated_keys(text)
+
+
+def _copy_of(snapshot: Snapshot) -> _Whole:
+    """Return a copy of a whole file: its bytes, or a memory map of a temporary file where it is large."""
+    if snapshot.content is not None:
+        return snapshot.content
+    with tempfile.TemporaryFile() as copy:
+        copy.writelines(blocks(snapshot))
+        copy.flush()
+        return mmap(copy.fileno(), 0, access=ACCESS_READ)
+
+
+class _Window:
+    """A part of a file in memory: its bytes ``view``, of which the first is byte ``base`` of the file."""
+
+    def __init__(self, snapshot: Snapshot, part_bytes: int) -> None:
+        self._snapshot, self._part_bytes = snapshot, part_bytes
+        self.base, self.view = 0, snapshot.read(0, min(part_bytes, snapshot.size))
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the part ends where the file ends."""
+        return self.base + len(self.view) == self._snapshot.size
+
+    def move(self, position: int) -> bool:
+        """Begin at a position of the view and read on; False at the file's end, or if the part would be too large."""
+        n_kept = len(self.view) - position
+        if self.is_last or n_kept > _MOST_PARTS * self._part_bytes:
+            return False
+        self.base += position
+        stop = min(self.base + max(self._part_bytes, 2 * n_kept), self._snapshot.size)
+        self.view = self._snapshot.read(self.base, stop)
+        return True
+
+
+def _step_through(snapshot: Snapshot, part_bytes: int) -> tuple[dict[str, Span], tuple[str, ...]] | None:
+    """Return the index of one JSON object, with a part of it in memory; None where anything is unexpected.
+
+    A value ends where the decoder reports trailing characters. Where anything is unexpected, this message too, the
+    decoder of the whole file says what is wrong.
+    """
+    window, places = _Window(snapshot, part_bytes), dict[str, Span]()
+    repeated: set[str] = set()
+    position = start_of(window.view)
+    while not (window.is_last and places and _END.fullmatch(window.view, position)):
+        member = _member_at(window.view, position)
+        if member is None:  # it may be cut at the end of the window
+            if not window.move(position):
+                return None
+            position = 0
+            continue
+        name, start, stop = member
+        if (window.view[position:start].lstrip()[:1] == b"{") != (not places):
+            return None
+        if name in places:
+            repeated.add(name)
+        places[name] = Span(start=window.base + start, stop=window.base + stop)
+        position = stop
+    return places, tuple(filter(repeated.__contains__, places))
+
+
+def _member_at(view: bytes, position: int) -> tuple[str, int, int] | None:
+    """Return the name of the member at a position, and where its value starts and stops; None if it is not whole."""
+    member = _MEMBER.match(view, position)
+    if member is None:
+        return None
+    try:
+        name: str = msgspec.json.decode(member[1], type=str)
+        _value.decode(memoryview(view)[member.end() :])
+    except msgspec.DecodeError as error:
+        trailing = _TRAILING.search(str(error))
+        if trailing is None:
+            return None
+        stop = member.end() + int(trailing[1]) - 1  # which counts from 1
+        while view[stop - 1] in b" \t\n\r":
+            stop -= 1
+        return name, member.end(), stop
+    except (UnicodeDecodeError, RecursionError):
+        return None
+    return None  # nothing follows, so the value may go on in the next part
+
+
+def index_lines(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]]:
+    """Return the same as `index_json`, for JSON Lines: a line is an instance with its ``id``, or ``{id: instance}``."""
+    places: dict[str, Place] = {}
+    repeated: list[str] = []
+    for line in lines_in(blocks(snapshot)):
+        try:
+            instance_id, place, is_repeated = _line_member(line)
+        except UnreadableError as error:
+            raise UnreadableError(f"line {line.number}: {error}") from error
+        if is_repeated or instance_id in places:
+            repeated.append(instance_id)
+        places[instance_id] = place
+    return places, tuple(dict.fromkeys(repeated))
+
+
+def _line_member(line: TextLine) -> tuple[str, Place, bool]:
+    """Return the id of the instance in a line and where it stands, and whether the id stands there more than once."""
+    members = _decode_members(line.content)
+    if "id" in members:
+        try:
+            name = msgspec.json.decode(members["id"], type=str)
+        except UnicodeDecodeError as error:
+            raise UnreadableError(not_utf8(error)) from error
+        except msgspec.DecodeError as error:
+            raise UnreadableError(f"id: {error}") from error
+        return name, Span(start=line.start, stop=line.start + len(line.content), names_itself=True), False
+    if len(members) != 1:
+        raise UnreadableError("expected an instance with an 'id', or one {id: instance}")
+    ((name, raw),) = members.items()
+    member, length = _MEMBER.match(line.content), len(memoryview(raw))
+    if member is None or not _END.fullmatch(line.content, member.end() + length):  # the id is repeated on this line
+        return name, Origin(raw=bytes(raw)), True
+    start = line.start + member.end()
+    return name, Span(start=start, stop=start + length), False
+
+
+def _decode_members(content: memoryview) -> dict[str, msgspec.Raw]:
+    try:
+        return _members.decode(content)
+    except RecursionError as error:
+        raise UnreadableError("not readable as JSON: nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise UnreadableError(not_utf8(error)) from error
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"expected a JSON object (id -> instance) at the top: {error}") from error
+    except msgspec.DecodeError as error:
+        raise UnreadableError(_diagnosis(content, str(error))) from error
+
+
+def not_utf8(error: UnicodeDecodeError) -> str:
+    """Return the message for bytes that are not UTF-8."""
+    return f"not UTF-8: byte {error.object[error.start]:#04x} cannot be decoded"
+
+
+def _diagnosis(content: memoryview, message: str) -> str:
+    """Return why the content is not JSON, with line and column where that is affordable."""
+    head = bytes(content[:4])
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "not UTF-8: it begins with the byte-order mark of UTF-16; save it as UTF-8"
+    if len(content) > _MAX_DIAGNOSED_BYTES:
+        return f"not valid JSON: {message}"
+    try:
+        json.loads(bytes(content).decode(), parse_int=str)
+    except UnicodeDecodeError as error:
+        return f"not UTF-8: byte {error.object[error.start]:#04x} at offset {error.start}"
+    except json.JSONDecodeError as error:
+        return f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+    except RecursionError:
+        return "not readable as JSON: nested too deeply"
+    return f"not valid JSON: {message}"
+
+
+def _repeated_keys(content: memoryview) -> tuple[str, ...]:
+    try:
+        *_, outermost = repeated_keys_by_object(bytes(content))
+    except UnicodeDecodeError as error:
+        raise UnreadableError(not_utf8(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(f"not readable as JSON: {error}") from error
+    return tuple(outermost)
+
+
+def repeated_keys_by_object(content: bytes) -> list[list[str]]:
+    """Return the keys that stand more than once in each object of a JSON text, inner objects first."""
+    repeated: list[list[str]] = []
+    json.loads(content, object_pairs_hook=lambda pairs: repeated.append(repeated_keys(pairs)), parse_int=str)
+    return repeated
+
+
+# One instance as the published files spell it: no other module knows their keys.
+
+
+# Task name -> the key under which its stored optimum stands.
+EVALUATION_KEYS: Mapping[str, str] = {
+    "er_at_optimal": "evidence_retrieval_at_optimal_evaluation",
+    "er_at_10": "evidence_retrieval_at_10_evaluation",
+    "result_er_at_optimal": "results_evidence_retrieval_at_optimal_evaluation",
+    "result_er_at_5": "results_evidence_retrieval_at_5_evaluation",
+}
+
+
+class PublishedEvaluation(msgspec.Struct):
+    """A stored optimum."""
+
+    one_selection_of_sentences: tuple[int, ...]
+    covered_aspects: tuple[str, ...]
+    optimal: int | None = None
+
+
+class _PublishedInstance(msgspec.Struct):
+    """The fields that are read; ``sentence_index2aspects``, the inverse of ``aspect2sentence_indices``, is skipped."""
+
+    hypothesis: str
+    paper_as_candidate_pool: tuple[str, ...]
+    aspect_list_ids: tuple[str, ...]
+    aspect2sentence_indices: dict[str, tuple[int, ...]]
+    sentence_types_in_candidate_pool: tuple[Kind, ...]
+    paper_id: str
+    results_aspect_list_ids: tuple[str, ...] | None = None
+    evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
+    evidence_retrieval_at_10_evaluation: PublishedEvaluation | None = None
+    results_evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
+    results_evidence_retrieval_at_5_evaluation: PublishedEvaluation | None = None
+    aspect_id2aspect: dict[str, str] | None = None
+    systematic_review_id: str | int | None = None
+    wish: Wish | None = None
+
+
+_decoder = msgspec.json.Decoder(_PublishedInstance)
+
+
+def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
+    """Return the instance in a published JSON object; ``instance_id`` is its id in the file.
+
+    Raises `FormatError` if a field is missing or of the wrong type, if the kinds are not one a sentence, or if a source
+    is out of range. `evidencebench.data.validation` reports every such place; this stops at the first.
+    """
+    try:
+        record = _decoder.decode(origin.raw)
+    except BROKEN_JSON as error:
+        raise FormatError(f"{instance_id}: {error}") from error
+    _check_lengths(instance_id, record)
+    query = Query(
+        instance_id=instance_id,
+        paper_id=record.paper_id,
+        hypothesis=record.hypothesis,
+        sentences=record.paper_as_candidate_pool,
+        kinds=record.sentence_types_in_candidate_pool,
+        wish=record.wish,
+    )
+    review_id = record.systematic_review_id
+    labels = Labels(
+        aspects=tuple(dict.fromkeys(record.aspect_list_ids)),
+        results=tuple(dict.fromkeys(record.results_aspect_list_ids or ())),
+        sources=record.aspect2sentence_indices,
+        texts=record.aspect_id2aspect or {},
+        review_id=None if review_id is None else str(review_id),
+        evaluations={
+            task: evaluation_of(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))
+        },
+    )
+    return Instance(query=query, labels=labels, origin=origin)
+
+
+def evaluation_of(record: PublishedEvaluation) -> Evaluation:
+    """Return a stored optimum as an `Evaluation`."""
+    return Evaluation(
+        sentences=record.one_selection_of_sentences, covered=record.covered_aspects, optimal=record.optimal
+    )
+
+
+def _check_lengths(instance_id: str, record: _PublishedInstance) -> None:
+    n_sentences = len(record.paper_as_candidate_pool)
+    if len(record.sentence_types_in_candidate_pool) != n_sentences:
+        raise FormatError(
+            f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of "
+            f"{counted(n_sentences, 'sentence')}, got {len(record.sentence_types_in_candidate_pool)}"
+        )
+    used = tuple(chain.from_iterable(record.aspect2sentence_indices.values()))
+    if not used or (min(used) >= 0 and max(used) < n_sentences):
+        return
+    for aspect, indices in record.aspect2sentence_indices.items():
+        for wrong in (index for index in indices if not 0 <= index < n_sentences):
+            raise FormatError(
+                f"{instance_id}: aspect '{aspect}' points at sentence {wrong}, "
+                f"but the paper has sentences 0..{n_sentences - 1}"
+            )
+
+
+def encode_instance(instance: Instance) -> bytes:
+    """Return the published JSON object of an instance, on one line.
+
+    Fields that were read and not changed are written as they were read: unknown keys, null or missing fields, the 100k
+    dialect's spellings and duplicate indices all survive.
+    """
+    if instance.origin is None:
+        return msgspec.json.encode(published_fields(instance))
+    before = decode_instance(instance.id, instance.origin)
+    if before == instance and not instance.origin.names_itself:
+        return msgspec.json.format(bytes(instance.origin.raw), indent=-1)
+    try:
+        fields: dict[str, Any] = msgspec.json.decode(instance.origin.raw)
+    except BROKEN_JSON as error:
+        raise FormatError(f"{instance.id}: cannot be written with its unknown keys: {error}") from error
+    if instance.origin.names_itself:
+        del fields["id"]
+    old, new = published_fields(before), published_fields(instance)
+    for key in old.keys() - new.keys():
+        del fields[key]
+    changed = {key: value for key, value in new.items() if key not in old or old[key] != value}
+    if "sentence_types_in_candidate_pool" in changed and spells_with_spaces(fields["sentence_types_in_candidate_pool"]):
+        changed["sentence_types_in_candidate_pool"] = [kind.replace("_", " ") for kind in instance.query.kinds]
+    if not changed.keys().isdisjoint(EVALUATION_KEYS.values()):
+        changed |= {key: new[key] for key in EVALUATION_KEYS.values()}  # derived anew: all four, null included
+    return msgspec.json.encode(fields | changed)
+
+
+def has_key_id(fields: bytes) -> bool:
+    """Say whether an encoded instance has a key ``id``, under which a line of JSON Lines would put its id."""
+    return "id" in msgspec.json.decode(fields, type=dict[str, msgspec.Raw])
+
+
+def spells_with_spaces(kinds: Iterable[Any]) -> bool:
+    """Say whether sentence types are spelled as EvidenceBench-100k spells them."""
+    return any(" " in kind for kind in {kind for kind in kinds if isinstance(kind, str)})
+
+
+def published_fields(instance: Instance) -> dict[str, Any]:
+    """Return an instance in the keys of the published format, in their order, whatever file it was read from."""
+    query, labels = instance.query, instance.labels
+    fields: dict[str, Any] = {
+        "hypothesis": query.hypothesis,
+        "paper_as_candidate_pool": query.sentences,
+        "aspect_list_ids": labels.aspects,
+        "results_aspect_list_ids": labels.results or None,
+        "aspect2sentence_indices": {aspect: labels.sources.get(aspect, ()) for aspect in labels.aspects},
+        "sentence_index2aspects": _inverse(labels, len(query.sentences)),
+    }
+    for task, key in EVALUATION_KEYS.items():
+        fields[key] = None
+        if (evaluation := labels.evaluations.get(task)) is not None:
+            optimal = {} if evaluation.optimal is None else {"optimal": evaluation.optimal}
+            fields[key] = {
+                **optimal,
+                "one_selection_of_sentences": evaluation.sentences,
+                "covered_aspects": evaluation.covered,
+            }
+    fields["sentence_types_in_candidate_pool"] = query.kinds
+    fields["paper_id"] = query.paper_id
+    if labels.texts:
+        fields["aspect_id2aspect"] = labels.texts
+    if labels.review_id is not None:
+        fields["systematic_review_id"] = labels.review_id
+    if query.wish is not None:
+        fields["wish"] = query.wish
+    return fields
+
+
+def _inverse(labels: Labels, n_sentences: int) -> dict[str, list[str]]:
+    aspects_of: dict[str, list[str]] = {str(index): [] for index in range(n_sentences)}
+    for aspect in labels.aspects:
+        for index in dict.fromkeys(labels.sources.get(aspect, ())):
+            aspects_of[str(index)].append(aspect)
+    return aspects_of
+
+
+# JSON and JSON Lines files: the `DataSource` that reads them, and the functions that write them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonFile:
+    """A `DataSource`: where each instance of a file stands, with the bytes of the file as it was opened."""
+
+    snapshot: Snapshot
+    places: Mapping[str, Place]
+    repeated_ids: tuple[str, ...]  # the last instance of each is read
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the instances, in file order."""
+        return tuple(self.places)
+
+    def __contains__(self, instance_id: object) -> bool:
+        return instance_id in self.places
+
+    def _origin(self, instance_id: str) -> Origin:
+        """Return the JSON object of an id; raises `ChangedDataError` if the file has changed."""
+        place = self.places[instance_id]
+        if isinstance(place, Origin):
+            return place
+        return Origin(raw=self.snapshot.read(place.start, place.stop), names_itself=place.names_itself)
+
+    def instance(self, instance_id: str) -> Instance:
+        """Return an instance, decoded."""
+        return decode_instance(instance_id, self._origin(instance_id))
+
+    def fields(self, instance_id: str) -> tuple[Any, list[str]]:
+        """Return an instance as plain JSON values, and the keys in it that stand more than once."""
+        raw = bytes(self._origin(instance_id).raw)
+        try:
+            fields = msgspec.json.decode(raw)
+        except UnicodeDecodeError as error:
+            raise UnreadableError(f"{self.snapshot.path}: {instance_id}: {not_utf8(error)}") from error
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise FormatError(str(error)) from error
+        # Without spaces each key ends in a quote and a colon; so does the first quote of ":-)", and few other places.
+        # As many as there are keys means that no key stands twice, without a slower parser.
+        if msgspec.json.format(raw, indent=-1).count(b'":') == _n_keys(fields):
+            return fields, []
+        return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
+
+    def forget(self) -> None:
+        """Do nothing, since nothing is kept."""
+
+    def index(self) -> bytes | None:
+        """Return the spans of instances for `open_indexed_json`; None where the file is small, or an id repeated."""
+        if self.snapshot.content is not None:
+            return None
+        spans = {name: place for name, place in self.places.items() if isinstance(place, Span)}
+        if len(spans) < len(self.places):
+            return None
+        return msgspec.msgpack.encode((spans, self.repeated_ids))
+
+
+def open_indexed_json(snapshot: Snapshot, index: bytes) -> JsonFile:
+    """Return the instances of a file that another process has opened, by the `JsonFile.index` of that."""
+    spans, repeated_ids = msgspec.msgpack.decode(index, type=tuple[dict[str, Span], tuple[str, ...]])
+    return JsonFile(snapshot=snapshot, places=spans, repeated_ids=repeated_ids)
+
+
+def _n_keys(value: Any) -> int:
+    """Return how many keys all objects in a value have; it is taken apart level by level, which is fast."""
+    n_keys, nested = 0, [value]
+    while nested:
+        objects = [one for one in nested if type(one) is dict]
+        n_keys += sum(map(len, objects))
+        members = list(chain.from_iterable(map(dict.values, objects)))
+        elements = list(chain.from_iterable(one for one in nested if type(one) is list))
+        # Most elements are texts, which are told from objects and lists in bulk.
+        several = (one for one in (members, elements) if not _NESTED.isdisjoint(map(type, one)))
+        nested = [one for values in several for one in values if type(one) in _NESTED]
+    return n_keys
+
+
+_NESTED = frozenset((dict, list))
+
+
+def _open_indexed(
+    index: Callable[[Snapshot], tuple[Mapping[str, Place], tuple[str, ...]]], snapshot: Snapshot
+) -> JsonFile:
+    path = snapshot.path
+    if not snapshot.size:
+        raise UnreadableError(f"{path}: the file is empty; expected a JSON object of instances")
+    if snapshot.read(0, min(snapshot.size, len(RUNS.begins))) == RUNS.begins:
+        raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
+    try:
+        places, repeated = index(snapshot)
+    except UnreadableError as error:
+        raise UnreadableError(f"{path}: {error}") from error
+    if not places:
+        raise UnreadableError(f"{path}: holds no instance; expected at least one, as id -> instance")
+    return JsonFile(snapshot=snapshot, places=places, repeated_ids=repeated)
+
+
+open_json = partial(_open_indexed, index_json)
+open_json_lines = partial(_open_indexed, index_lines)
+
+
+def write_json(file: Output, instances: Iterable[Instance]) -> None:
+    """Write instances as one JSON object: id -> instance."""
+    n_written = 0
+    for instance in instances:
+        file.write(b",\n" if n_written else b"{\n")
+        file.write(msgspec.json.encode(instance.id) + b": " + encode_instance(instance))
+        n_written += 1
+    file.write(b"\n}\n" if n_written else b"{}\n")
+
+
+def write_json_lines(file: Output, instances: Iterable[Instance]) -> None:
+    """Write instances one a line, each with its id."""
+    for instance in instances:
+        fields, name = encode_instance(instance), msgspec.json.encode(instance.id)
+        if has_key_id(fields):  # it may differ from the instance's id, so the two cannot stand side by side
+            file.write(b"{" + name + b":" + fields + b"}\n")
+        else:
+            file.write(b'{"id":' + name + b"," + fields.removeprefix(b"{") + b"\n")

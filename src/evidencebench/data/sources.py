@@ -1,0 +1,341 @@
+"""Formats by suffix, several files as one."""
+
+import glob
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from platform import node
+from typing import Any, Protocol, cast
+
+from evidencebench.data.instance import Instance
+from evidencebench.data.json_format import (
+    JsonFile,
+    open_indexed_json,
+    open_json,
+    open_json_lines,
+    write_json,
+    write_json_lines,
+)
+from evidencebench.data.parquet_format import open_parquet, write_parquet
+from evidencebench.errors import ChangedDataError, DataError, FormatError, UnreadableError
+from evidencebench.files.atomic import Output, is_stream, locked_part, put_in_place
+from evidencebench.files.disk import FileState, ShardedSnapshot, Snapshot, changed, open_snapshot
+from evidencebench.wording import counted
+
+# Several files as one data set: which files a folder or a pattern names, and in which order; how new ones are
+# written.
+
+
+# Files beside the data that describe them, and are no data.
+_DESCRIPTIONS = re.compile(r"(?:croissant|dataset_infos?|state)\.json|.*\.placement\.json")
+_NUMBERED = re.compile(r"(?P<name>.+)-(?P<number>\d{5})-of-(?P<n>\d{5})(?P<suffix>\..+)")
+_MAGIC = re.compile(r"[*?[]")
+_MOST_SHOWN = 3
+_WHOLE = "whole"  # the folder of all new shards, none of which is missing; while it is there, some are in place
+
+
+def is_sharded(path: Path) -> bool:
+    """Say whether a path names several files: a folder, or a pattern such as ``shards/*.parquet``."""
+    return path.is_dir() or (_MAGIC.search(str(path)) is not None and not path.exists())
+
+
+def shards_in(path: Path, is_data: Callable[[Path], bool]) -> tuple[Path, ...]:
+    """Return the data files of a folder or a pattern, numbers in their names in order of size: 2 before 10.
+
+    Of a folder, these are the files directly in it for whose names ``is_data`` is true, without hidden files and
+    descriptions of the data. Raises `UnreadableError` where there is none, or where the names of a folder's files say
+    that they are of several data sets, or that one is missing.
+    """
+    if not path.is_dir():
+        matches = sorted(map(Path, glob.glob(str(path), recursive=True)), key=_natural)  # noqa: PTH207 - of any depth
+        files = tuple(match for match in matches if not match.is_dir())
+        if not files:
+            raise UnreadableError(f"{path}: no file fits this pattern; expected data files")
+        _require_in_place(path, {one.parent for one in files})
+        return files
+    try:
+        inside = sorted(path.iterdir(), key=_natural)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+    _require_in_place(path, [path])
+    files = tuple(
+        one for one in inside if is_data(one) and one.name[0] not in "._" and not _DESCRIPTIONS.fullmatch(one.name)
+    )
+    if not files:
+        raise UnreadableError(f"{path}: is a folder without a data file; expected .parquet, .jsonl or .json in it")
+    _require_one_whole_set(path, files)
+    return files
+
+
+def shard_name(name: str, number: int, n_shards: int) -> str:
+    """Return the name of a shard as Hugging Face's tools write it; ``number`` counts from 0."""
+    stem, dot, suffix = name.partition(".")
+    return f"{stem}-{number:05d}-of-{n_shards:05d}{dot}{suffix}"
+
+
+def shards_named(path: Path) -> list[Path]:
+    """Return the files that stand where shards of a file would, whatever their number."""
+    matches = (_NUMBERED.fullmatch(file.name) for file in path.parent.iterdir())
+    return sorted(path.parent / match[0] for match in matches if match and match["name"] + match["suffix"] == path.name)
+
+
+@contextmanager
+def new_shards(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a folder for the shards of a file, which replace all that are there when the block has ended well.
+
+    Until all have their names, `shards_in` refuses them; after a kill in between, the next call goes on.
+    """
+    with locked_part(path.with_name(f".{path.name}.part"), path) as (made, _):
+        whole = made.with_name(_WHOLE)
+        was_stopped = whole.exists()
+        _put_in_place(whole, path)
+        if (there := shards_named(path)) and not overwrite and not was_stopped:
+            raise DataError(f"{there[0]}: exists; choose another name, or replace all shards with --overwrite")
+        try:
+            yield made
+            put_in_place(made, whole)
+            _put_in_place(whole, path)
+        finally:
+            _put_in_place(whole, path)  # what Ctrl-C has cut short
+
+
+def _put_in_place(whole: Path, path: Path) -> None:
+    """Remove the shards of before, then move the new ones out of a folder, and remove that last."""
+    if whole.exists():
+        new = list(whole.iterdir())
+        for shard in shards_named(path) if new else ():
+            if not shard.name.endswith(new[0].name.rpartition("-of-")[2]):
+                shard.unlink()
+        for shard in new:
+            put_in_place(shard, path.with_name(shard.name))
+        whole.rmdir()
+
+
+def _require_in_place(place: Path, folders: Iterable[Path]) -> None:
+    """Raise where files may be shards of before, since a process puts new ones in place there, or was stopped at it."""
+    for whole in (found for folder in folders for found in folder.glob(f".*.part/{_WHOLE}")):
+        raise UnreadableError(
+            f"{place}: expected the shards of one data set, got old and new ones of {whole.parent.name[1:-5]}: a "
+            "command that replaces them works, or was stopped; give the same one again"
+        )
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", str(path))]
+
+
+def _require_one_whole_set(folder: Path, files: Iterable[Path]) -> None:
+    """Raise where names such as ``train-00000-of-00005.parquet`` are of several sets, or one of a set is missing."""
+    numbers: dict[tuple[str, str, int], set[int]] = {}
+    for match in filter(None, (_NUMBERED.fullmatch(file.name) for file in files)):
+        numbers.setdefault((match["name"], match["suffix"], int(match["n"])), set()).add(int(match["number"]))
+    if len(numbers) > 1:
+        sets = ", ".join(f"{name}-*-of-{n:05d}{suffix}" for name, suffix, n in sorted(numbers))
+        raise UnreadableError(f"{folder}: expected the shards of one data set, got {sets}; give one of these patterns")
+    for (name, suffix, n), there in numbers.items():
+        missing = [shard_name(name + suffix, number, n) for number in range(n) if number not in there]
+        if missing:
+            shown = ", ".join(missing[:_MOST_SHOWN]) + (", ..." if len(missing) > _MOST_SHOWN else "")
+            raise UnreadableError(
+                f"{folder}: expected {counted(n, 'shard')}, but {counted(len(missing), 'shard is', 'shards are')} "
+                f"missing: {shown}; to read the others alone, give a pattern such as '{folder}/{name}-*{suffix}'"
+            )
+
+
+# The table of data formats, and their interface. To add one, write a file beside this one and name it in `FORMATS`.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFile:
+    """A data file as it was opened, so that another process reads the same file or none."""
+
+    path: Path
+    was: FileState | str  # its state; of a gzip file, which is unpacked, its checksum; empty for shards
+    shards: tuple["DataFile", ...] = ()  # of a folder or a pattern
+    sha256: str | None = None  # by which another machine knows the file, where its state differs; None: by state alone
+    index: bytes | None = field(default=None, repr=False)  # of a large JSON file, see `JsonFile.index`
+
+
+class DataSource(Protocol):
+    """The instances of a file, each decoded only when it is asked for."""
+
+    @property
+    def snapshot(self) -> Snapshot | ShardedSnapshot:
+        """Return the file, or the shards, as they were when they were opened."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of the instances, in file order."""
+
+    @property
+    def repeated_ids(self) -> tuple[str, ...]:
+        """Return the ids that stand more than once; one instance of each can be read."""
+
+    def __contains__(self, instance_id: object) -> bool:
+        """Say whether there is an instance of an id."""
+
+    def instance(self, instance_id: str) -> Instance:
+        """Return an instance; raises `FormatError` if it breaks the format, `ChangedDataError` if the file changed."""
+
+    def fields(self, instance_id: str) -> tuple[Any, list[str]]:
+        """Return an instance as plain JSON values, and the keys in it that stand more than once.
+
+        Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
+        """
+
+    def forget(self) -> None:
+        """Let go of what was read and kept to answer the next question sooner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataFormat:
+    """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``."""
+
+    suffixes: tuple[str, ...]
+    open: Callable[[Snapshot], DataSource]
+    write: Callable[[Output, Iterable[Instance]], None]
+
+
+_JSON = DataFormat(suffixes=(".json",), open=open_json, write=write_json)
+_JSON_LINES = DataFormat(suffixes=(".jsonl", ".ndjson"), open=open_json_lines, write=write_json_lines)
+
+FORMATS = (_JSON, _JSON_LINES, DataFormat(suffixes=(".parquet",), open=open_parquet, write=write_parquet))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardedSource:
+    """A `DataSource` over several files, in their order."""
+
+    snapshot: ShardedSnapshot
+    sources: tuple[DataSource, ...]
+    _read_last: list[DataSource] = field(default_factory=list)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of all instances, shard by shard."""
+        return tuple(self._source_of)
+
+    @cached_property
+    def repeated_ids(self) -> tuple[str, ...]:
+        """The ids that stand more than once, within a shard or in two."""
+        within = {name for source in self.sources for name in source.repeated_ids}
+        if sum(len(source.ids) for source in self.sources) == len(self._source_of):
+            return tuple(filter(within.__contains__, self.ids))
+        times = Counter(name for source in self.sources for name in source.ids)
+        return tuple(name for name in self.ids if times[name] > 1 or name in within)
+
+    @cached_property
+    def _source_of(self) -> Mapping[str, DataSource]:
+        return {name: source for source in self.sources for name in source.ids}
+
+    def __contains__(self, instance_id: object) -> bool:
+        return instance_id in self._source_of
+
+    def shards_of(self, instance_id: str) -> tuple[Path, ...]:
+        """Return the shards in which an id stands."""
+        return tuple(source.snapshot.path for source in self.sources if instance_id in source)
+
+    def instance(self, instance_id: str) -> Instance:
+        """Return an instance, decoded."""
+        source = self._turn_to(instance_id)
+        with _errors_of(source):
+            return source.instance(instance_id)
+
+    def fields(self, instance_id: str) -> tuple[Any, list[str]]:
+        """Return an instance as plain JSON values, and the keys in it that stand more than once."""
+        source = self._turn_to(instance_id)
+        with _errors_of(source):
+            return source.fields(instance_id)
+
+    def forget(self) -> None:
+        """Let go of what all shards keep."""
+        for source in self.sources:
+            source.forget()
+
+    def _turn_to(self, instance_id: str) -> DataSource:
+        """Return the shard of an instance; the one that was read before forgets, so that memory stays that of one."""
+        source = self._source_of[instance_id]
+        if self._read_last and self._read_last[0] is not source:
+            self._read_last[0].forget()
+        self._read_last[:] = [source]
+        return source
+
+
+@contextmanager
+def _errors_of(source: DataSource) -> Iterator[None]:
+    """Let errors in an instance begin with the name of its shard."""
+    try:
+        yield
+    except FormatError as error:
+        raise FormatError(f"{source.snapshot.path.name}: {error}") from error
+
+
+def open_source(place: Path | DataFile) -> DataSource:
+    """Return the instances of a data file, or of all in a folder or of a pattern; other suffixes are read as JSON.
+
+    Raises `UnreadableError`, and `ChangedDataError` if a file that another process has opened is not the same.
+    """
+    if isinstance(place, DataFile):
+        return _sharded(place.path, place.shards) if place.shards else _reopen(place)
+    if is_sharded(place):
+        return _sharded(place, shards_in(place, lambda path: _format_of(path) is not None))
+    return _open(open_snapshot(place))
+
+
+def _open(snapshot: Snapshot) -> DataSource:
+    return (_format_of(snapshot.path) or _JSON).open(snapshot)
+
+
+def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource:
+    snapshot = open_snapshot(file.path, most_held_bytes=most_held_bytes)
+    if file.was != _was(snapshot):  # checked before reading, so that no error is about another file
+        if file.sha256 is None:
+            raise changed(file.path)
+        if file.sha256 != snapshot.sha256:
+            raise ChangedDataError(
+                f"{changed(file.path)}; on a cluster, every machine needs the same file, and {node()} has another one"
+            )
+    return _open(snapshot) if file.index is None else open_indexed_json(snapshot, file.index)
+
+
+def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
+    """Return the instances of several files, none of which is held in memory, since there may be many."""
+    sources = tuple(
+        _reopen(place, most_held_bytes=0)
+        if isinstance(place, DataFile)
+        else _open(open_snapshot(place, most_held_bytes=0))
+        for place in places
+    )
+    shards = tuple(source.snapshot for source in sources if isinstance(source.snapshot, Snapshot))
+    return ShardedSource(snapshot=ShardedSnapshot(path=path, shards=shards), sources=sources)
+
+
+def file_of(source: DataSource) -> DataFile:
+    """Return the description by which another process opens the file, with the checksum if that is known."""
+    if isinstance(source, ShardedSource):
+        return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
+    snapshot = cast("Snapshot", source.snapshot)
+    index = source.index() if isinstance(source, JsonFile) else None
+    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=vars(snapshot).get("sha256"), index=index)
+
+
+def _was(snapshot: Snapshot) -> FileState | str:
+    return snapshot.state or snapshot.sha256  # the same state means the same checksum
+
+
+def format_to_write(path: Path) -> DataFormat:
+    """Return the format of a file's suffix, JSON Lines for a stream without one; raises `DataError` for other names."""
+    data_format = _format_of(path) or (_JSON_LINES if is_stream(path) else None)
+    if data_format is None:
+        *others, last = (suffix for data_format in FORMATS for suffix in data_format.suffixes)
+        raise DataError(f"{path}: expected a name that ends in {', '.join(others)} or {last}, or .gz of these")
+    return data_format
+
+
+def _format_of(path: Path) -> DataFormat | None:
+    name = path.name.removesuffix(".gz")
+    return next((data_format for data_format in FORMATS if name.endswith(data_format.suffixes)), None)

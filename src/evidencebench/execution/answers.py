@@ -1,0 +1,185 @@
+"""Ask a system about one instance: it is given the query and the brief only, and it answers or fails."""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from typing import Any, cast, overload
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import TASKS, Task, TaskOrName, task_from
+from evidencebench.errors import EvidenceBenchError, PendingError, ReplyError, StopError, TaskError
+from evidencebench.execution.changes import ChangedInstance, with_hypothesis
+from evidencebench.execution.own_code import beginning_of, trace_of
+from evidencebench.runs.formats import GivenAnswer, answers_in
+from evidencebench.runs.run import Answer, Failure, RunFile
+from evidencebench.system import Asked, Brief, NamedSystem, System, plain_ranking, traits_of
+
+_MAX_ERROR_CHARACTERS = 500
+_ASKING = frozenset({__file__, plain_ranking.__code__.co_filename})
+
+
+def named_system(system: object) -> NamedSystem:
+    """Return a system with a name; an object without a name gets that of its class."""
+    if isinstance(system, NamedSystem):
+        return system
+    kind = type(system).__name__
+    if isinstance(system, type):
+        raise TypeError(f"expected a system, got the class {system.__name__}; make one of it: {system.__name__}()")
+    if isinstance(system, str):
+        raise TypeError(
+            f"expected a system, got the text {system!r}; make a system of it with make_system, or open the run that "
+            "it names with open_run"
+        )
+    method = "rank_knowing" if traits_of(system).knows_labels else "rank"
+    if not callable(getattr(system, method, None)):
+        raise TypeError(f"expected a system, which is an object with a method rank(query, brief), got {kind}")
+    return NamedSystem(name=kind, options={}, system=with_named_parts(cast("System", system), named_system))
+
+
+def with_named_parts(system: System, name: Callable[[System], NamedSystem]) -> System:
+    """Return a dataclass system in which ``name`` has named the systems among its fields."""
+    if not is_dataclass(system):
+        return system
+
+    def named(value: Any) -> Any:
+        if isinstance(value, tuple):
+            named_value = tuple(map(named, value))
+            return value if all(map(operator.is_, named_value, value)) else named_value
+        return name(value) if callable(getattr(value, "rank", None)) else value
+
+    values = {field.name: getattr(system, field.name) for field in fields(system) if field.init}
+    changed = {key: named_value for key, value in values.items() if (named_value := named(value)) is not value}
+    return cast("System", replace(system, **changed)) if changed else system
+
+
+def default_tasks(system: NamedSystem) -> tuple[Task, ...]:
+    """Return the official tasks that a system can answer: all six, or only those with a budget if it only ranks."""
+    return tuple(task for task in TASKS.values() if system.selects or task.budget is not None)
+
+
+def require_answerable(
+    system: NamedSystem,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None = None,
+    own_queries: bool = True,
+) -> None:
+    """Raise `TaskError` or `RunMismatchError` unless a system can answer the first ``limit`` for all tasks."""
+    names = tuple(task.name for task in tasks)
+    queries = partial(dataset.queries, limit)
+    system.check(Asked(data_sha256=dataset.sha256, own_queries=own_queries, tasks=names, queries=queries))
+    for task in tasks:
+        if task.budget is None and not system.selects:
+            raise TaskError(
+                f"system '{system.name}' ranks all sentences, and task '{task.name}' has no budget to end it"
+            )
+
+
+def answer_instance(system: NamedSystem | System, instance: Instance, task: TaskOrName | None) -> Answer:
+    """Return a system's answer to an instance; if the system raises an error, return a `Failure`.
+
+    The system is given the query; only one whose traits say that it knows the labels is given the labels. The brief is
+    made for the task. The task may be None if the system does not read the brief.
+
+    Raises
+    ------
+    StopError
+        If no more requests may be sent: the instance is not answered.
+    PendingError
+        If the answer waits for a batch.
+    """
+    system = named_system(system)
+    asked = None if task is None else task_from(task)
+    try:
+        brief = Brief(budget=None) if asked is None else asked.brief(instance)
+        if system.knows_labels:
+            answer = system.system.rank_knowing(instance.labels, brief)  # type: ignore[union-attr]
+        else:
+            answer = system.system.rank(instance.query, brief)  # type: ignore[union-attr]
+        return plain_ranking(answer, len(instance.query.sentences), system.name)
+    except (StopError, PendingError, KeyboardInterrupt, GeneratorExit):
+        raise
+    except ReplyError as error:
+        return Failure(error=_message(error), notes=error.notes, cause=error)
+    except BaseException as error:  # noqa: BLE001 - one failing instance does not end the run, whatever its class
+        is_ours = isinstance(error, EvidenceBenchError)
+        trace = None if is_ours else trace_of(error, _ASKING) or beginning_of(getattr(system.system, "rank", None))
+        return Failure(error=_message(error), trace=trace, cause=error)
+
+
+def _message(error: BaseException) -> str:
+    message = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARACTERS]
+    return message.encode(errors="backslashreplace").decode()
+
+
+@overload
+def answers_from(
+    answering: NamedSystem | System, hypotheses: Mapping[str, str] | None = None
+) -> Callable[[Instance, Task], Answer]: ...
+@overload
+def answers_from(
+    answering: RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+) -> Callable[[Instance, Task], Answer | None]: ...
+def answers_from(
+    answering: NamedSystem | System | RunFile | Mapping[str, GivenAnswer] | Callable[[Instance, Task], Answer | None],
+    hypotheses: Mapping[str, str] | None = None,
+) -> Callable[[Instance, Task], Answer | None]:
+    """Return a function: instance, task -> answer.
+
+    Parameters
+    ----------
+    answering
+        A system, as `make_system` returns it or any object with ``rank(query, brief)``; a run, as `open_run` returns
+        it; or a dict of answers, as `answers_in` reads it. If one answer serves every task, a system is asked once an
+        instance. A function is returned as it is.
+    hypotheses
+        Instance id -> the hypothesis to ask a system instead of the instance's own; None: its own.
+
+    Raises
+    ------
+    TypeError
+        If ``answering`` is none of these.
+    AnswerError
+        If a value of the dict is no answer.
+
+    Examples
+    --------
+    >>> from evidencebench import BM25, load_sample, task_named
+    >>> answers_from(BM25())(load_sample()[0], task_named("er_at_5")).ordered
+    True
+    """
+    match answering:
+        case RunFile():
+            return lambda instance, task: answering.answer(instance.id, task.name)
+        case Mapping():
+            answers = answers_in(answering)
+            return lambda instance, _: answers.get(instance.id)
+    is_system = isinstance(answering, type) or hasattr(answering, "rank") or hasattr(answering, "rank_knowing")
+    if callable(answering) and not is_system:
+        return answering
+    return ask_once_an_instance(
+        named_system(answering), lambda instance: ChangedInstance(instance=with_hypothesis(instance, hypotheses))
+    )
+
+
+def ask_once_an_instance(
+    system: NamedSystem, change: Callable[[Instance], ChangedInstance]
+) -> Callable[[Instance, Task], Answer]:
+    """Return a function that asks a system about changed instances, and keeps an answer that serves all tasks."""
+    last: tuple[str, Answer] | None = None
+
+    def answer(instance: Instance, task: Task) -> Answer:
+        nonlocal last
+        known = last  # read once, since another thread may change it
+        if known is not None and known[0] == instance.id:
+            return known[1]
+        changed = change(instance)
+        given = answer_instance(system, changed.instance, task if system.reads_brief else None)
+        given = changed.own_answer(given)
+        last = None if system.reads_brief else (instance.id, given)
+        return given
+
+    return answer

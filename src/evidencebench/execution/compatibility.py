@@ -1,0 +1,71 @@
+"""Check that answers belong to the data and to the tasks with which they are scored."""
+
+from collections.abc import Collection, Iterable
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import TASKS, Task, task_named
+from evidencebench.errors import RunFormatError, RunMismatchError, TaskError
+from evidencebench.runs.run import RunFile
+from evidencebench.system import Ranking
+from evidencebench.wording import counted
+
+
+def require_known(name: str, answered: Collection[str], data: Dataset | list[Instance]) -> None:
+    """Raise `RunMismatchError` if an answered id is not in the data set; for a list of instances, if all are not."""
+    ids = data.ids if isinstance(data, Dataset) else [instance.id for instance in data]
+    unknown = sorted(set(answered).difference(ids))
+    if unknown and (isinstance(data, Dataset) or len(unknown) == len(answered)):
+        raise RunMismatchError(f"{name}: {_unknown(unknown, 'the data', ids)}")
+
+
+def _unknown(unknown: list[str], data: object, ids: Iterable[str]) -> str:
+    more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+    return f"answers '{unknown[0]}'{more}, which {data} does not hold; its ids look like '{next(iter(ids), '')}'"
+
+
+def require_same_data(run: RunFile, dataset: Dataset, advice: str) -> None:
+    """Raise `RunMismatchError` if the run's header names other data; the message ends in ``advice``."""
+    if run.header is not None and run.header.data.sha256 != dataset.sha256:
+        made_on = run.header.data
+        raise RunMismatchError(
+            f"{run.path}: made on {made_on.name} (sha256 {made_on.sha256[:12]}, {counted(made_on.n, 'instance')}), "
+            f"but {dataset.path} has sha256 {dataset.sha256[:12]} and {counted(len(dataset), 'instance')}; {advice}"
+        )
+
+
+def check_belongs(run: RunFile, dataset: Dataset) -> None:
+    """Raise `RunMismatchError` if a run was made on other data, or answers an instance that the data lacks."""
+    require_same_data(run, dataset, "score it on its own data")
+    if unknown := sorted(instance_id for instance_id in run.ids if instance_id not in dataset):
+        raise RunMismatchError(f"{run.path}: {_unknown(unknown, dataset.path, dataset.ids)}")
+
+
+def tasks_of(run: RunFile, dataset: Dataset) -> tuple[Task, ...]:
+    """Return the tasks that a run can answer on this data, in the order of its header or of `TASKS`."""
+    names = run.header.tasks if run.header is not None else tuple(TASKS)
+    try:
+        tasks = tuple(map(task_named, names))
+    except TaskError as error:
+        raise RunFormatError(f"{run.path}: line 1: {error}") from error
+    return tuple(task for task in tasks if _why_unanswerable(run, task, dataset) is None)
+
+
+def check_answers(run: RunFile, task: Task, dataset: Dataset) -> None:
+    """Raise `TaskError` if a run cannot answer a task; the message says why."""
+    reason = _why_unanswerable(run, task, dataset)
+    if reason is not None:
+        raise TaskError(f"{run.path}: cannot answer task '{task.name}': {reason}")
+
+
+def _why_unanswerable(run: RunFile, task: Task, dataset: Dataset) -> str | None:
+    """Return why a run cannot answer a task, for a message; None if it can."""
+    header = run.header
+    if header is not None and header.per_task and task.name not in header.tasks:
+        return f"it holds answers for {', '.join(header.tasks)} only"
+    if task.budget is not None or (header is not None and task.name in header.tasks):
+        return None
+    answers = (run.answer(instance_id, None) for instance_id in dataset.ids)  # the first that did not fail says
+    if header is not None or next((answer.ordered for answer in answers if isinstance(answer, Ranking)), False):
+        return "it ranks sentences, and a task without a budget does not end a ranking; give one with --budget"
+    return None

@@ -1,0 +1,346 @@
+"""Run a system over a data set and write its answers to a run file; an interrupted run goes on at the next call."""
+
+import platform
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evidencebench.data.dataset import Dataset, dataset_from, reopen_dataset, require_limit
+from evidencebench.data.sources import DataFile
+from evidencebench.data.tasks import Task, TaskOrName, tasks_from
+from evidencebench.engine.processes import engine_of
+from evidencebench.engine.protocol import Engine, require_few_errors, results
+from evidencebench.errors import FailedAnswerError, RunMismatchError, StopError, SystemSpecError, WorkerError
+from evidencebench.execution.answers import default_tasks, require_answerable
+from evidencebench.execution.asking import (
+    DEFAULT_MAX_WAITING,
+    Inquiry,
+    InstanceOutcome,
+    Rehearsal,
+    Todo,
+    Waiting,
+    ask_all,
+    asker,
+    lost_outcome,
+    rehearse_all,
+    todo_of,
+)
+from evidencebench.execution.changes import Changes, QueryControl, changes_of, query_control
+from evidencebench.execution.making import make_system, system_from
+from evidencebench.files.disk import PathText
+from evidencebench.files.records import Journal
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.run import RUNS, Answer, Failure, RunFile, encode_answer, read_run
+from evidencebench.system import NamedSystem, System, merged_notes
+from evidencebench.version import __version__
+
+_MIN_INSTANCES_A_JOB = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """The result of one call of `execute`."""
+
+    n_instances: int  # of the run: all, or the first `limit`
+    n_resumed: int  # instances that an earlier call had answered, at least in part
+    n_failed: int  # failed answers in the run now, those of earlier calls included
+    n_unanswered: int = 0  # instances that are not answered in full, because their requests wait for a batch
+    first_error: str | None = None  # the first failure of this call
+    first_trace: str | None = None  # the traceback of the first failure in the system's own code
+    trained_on_it: bool = False  # whether a model of the system was trained on this data file
+    # Note -> count: the notes of one instance are merged by `merged_notes`, then summed over instances.
+    notes: Mapping[str, int] = field(default_factory=dict)
+
+
+def execute(
+    system: str | NamedSystem | System,
+    dataset: Dataset | PathText,
+    path: PathText,
+    *,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
+    limit: int | None = None,
+    jobs: int = 1,
+    engine: Engine | None = None,
+    seed: int = 0,
+    control: str | QueryControl | None = None,
+    overwrite: bool = False,
+    retry_failed: bool = False,
+    fail_fast: bool = False,
+    max_errors: int | None = None,
+    client: ChatClient | None = None,
+    max_waiting: int = DEFAULT_MAX_WAITING,
+    settle: Callable[[], bool] | None = None,
+    on_interrupt: Callable[[], object] = lambda: None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> RunReport:
+    """Run a system and append each answer to a run file as it comes.
+
+    After an interruption, call it again with the same arguments: it asks only for the answers that are missing.
+
+    Parameters
+    ----------
+    system
+        A specification as `make_system` takes it, or an object with ``rank(query, brief)``, whose fields are its
+        options.
+    dataset
+        What to answer: a data set, its path or its catalogue name.
+    path
+        The run file; if it holds the same run, that is continued.
+    tasks
+        The tasks to answer: tasks or their names, one or several; empty: `default_tasks`.
+    limit
+        Answer only the first ``limit`` instances; None: all.
+    jobs
+        Number of processes; 1 for a system given as an object. A system that waits for a server is asked from threads.
+    engine
+        Where the work runs, in place of ``jobs``, such as ``evidencebench.Threads(4)``.
+    seed
+        Seed of everything random; a system given as an object keeps its own.
+    control
+        How queries are changed on purpose: ``"wrong_hypothesis"``, ``"two_papers"``, ``"shuffled_words"``,
+        ``"negated=FILE"`` or ``"paraphrased=FILE"``; None: each is asked as the data has it.
+    overwrite
+        Start over if the file exists.
+    retry_failed
+        Ask again for answers that failed in an earlier call.
+    fail_fast
+        Stop at the first answer that fails. It is not kept, so that the next call asks for it again.
+    max_errors
+        Stop when more than so many answers have failed in this call. They are kept; None: go on to the end.
+    client
+        The client that asks language models; None: as in `make_system`.
+    max_waiting
+        For a system that waits for a server: how many instances are asked at a time.
+    settle
+        Called when answers wait for batches. It waits for the batches and returns whether it submitted any; the answers
+        are asked for again, until nothing changes. None: they stay unanswered.
+    on_interrupt
+        Called at the first interrupt, in the signal's handler; begun instances are then finished.
+    on_progress
+        Called with (instances done, instances in all).
+
+    Raises
+    ------
+    RunMismatchError
+        If the file holds another run, the system builds on stored answers to other data or queries, or it is not
+        allowed to answer one of the instances.
+    RunError
+        If the file cannot be written, or another process writes it.
+    SystemSpecError
+        If there is no such system.
+    FailedAnswerError
+        If an answer fails and ``fail_fast`` is set.
+    StopError
+        If no more requests may be sent; finished answers are kept.
+    TaskError
+        If the system cannot answer a task.
+    WorkerError
+        If worker processes die as they start. One that dies later is replaced; an answer that takes its worker with it
+        twice is a failed one.
+    """
+    named, dataset, path = system_from(system, seed=seed, client=client), dataset_from(dataset), Path(path)
+    if not engine_of(engine, jobs, at_most=jobs).shares_memory and not isinstance(system, str):
+        got = f"jobs={jobs}" if engine is None else f"engine={engine!r}"
+        raise SystemSpecError(
+            f"system '{named.name}': an object is asked in one process, got {got}; name it by a specification, "
+            "such as 'bm25:k1=1.2' or 'file.py:Class'"
+        )
+    how = None if control is None else query_control(control)
+    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, own_queries=how is None)
+    changes = changes_of(how, dataset, seed, limit)
+    header = _header(named, dataset, tasks, limit=limit, seed=seed, control=how)
+    inquiries = [Inquiry(system=named, changes=changes)]
+    ids = dataset.ids[:limit]
+    with RUNS.append(path, header, overwrite=overwrite, differing=differing_runs) as journal:
+        run = read_run(path)
+        _require_asked(run, header, ids)
+        done = run.done - run.failed if retry_failed else run.done
+        todo = list(todo_of(ids, tasks, named, done=done))
+        writer = _RunWriter(journal, run, done, n_done=len(ids) - len(todo))
+        if todo and on_progress is not None:  # shows the total before the first answer comes
+            on_progress(writer.n_done, len(ids))
+
+        def keep(outcome: InstanceOutcome) -> None:
+            writer.keep(outcome)
+            if on_progress is not None:
+                on_progress(writer.n_done, len(ids))
+            require_few_errors(writer.n_new_failures, max_errors, writer.last_error)
+
+        if named.waits:
+            waiting = Waiting(client=client, max_waiting=max_waiting, settle=settle, on_interrupt=on_interrupt)
+            ask_all(asker(inquiries, dataset, fails_fast=fail_fast), todo, keep, waiting)
+        else:
+            engine = engine_of(engine, jobs, at_most=1 + len(todo) // _MIN_INSTANCES_A_JOB)
+            setup: Callable[..., Callable[[Todo], InstanceOutcome]] = asker
+            arguments: tuple[Any, ...] = (inquiries, dataset)
+            if not engine.shares_memory:
+                named.release()
+                setup = _worker_asker
+                arguments = (str(system), seed, dataset.file, named.versions(), changes)
+
+            setup, to_ask = partial(setup, fails_fast=fail_fast), takewhile(lambda _: writer.stop is None, todo)
+            on_error = partial(_keep_lost, dataset, keep, fails_fast=fail_fast)
+            for outcome in results(engine, setup, arguments, to_ask, on_error=on_error):
+                keep(outcome)
+            if writer.stop is not None:
+                raise writer.stop
+    return RunReport(
+        n_instances=len(ids),
+        n_resumed=len({instance_id for instance_id, _ in done}),
+        n_failed=writer.n_failed,
+        n_unanswered=len(ids) - writer.n_done,
+        first_error=writer.first_error,
+        first_trace=writer.first_trace,
+        trained_on_it=dataset.sha256 in named.trained_on(),
+        notes=writer.notes,
+    )
+
+
+def _keep_lost(
+    dataset: Dataset, keep: Callable[[InstanceOutcome], object], todo: Todo, error: Exception, *, fails_fast: bool
+) -> None:
+    """Keep failures as the answers to an instance that took its worker with it; raise any other error."""
+    if not isinstance(error, WorkerError):
+        raise error
+    if fails_fast:
+        raise FailedAnswerError(f"{todo.instance_id}: {error}") from error
+    keep(lost_outcome(todo, dataset, error))
+
+
+class _RunWriter:
+    """Appends answers to a run's journal, and counts all answers in the run, those of earlier calls included."""
+
+    def __init__(self, journal: Journal, run: RunFile, done: Iterable[tuple[str, str | None]], *, n_done: int) -> None:
+        self._journal = journal
+        self._notes: dict[str, Mapping[str, int]] = {}  # by instance id
+        self.n_done, self.n_failed = n_done, len(run.failed.intersection(done))
+        self.first_error: str | None = None
+        self.first_trace: str | None = None
+        self.n_new_failures, self.last_error = 0, ""
+        self.stop: StopError | None = None
+        for instance_id, task in done:
+            self._count(instance_id, run.answer(instance_id, task))
+        asked_again = ((key, run.answer(*key)) for key in run.failed.difference(done))
+        self._lost = {  # what the failed answers may have cost, besides the replies that are in the cache
+            key: {"maybe_charged": n} for key, one in asked_again if one and (n := one.notes.get("maybe_charged"))
+        }
+
+    def keep(self, outcome: InstanceOutcome) -> None:
+        """Append the answers to an instance."""
+        instance_id = outcome.todo.instance_id
+        for task, given in outcome.answers.items():
+            before = self._lost.get((instance_id, task))
+            answer = given if before is None else replace(given, notes=merged_notes(given.notes, before))
+            self._journal.append(encode_answer(instance_id, task, answer))
+            self._count(instance_id, answer)
+            if isinstance(answer, Failure):
+                self.n_failed += 1
+                self.n_new_failures += 1
+                self.last_error = f"{instance_id}: {answer.error}"
+                self.first_error = self.first_error or self.last_error
+                self.first_trace = self.first_trace or answer.trace
+        self.stop = self.stop or outcome.stop
+        self.n_done += outcome.unanswered is None
+
+    def _count(self, instance_id: str, answer: Answer | None) -> None:
+        if answer is not None and answer.notes:
+            self._notes[instance_id] = merged_notes(self._notes.get(instance_id, {}), answer.notes)
+
+    @property
+    def notes(self) -> dict[str, int]:
+        """The sum of each note over all instances, by name in alphabetical order."""
+        totals: Counter[str] = Counter()
+        for notes in self._notes.values():
+            totals.update(notes)
+        return dict(sorted(totals.items()))
+
+
+def rehearse(
+    system: str | NamedSystem | System,
+    dataset: Dataset | PathText,
+    *,
+    client: ChatClient,
+    tasks: TaskOrName | Iterable[TaskOrName] = (),
+    limit: int | None = None,
+    seed: int = 0,
+    control: str | QueryControl | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Rehearsal:
+    """Ask a system about every instance as `execute` does, and keep no answer; the client must send nothing."""
+    named, dataset = system_from(system, seed=seed, client=client), dataset_from(dataset)
+    how = None if control is None else query_control(control)
+    tasks = _require_tasks(named, dataset, tasks_from(tasks), limit=limit, own_queries=how is None)
+    inquiry = Inquiry(system=named, changes=changes_of(how, dataset, seed, limit))
+    return rehearse_all([inquiry], dataset, tasks, limit=limit, on_progress=on_progress)
+
+
+def _require_tasks(
+    system: NamedSystem, dataset: Dataset, tasks: Sequence[Task], *, limit: int | None, own_queries: bool
+) -> tuple[Task, ...]:
+    """Return the tasks to answer, or the default tasks if none are given; raise unless the system can answer them."""
+    require_limit(limit)
+    tasks = tuple(dict.fromkeys(tasks)) or default_tasks(system)
+    require_answerable(system, dataset, tasks, limit=limit, own_queries=own_queries)
+    return tasks
+
+
+def _require_asked(run: RunFile, header: RunHeader, ids: Sequence[str]) -> None:
+    """Raise where a file has an answer that its header does not ask for."""
+    asked = {(instance_id, task) for instance_id in ids for task in (header.tasks if header.per_task else (None,))}
+    for instance_id, task in sorted(run.done - asked, key=str):
+        what = f"'{instance_id}'" if task is None else f"'{instance_id}' for task '{task}'"
+        raise RunMismatchError(
+            f"{run.path}: answers {what}, which its header does not ask for; take the line out, or start over with "
+            "--overwrite"
+        )
+
+
+def _worker_asker(
+    spec: str,
+    seed: int,
+    data: DataFile,
+    versions: Mapping[str, str],
+    changes: Changes | None,
+    *,
+    fails_fast: bool,
+) -> Callable[[Todo], InstanceOutcome]:
+    """Return `asker` for a worker process; raise if the system or the data changed since the run began."""
+    system = make_system(spec, seed=seed)
+    system.check_versions(versions)
+    return asker([Inquiry(system=system, changes=changes)], reopen_dataset(data), fails_fast=fails_fast)
+
+
+def _header(
+    system: NamedSystem,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    *,
+    limit: int | None,
+    seed: int,
+    control: QueryControl | None,
+) -> RunHeader:
+    return RunHeader(
+        system=SystemHeader(name=system.name, options=dict(system.options)),
+        data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
+        tasks=tuple(task.name for task in tasks),
+        per_task=system.reads_brief,
+        limit=limit,
+        seed=seed,
+        control=None if control is None else control.header,
+        versions={
+            "evidencebench": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+            **system.versions(),
+        },
+        trained_on=tuple(sorted(system.trained_on())),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )

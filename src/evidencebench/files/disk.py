@@ -1,0 +1,318 @@
+"""Open_file, read_bytes, read_text, Snapshot: regular files only, bounded, changes noticed."""
+
+import codecs
+import errno
+import gzip
+import hashlib
+import io
+import os
+import stat
+import tempfile
+import weakref
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from io import BufferedReader
+from pathlib import Path
+from typing import IO, TypeAlias
+
+import msgspec
+
+from evidencebench.errors import ChangedDataError, UnreadableError
+
+# Open and read files: regular files only, and no more bytes than expected.
+
+
+BROKEN_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for bytes that are not the JSON that is expected: malformed, no UTF-8, nested too deep."""
+
+MOST_BYTES = 64 << 20
+"""The most bytes that `read_whole` reads by default: far more than any model card or table of prices has."""
+
+_BLOCK_BYTES = 1 << 20
+
+_WORDS = {
+    stat.S_IFIFO: "is a pipe; expected a regular file: save what comes out of it into one first",
+    stat.S_IFCHR: "is a device; expected a regular file",
+    stat.S_IFBLK: "is a device; expected a regular file",
+    stat.S_IFSOCK: "is a socket; expected a regular file",
+}
+
+
+PathText: TypeAlias = str | os.PathLike[str]
+"""A path, as text or as a `Path`."""
+
+
+def paths_from(given: PathText | Iterable[PathText]) -> tuple[Path, ...]:
+    """Return paths, given several or a single one."""
+    return (Path(given),) if isinstance(given, str | os.PathLike) else tuple(map(Path, given))
+
+
+def open_file(path: Path) -> BufferedReader:
+    """Return a regular file, open for reading; raises `OSError` for anything else, without waiting."""
+    _require_regular(path, path.stat())  # before opening it, which would rewind a tape
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)  # it may be a pipe by now
+    try:
+        _require_regular(path, os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_whole(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a regular file; raises `OSError` where it has more than ``at_most``, or cannot be read."""
+    with open_file(path) as file:
+        return read_stream(file, at_most=at_most, name=path)
+
+
+def read_stream(stream: IO[bytes], *, at_most: int = MOST_BYTES, name: str | Path = "-") -> bytes:
+    """Return the bytes of a stream up to its end; raises `OSError`, with ``name``, where there are over ``at_most``."""
+    held = io.BytesIO()  # which gives its bytes without a copy; `read(at_most + 1)` would ask for that memory at once
+    while block := stream.read(min(_BLOCK_BYTES, at_most + 1 - held.tell())):
+        held.write(block)
+    if held.tell() > at_most:
+        raise OSError(errno.EFBIG, f"holds more than {at_most:,} bytes; expected a smaller file", str(name))
+    return held.getvalue()
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 checksum of a regular file of any size, in lower-case hexadecimal; raises `OSError`."""
+    with open_file(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _require_regular(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        words = _WORDS.get(stat.S_IFMT(status.st_mode), "is no regular file")
+        raise OSError(errno.EINVAL, words, str(path))
+
+
+# A file as it was when it was opened: parts are read when they are asked for, and a change of the file is an error.
+
+
+MOST_HELD_BYTES = 64 << 20
+"""Up to this size a file is held in memory."""
+
+# A gzip bomb ends here rather than on a full disk; the largest published file unpacks to 3 GB.
+MAX_UNPACKED_BYTES = 64 << 30
+
+
+FileState = tuple[int, int, int, int, int]
+"""Device, inode, bytes, and the times of the last change by mtime and by ctime, in nanoseconds since 1970."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """The content of a file when it was opened, unpacked if it is gzipped.
+
+    Small content is held in memory, as ``content``. Large content is read from the file, or, if that is gzipped, from a
+    temporary file without a name, which no other process can change; ``unpacked`` is its descriptor. ``state`` shows
+    whether the file has changed; None for unpacked content, which is a copy.
+    """
+
+    path: Path
+    size: int  # in bytes, unpacked
+    state: FileState | None = None
+    content: bytes | None = None
+    unpacked: int | None = None
+    packed_sha256: str | None = None
+
+    @property
+    def is_sha256_at_hand(self) -> bool:
+        """Whether the checksum is computed already, or can be from at most 64 MiB."""
+        return self.packed_sha256 is not None or "sha256" in vars(self) or self.size <= 64 << 20
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the file as it lay on disk, in hexadecimal; computed when first asked for."""
+        if self.packed_sha256 is not None:
+            return self.packed_sha256
+        total = hashlib.sha256()
+        for block in blocks(self) if self.content is None else (self.content,):
+            total.update(block)
+        return total.hexdigest()
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Return bytes start..stop-1 as they were when the file was opened; raises `ChangedDataError`."""
+        if self.unpacked is not None:
+            return os.pread(self.unpacked, stop - start, start)
+        if self.content is not None:
+            if self.state is not None and self.state != state_of(self.path):
+                raise changed(self.path)
+            return self.content[start:stop]
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+            try:
+                content = os.pread(descriptor, stop - start, start)
+                state = _state(os.fstat(descriptor))  # after the reading, so that nothing can happen in between
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise ChangedDataError(
+                f"{self.path}: the data file cannot be read any more: {error.strerror}; start again"
+            ) from error
+        if state != self.state or len(content) != stop - start:
+            raise changed(self.path)
+        return content
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardedSnapshot:
+    """Several files that are read as one; ``path`` is their folder, or the pattern that they fit."""
+
+    path: Path
+    shards: tuple[Snapshot, ...]
+
+    @property
+    def is_sha256_at_hand(self) -> bool:
+        """Whether the checksums are computed already, or quickly."""
+        return all(shard.is_sha256_at_hand for shard in self.shards)
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the shards' checksums, a line each, in their order; names do not count."""
+        return hashlib.sha256("".join(f"{shard.sha256}\n" for shard in self.shards).encode()).hexdigest()
+
+
+def open_snapshot(path: Path, *, most_held_bytes: int | None = None) -> Snapshot:
+    """Return the snapshot of a file, unpacked where its name ends in ``.gz``; in memory up to ``most_held_bytes``.
+
+    Raises `UnreadableError` if it cannot be read, and `ChangedDataError` if it changes meanwhile.
+    """
+    if most_held_bytes is None:
+        most_held_bytes = MOST_HELD_BYTES
+    if path.is_dir():
+        raise UnreadableError(f"{path}: is a folder; expected a data file (.json, .jsonl, .gz of either, or .parquet)")
+    try:
+        with open_file(path) as file:
+            if path.name.endswith(".gz"):
+                return _unpack(file, path, most_held_bytes)
+            status = os.fstat(file.fileno())
+            on_disk = Snapshot(path=path, size=status.st_size, state=_state(status))
+            is_small = on_disk.size <= most_held_bytes
+            return replace(on_disk, content=on_disk.read(0, on_disk.size)) if is_small else on_disk
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UnreadableError(f"{path}: cannot be read: {reason}") from error
+
+
+def blocks(snapshot: Snapshot) -> Iterator[bytes]:
+    """Yield the whole content in order, in blocks of 1 MiB."""
+    for start in range(0, snapshot.size, _BLOCK_BYTES):
+        yield snapshot.read(start, min(start + _BLOCK_BYTES, snapshot.size))
+
+
+def state_of(path: Path) -> FileState | None:
+    """Return a file's state, which another one follows after a change; None if it cannot be read."""
+    try:
+        return _state(path.stat())
+    except OSError:
+        return None
+
+
+def changed(path: Path) -> ChangedDataError:
+    """Return the error for a data file that has changed."""
+    return ChangedDataError(f"{path}: the data file has changed since it was opened; start again")
+
+
+def _state(status: os.stat_result) -> FileState:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+class _Hashed:
+    """A file that is hashed as it is read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.total = file, hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        block = self._file.read(size)
+        self.total.update(block)
+        return block
+
+    def seek(self, offset: int) -> int:
+        raise OSError(f"asked to go back to byte {offset} of what is hashed as it is read")
+
+
+def _unpack(file: IO[bytes], path: Path, most_held_bytes: int) -> Snapshot:
+    """Return the snapshot of a gzip file, with the checksum of the very bytes that were unpacked."""
+    packed = _Hashed(file)
+    with tempfile.SpooledTemporaryFile(max_size=most_held_bytes) as unpacked:
+        with gzip.GzipFile(fileobj=packed, mode="rb") as plain:
+            while block := plain.read(_BLOCK_BYTES):
+                unpacked.write(block)
+                if unpacked.tell() > MAX_UNPACKED_BYTES:
+                    raise UnreadableError(
+                        f"{path}: unpacks to more than {MAX_UNPACKED_BYTES} bytes; unpack it yourself first"
+                    )
+        sha256, size = packed.total.hexdigest(), unpacked.tell()
+        if size <= most_held_bytes:
+            unpacked.seek(0)
+            return Snapshot(path=path, size=size, content=unpacked.read(), packed_sha256=sha256)
+        unpacked.flush()
+        kept = os.dup(unpacked.fileno())
+        snapshot = Snapshot(path=path, size=size, unpacked=kept, packed_sha256=sha256)
+        weakref.finalize(snapshot, os.close, kept)
+        return snapshot
+
+
+# Files of text: UTF-8, or what the mark at their beginning says.
+
+
+# UTF-32 first: its mark begins with that of UTF-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def mark_of(content: bytes) -> tuple[bytes, str]:
+    """Return the mark that a file begins with, and the encoding that it tells; two empty ones without."""
+    return next(((mark, encoding) for mark, encoding in _MARKS if content.startswith(mark)), (b"", ""))
+
+
+def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
+    """Return the text of a file, without its mark; ``declared`` is the encoding of a file that has none.
+
+    Raises `UnreadableError`, with ``name`` and line, if it is in another encoding, which is never guessed.
+    """
+    mark, marked = mark_of(content)
+    encoding = marked or declared
+    try:
+        return content[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(
+            f"{name}: line {line}: expected {encoding.upper()} text, got the byte 0x{error.object[error.start]:02x}; "
+            "save it as UTF-8, as with 'iconv -f LATIN1 -t UTF-8'"
+        ) from error
+
+
+def read_text(path: Path, *, at_most: int = MOST_BYTES) -> str:
+    """Return the text of a regular file; raises `UnreadableError` where it cannot be read, or is no such text."""
+    return decoded(read_bytes(path, at_most=at_most), name=str(path))
+
+
+def read_bytes(path: Path, *, at_most: int = MOST_BYTES) -> bytes:
+    """Return the bytes of a regular file; raises `UnreadableError` where it cannot be read."""
+    try:
+        return read_whole(path, at_most=at_most)
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a regular file, a piece at a time; raises `UnreadableError` where it cannot be read."""
+    try:
+        with open_file(path) as file:
+            while block := file.read(_BLOCK_BYTES):
+                yield block
+    except OSError as error:
+        raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,409 @@
+"""RecordFile: header + one JSON object a line, appendable, kill -9 safe, resumable; the only such format."""
+
+import codecs
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from mmap import mmap
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import asdict
+
+from evidencebench.errors import EvidenceBenchError, RunError, RunFormatError, RunMismatchError, UnreadableError
+from evidencebench.files.atomic import new_part, open_part, put_in_place, write_whole
+from evidencebench.files.disk import BROKEN_JSON, PathText, read_blocks, read_bytes
+from evidencebench.files.places import try_lock
+from evidencebench.provenance import differences
+
+# JSON Lines: how lines are read, which lines are whole, and the checksum at the end of a line.
+
+
+_MOST_LINE_BYTES = 256 << 20
+
+# The last member of a JSON object: the CRC-32 of all that stands before it.
+_CHECKSUM = b',"crc":"%08x"}'
+_N_CHECKSUM_BYTES = len(_CHECKSUM % 0)
+
+
+class TextLine(NamedTuple):
+    """A line of a text: its number from 1, the byte where it begins, and its bytes without the line end."""
+
+    number: int
+    start: int
+    content: memoryview
+    is_ended: bool
+
+
+def lines_of(text: bytes) -> Iterator[TextLine]:
+    """Yield the lines of a text that are not blank."""
+    return lines_in([text])
+
+
+def lines_in(parts: Iterable[bytes]) -> Iterator[TextLine]:
+    """Yield the lines of a text in parts that are not blank; raises `UnreadableError` where a line is over 256 MiB."""
+    rest, base, number = b"", 0, 0
+    for part in parts:
+        text = rest + part if rest else part
+        view = memoryview(text)
+        start = 0 if base or rest else start_of(text)
+        while (end := text.find(b"\n", start)) >= 0:
+            number += 1
+            if not _is_blank(view[start:end]):
+                yield TextLine(number, base + start, view[start:end], is_ended=True)
+            start = end + 1
+        rest, base = text[start:], base + start
+        if len(rest) > max(len(part), _MOST_LINE_BYTES):
+            raise UnreadableError(f"line {number + 1}: expected a line, got more than {_MOST_LINE_BYTES:,} bytes of it")
+    if not _is_blank(memoryview(rest)):
+        yield TextLine(number + 1, base, memoryview(rest), is_ended=False)
+
+
+def _is_blank(line: memoryview) -> bool:
+    return not bytes(line[:64]).strip() and not bytes(line).strip()
+
+
+def start_of(text: bytes | mmap) -> int:
+    """Return the byte at which a text begins: after the byte-order mark that some editors put before UTF-8."""
+    return len(codecs.BOM_UTF8) if text[: len(codecs.BOM_UTF8)] == codecs.BOM_UTF8 else 0
+
+
+def is_whole_object(line: bytes | memoryview) -> bool:
+    """Say whether a line, without its line end, is a whole JSON object; a torn line is not."""
+    try:
+        msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+    except BROKEN_JSON:
+        return False
+    return True
+
+
+def with_checksum(line: bytes) -> bytes:
+    """Return a non-empty JSON object with one more member, ``crc``, which shows accidental damage (not forgery)."""
+    return line[:-1] + _CHECKSUM % zlib.crc32(line[:-1])
+
+
+def has_checksum(line: bytes | memoryview, crc: str) -> bool:
+    """Say whether a line of `with_checksum` is unchanged; ``crc`` is the checksum that it holds."""
+    return f"{zlib.crc32(line[:-_N_CHECKSUM_BYTES]):08x}" == crc
+
+
+def repeated_keys(pairs: Iterable[tuple[str, object]]) -> list[str]:
+    """Return the keys that stand more than once among an object's members; readers of JSON report none."""
+    return [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
+
+
+# The files that hold a header and then a record a line, as JSON: runs, drafts, tasks, answers of people and others.
+
+
+_MOST_BYTES = 1 << 30
+_SYNC_SECONDS = 1.0
+_MAX_OPENINGS = 100
+_BLOCK_BYTES = 1 << 16
+
+H = TypeVar("H", bound=msgspec.Struct)
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class RecordLine(NamedTuple, Generic[R]):
+    """A record with the number of its line, from 1, the byte at which it begins, and its bytes."""
+
+    number: int
+    start: int
+    content: memoryview
+    record: R
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records(Generic[H, R]):
+    """What a file holds, in its order, and the checksum of its bytes."""
+
+    path: Path
+    header: H
+    by_id: Mapping[str, R]
+    sha256: str
+
+    @cached_property
+    def records(self) -> tuple[R, ...]:
+        """The records, in the order of the file."""
+        return tuple(self.by_id.values())
+
+
+def require_same(
+    path: Path, differing: str, advice: str = "choose another file, or start over with --overwrite"
+) -> None:
+    """Raise `RunMismatchError` if a file was made otherwise than it is to be gone on with."""
+    if differing:
+        raise RunMismatchError(f"{path}: was made otherwise: {differing}; {advice}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordFormat(Generic[H, R]):
+    """A kind of file: a header, then a record a line.
+
+    ``what`` names a file in messages, ``a_record`` a record, ``made_by`` the command that makes it. ``begins`` are the
+    first bytes of every such file. Where ``grows`` is off, a file is written whole, and a torn line is damage. The
+    checks raise an `EvidenceBenchError` that need not name the file. ``remedy`` ends the message on a damaged line.
+    """
+
+    header: type[H]
+    record: type[R]
+    begins: bytes
+    what: str
+    a_record: str
+    made_by: str
+    version_field: str | None = "version"
+    check_header: Callable[[H, memoryview], object] = lambda *_: None
+    check: Callable[[R, memoryview], object] = lambda *_: None
+    grows: bool = True
+    remedy: str = ""
+
+    def is_at(self, path: Path) -> bool:
+        """Say whether a file begins as one of this kind; raises `UnreadableError` if it cannot be read."""
+        return next(read_blocks(path), b"").startswith(self.begins)
+
+    def read(self, path: PathText) -> Records[H, R]:
+        """Return all of a file whose records have ids of their own.
+
+        Raises `UnreadableError` if it cannot be read, and `RunFormatError`, with the line, if it is of another format.
+        """
+        path = Path(path)
+        content = read_bytes(path, at_most=_MOST_BYTES)
+        header, lines = self.scan(path, [content])
+        by_id: dict[str, R] = {}
+        for line in lines:
+            name: str = line.record.id  # type: ignore[attr-defined]
+            if name in by_id:
+                raise RunFormatError(f"{path}: line {line.number}: '{name}' stands more than once")
+            by_id[name] = line.record
+        if not by_id:
+            raise RunFormatError(f"{path}: expected {self.a_record} a line behind the header, got none")
+        return Records(path=path, header=header, by_id=by_id, sha256=hashlib.sha256(content).hexdigest())
+
+    def scan(self, path: Path, blocks: Iterable[bytes] | None = None) -> tuple[H, Iterator[RecordLine[R]]]:
+        """Return the header, and the records as they are read, with where they stand; raises as `read`.
+
+        Without ``blocks``, which are the bytes of the file, it is read piece by piece.
+        """
+        lines = lines_in(read_blocks(path) if blocks is None else blocks)
+        expected = f"the header of {self.what}, which '{self.made_by}' makes"
+        first = next(lines, None)
+        if first is None or (self.grows and _is_torn(first)):
+            raise RunFormatError(f"{path}: line 1: expected {expected}, got nothing")
+        header = self._decoded(path, first, self._header_decoder, expected, self.check_header)
+        version = 1 if self.version_field is None else getattr(header, self.version_field)
+        if version != 1:
+            raise RunFormatError(
+                f"{path}: {self.what} of version {version}, but this version reads 1; "
+                "upgrade with 'pip install -U evidencebench'"
+            )
+        return header, self.records(path, lines)
+
+    def records(self, path: Path, lines: Iterable[TextLine]) -> Iterator[RecordLine[R]]:
+        """Yield the records of lines without a header; raises as `read`."""
+        for line in lines:
+            if self.grows and _is_torn(line):
+                return
+            record = self._decoded(path, line, self._record_decoder, self.a_record, self.check)
+            yield RecordLine(line.number, line.start, line.content, record)
+
+    def write(self, path: PathText, header: H, records: Iterable[R]) -> None:
+        """Write a file; it appears whole or not at all. Raises `DataError` if it cannot be written."""
+        write_whole(Path(path), (msgspec.json.encode(line) + b"\n" for line in (header, *records)))
+
+    @contextmanager
+    def append(
+        self, path: Path, header: H, *, overwrite: bool = False, differing: Callable[[H, H], str] | None = None
+    ) -> Iterator["Journal"]:
+        """Open a file to go on in; a header without a record is replaced, another one needs ``overwrite``.
+
+        Raises `RunMismatchError` with what is ``differing`` between both headers, and as `open_journal`.
+        """
+        with open_journal(path, self.begins, truncate=overwrite) as journal:
+            journal.begin(msgspec.json.encode(header))
+            before = self.scan(path)[0]
+            changes = differing(before, header) if differing else differences(asdict(before), asdict(header))
+            require_same(path, changes, f"choose another file, or {self.remedy or 'start over with --overwrite'}")
+            yield journal
+
+    @cached_property
+    def _header_decoder(self) -> msgspec.json.Decoder[H]:
+        return msgspec.json.Decoder(self.header)
+
+    @cached_property
+    def _record_decoder(self) -> msgspec.json.Decoder[R]:
+        return msgspec.json.Decoder(self.record)
+
+    def _decoded(
+        self,
+        path: Path,
+        line: TextLine,
+        decoder: msgspec.json.Decoder[T],
+        expected: str,
+        check: Callable[[T, memoryview], object],
+    ) -> T:
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        try:
+            decoded = decoder.decode(line.content)
+            check(decoded, line.content)
+        except BROKEN_JSON as error:
+            raise RunFormatError(f"{path}: line {line.number}: expected {expected}: {error}{remedy}") from error
+        except EvidenceBenchError as error:
+            raise RunFormatError(f"{path}: line {line.number}: {error}{remedy}") from error
+        return decoded
+
+
+def _is_torn(line: TextLine) -> bool:
+    return not (line.is_ended or is_whole_object(line.content))
+
+
+class Journal:
+    """An open file that grows. Lines reach the operating system at once; the disk has all but the last second."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path, self._descriptor = path, descriptor
+        self._synced_at = time.monotonic()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the file is empty, without even a header."""
+        return os.fstat(self._descriptor).st_size == 0
+
+    def begin(self, header: bytes) -> None:
+        """Write the header, unless lines follow one already; a header alone, of a call that failed, is replaced."""
+        with open(self._descriptor, "rb", closefd=False) as file:
+            file.seek(0)
+            file.readline()
+            is_begun = bool(file.read(1))
+        if is_begun:
+            return
+        if not self.is_empty:
+            self.start_over()
+        self.append(header)
+
+    def start_over(self) -> None:
+        """Replace the file by an empty one; a process that reads the old one keeps it.
+
+        The new file is locked before the old one is released, so that no other process can write in between.
+        """
+        part = new_part(self._path)
+        descriptor = open_part(part)
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
+            os.fchmod(descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode))
+            put_in_place(part, self._path)
+        except BaseException:
+            os.close(descriptor)
+            part.unlink(missing_ok=True)
+            raise
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+
+    def close(self) -> None:
+        """Close the file and release its lock."""
+        os.close(self._descriptor)
+
+    def lies_at(self, path: Path) -> bool:
+        """Say whether a path still names this very file: it was not removed, replaced or made a link."""
+        return _lies_at(path, self._descriptor)
+
+    def append(self, line: bytes) -> None:
+        """Write one line, given without its line end."""
+        rest = memoryview(line + b"\n")
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+        if time.monotonic() - self._synced_at > _SYNC_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        """Wait until everything written is on the disk."""
+        os.fsync(self._descriptor)
+        self._synced_at = time.monotonic()
+
+
+@contextmanager
+def open_journal(path: Path, begins: bytes, *, truncate: bool = False) -> Iterator[Journal]:
+    """Open a journal to append to, its torn last line repaired; made if it does not exist.
+
+    ``begins`` are the first bytes of every journal of this kind: a file that begins otherwise is not ours, and is not
+    touched. ``truncate`` removes all lines. Raises `RunError` if it cannot be written, is no regular file,
+    holds something else, or another process is writing it.
+    """
+    target = Path(os.path.realpath(path))  # so that a link stays a link when the file is replaced
+    try:
+        descriptor = _open_locked(target, path, begins)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    journal = Journal(target, descriptor)
+    try:
+        if truncate and not journal.is_empty:
+            journal.start_over()  # cutting the file under a memory map would kill its reader
+        else:
+            _repair(descriptor)
+        try:
+            yield journal
+        finally:
+            journal.sync()
+    except OSError as error:
+        if error.errno == errno.EBADF and isinstance(error.__context__, KeyboardInterrupt):
+            # Not of this file: where Ctrl-C cuts `shutil.rmtree` short, it closes the descriptor of a folder twice.
+            raise error.__context__ from None
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from error
+    finally:
+        journal.close()
+
+
+def _open_locked(target: Path, path: Path, begins: bytes) -> int:
+    """Return a locked descriptor of a journal, made if missing; messages name it ``path``."""
+    for _ in range(_MAX_OPENINGS):
+        descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOCTTY, 0o666)
+        try:
+            _require_journal(descriptor, path, begins)
+            if _lies_at(target, descriptor):  # else another file was put there since it was opened
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+    raise RunError(f"{path}: another process replaces this file again and again; choose another name")
+
+
+def _lies_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
+def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise RunError(
+            f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
+        )
+    if not try_lock(descriptor):
+        raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")
+    if not begins.startswith(os.pread(descriptor, len(begins), 0)):  # a shorter head is a torn header
+        raise RunError(f"{path}: holds something else, which would be lost; choose another name")
+
+
+def _repair(descriptor: int) -> None:
+    """Write the line end of a whole last line, and cut off a torn one."""
+    size, end = os.fstat(descriptor).st_size, b""
+    while len(end) < size and b"\n" not in end:
+        n_bytes = min(size, max(_BLOCK_BYTES, 2 * len(end)))
+        end = os.pread(descriptor, n_bytes, size - n_bytes)
+    line = end.rpartition(b"\n")[2]
+    if is_whole_object(line):
+        os.write(descriptor, b"\n")
+    elif line:
+        os.ftruncate(descriptor, size - len(line))

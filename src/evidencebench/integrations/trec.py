@@ -1,0 +1,561 @@
+"""TREC: topics, qrels, runs, frames."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
+
+import msgspec
+
+from evidencebench.data.dataset import Dataset, instances_from
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.data.tasks import Task, TaskOrName, task_from, task_named
+from evidencebench.errors import AnswerError, DataError, MissingExtraError, RunError
+from evidencebench.execution.compatibility import check_answers, check_belongs
+from evidencebench.files.atomic import Output, whole_file, whole_folder, write_whole
+from evidencebench.files.disk import PathText, read_text
+from evidencebench.provenance import require_extra
+from evidencebench.query import AspectScope
+from evidencebench.runs.formats import INDEX_DIGITS, GivenAnswer, answers_in, open_run
+from evidencebench.runs.run import Answer, RunFile
+from evidencebench.scoring.selection import check_answer
+from evidencebench.system import Ranking, require_scope
+from evidencebench.version import __version__
+from evidencebench.wording import counted, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# The name of a sentence in the TREC tools: ``instance#00042``, since one name space holds the sentences of all
+# papers.
+
+
+def docno(instance_id: str, index: int) -> str:
+    """Return the name of a sentence."""
+    return f"{instance_id}#{index:05d}"
+
+
+def index_in(name: str, instance_id: str) -> int:
+    """Return the index that a sentence's name ends in; raises `DataError` if it is none, or of another instance."""
+    owner, mark, digits = name.rpartition("#")
+    if not INDEX_DIGITS.fullmatch(digits) or (mark and owner != instance_id):
+        raise DataError(f"expected a sentence of '{instance_id}', such as '{docno(instance_id, 42)}', got '{name}'")
+    return int(digits)
+
+
+def one_word(name: str) -> str:
+    """Return a name that can stand in a column of a TREC file; raises `DataError` where it cannot."""
+    if name.split() != [name]:
+        raise DataError(f"{name!r}: expected a name without white space, by which TREC files are split")
+    return name
+
+
+# Labels as diversity qrels, ``qid subtopic docno rel``: the subtopics are aspects, the documents sentences.
+
+
+NO_SENTENCE = "none"
+"""What stands in place of an index where an aspect has no source; no run can hold it."""
+
+_MOST_QRELS_BYTES = 2 << 30
+
+_Sources: TypeAlias = dict[str, dict[str, list[str]]]  # instance id -> aspect -> names of its sources
+
+
+class Qrel(NamedTuple):
+    """A line of qrels: a sentence is a source of an aspect, if the relevance is over 0."""
+
+    qid: str
+    aspect: str
+    docno: str
+    relevance: int
+
+
+def qrels_of(instance: Instance, scope: AspectScope) -> Iterator[Qrel]:
+    """Yield the qrels of the aspects that count, in their order.
+
+    An aspect without a source has a line too, whose document is in no paper: without it, the tools would not count the
+    aspect, and their subtopic recall would be over coverable aspects only.
+    """
+    for aspect in instance.labels.that_count(scope):
+        sources = sorted(set(instance.labels.sources.get(aspect, ())))
+        names = [docno(instance.id, index) for index in sources] or [f"{instance.id}#{NO_SENTENCE}"]
+        yield from (Qrel(instance.id, aspect, name, 1) for name in names)
+
+
+def qrels_lines(instance: Instance, scope: AspectScope) -> Iterator[str]:
+    """Yield the lines of qrels of an instance; raises `DataError` where a name holds white space."""
+    for qrel in qrels_of(instance, scope):
+        yield f"{one_word(qrel.qid)} {one_word(qrel.aspect)} {qrel.docno} {qrel.relevance}\n"
+
+
+def qrels_dict(
+    dataset: Dataset | PathText | Iterable[Instance], scope: AspectScope = "all"
+) -> dict[str, dict[str, int]]:
+    """Return the labels as ranx and pytrec_eval take qrels: ``{instance id: {docno: relevance}}``.
+
+    A sentence's relevance is the number of aspects that it is a source of; sentences that are no source are absent, and
+    so are instances without any source. Such qrels know no aspects: for subtopic recall, write diversity qrels with
+    ``evidencebench export trec``.
+
+    Parameters
+    ----------
+    dataset
+        The data: a data set, its path or catalogue name, or instances.
+    scope
+        Which aspects count: ``"all"`` or ``"results"``.
+
+    Raises
+    ------
+    ValueError
+        If the scope is neither.
+
+    Examples
+    --------
+    >>> from evidencebench import load_sample
+    >>> qrels = qrels_dict(load_sample())
+    >>> list(qrels["evidencebench_sample_id_1"].items())[:2]
+    [('evidencebench_sample_id_1#00000', 1), ('evidencebench_sample_id_1#00002', 3)]
+    """
+    require_scope(scope)
+    qrels: dict[str, dict[str, int]] = {}
+    for instance in instances_from(dataset):
+        counts: dict[int, int] = {}
+        for aspect in instance.labels.that_count(scope):
+            for index in set(instance.labels.sources.get(aspect, ())):
+                counts[index] = counts.get(index, 0) + 1
+        if counts:
+            qrels[instance.id] = {docno(instance.id, index): counts[index] for index in sorted(counts)}
+    return qrels
+
+
+def with_qrels(
+    dataset: Dataset | PathText | Iterable[Instance], qrels: PathText | Mapping[str, Mapping[str, int]]
+) -> Iterator[Instance]:
+    """Return the instances that qrels judge, with the labels of the qrels in place of their own.
+
+    `write_dataset` makes a data file of them, which every command takes.
+
+    Parameters
+    ----------
+    dataset
+        The data that the sentences are of: a data set, its path or catalogue name, or instances.
+    qrels
+        A file of diversity qrels, ``qid subtopic docno rel``, in which the subtopics are the aspects. Or a dict
+        ``{instance id: {docno: relevance}}``, which knows no aspects: each relevant sentence then is an aspect of its
+        own, so that aspect recall is the share of relevant sentences that are found. A docno is ``instance#00042`` or
+        the index alone. An aspect keeps its text and its label as Results where the data has an aspect of its name.
+
+    Raises
+    ------
+    DataError
+        If the qrels cannot be read, judge an instance or a sentence that the data lacks; the message says where.
+
+    Examples
+    --------
+    >>> from evidencebench import load_sample
+    >>> qrels = {"evidencebench_sample_id_1": {"evidencebench_sample_id_1#00004": 1, "5": 2, "6": 0}}
+    >>> [instance] = with_qrels(load_sample(), qrels)
+    >>> instance.labels.sources
+    {'evidencebench_sample_id_1#00004': (4,), '5': (5,)}
+    """
+    name, judged = ("qrels", _of_dict(qrels)) if isinstance(qrels, Mapping) else _read(Path(qrels))
+    instances = instances_from(dataset)
+    ids = instances.ids if isinstance(instances, Dataset) else [instance.id for instance in instances]
+    unknown = sorted(judged.keys() - set(ids))
+    if unknown:
+        more = f" and {counted(len(unknown) - 1, 'instance')} more" if unknown[1:] else ""
+        raise DataError(
+            f"{name}: judges '{unknown[0]}'{did_you_mean(unknown[0], ids)}{more}, which the data does not hold"
+        )
+    return (_relabelled(instance, judged[instance.id], name) for instance in instances if instance.id in judged)
+
+
+def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) -> Instance:
+    """Return an instance with other labels: aspect -> names of its sources."""
+    sources: dict[str, tuple[int, ...]] = {}
+    for aspect, documents in judged.items():
+        indices = []
+        for document in documents:
+            if document == f"{instance.id}#{NO_SENTENCE}":
+                continue
+            try:
+                index = index_in(document, instance.id)
+            except DataError as error:
+                raise DataError(f"{name}: {error}") from error
+            if index >= len(instance.query.sentences):
+                raise DataError(
+                    f"{name}: '{document}' is no sentence: the paper has 0..{len(instance.query.sentences) - 1}"
+                )
+            indices.append(index)
+        sources[aspect] = tuple(dict.fromkeys(indices))
+    old = instance.labels
+    labels = Labels(
+        aspects=tuple(sources),
+        results=tuple(aspect for aspect in sources if aspect in set(old.results)),
+        sources=sources,
+        texts={aspect: old.texts[aspect] for aspect in sources if aspect in old.texts},
+        review_id=old.review_id,
+    )
+    return Instance(query=instance.query, labels=labels)
+
+
+def _of_dict(qrels: Mapping[str, Mapping[str, int]]) -> _Sources:
+    """Take each relevant sentence for an aspect, named as the sentence."""
+    if not qrels:
+        raise DataError("qrels: expected {instance id: {docno: relevance}}, got an empty dict")
+    return {
+        qid: {str(document): [str(document)] for document, relevance in judged.items() if relevance > 0}
+        for qid, judged in qrels.items()
+    }
+
+
+def _read(path: Path) -> tuple[str, _Sources]:
+    judged: _Sources = {}
+    for number, line in enumerate(read_text(path, at_most=_MOST_QRELS_BYTES).splitlines(), 1):
+        columns = line.split()
+        if not columns:
+            continue
+        if len(columns) != 4:  # noqa: PLR2004 - as the message says
+            raise DataError(f"{path}: line {number}: expected 4 columns (qid subtopic docno rel), got {len(columns)}")
+        if not columns[3].lstrip("-").isdecimal():
+            raise DataError(f"{path}: line {number}: expected a whole number as relevance, got '{columns[3]}'")
+        qid, aspect, document, relevance = columns
+        sources = judged.setdefault(qid, {}).setdefault(aspect, [])
+        if int(relevance) > 0:
+            sources.append(document)
+    if not judged:
+        raise DataError(f"{path}: holds no qrels; expected lines of 'qid subtopic docno rel'")
+    return str(path), judged
+
+
+# Answers as scores of documents, which every tool of information retrieval sorts by.
+
+
+def scored(sentences: tuple[int, ...]) -> Iterator[tuple[int, float]]:
+    """Yield each sentence with a score: as many as stand behind it, and 1."""
+    # A system's scores may be equal, or nearer than single precision holds, and tools decide such ties as they like.
+    sentences = tuple(dict.fromkeys(sentences))
+    return ((index, float(len(sentences) - rank)) for rank, index in enumerate(sentences))
+
+
+def run_dict(
+    run: RunFile | PathText | Mapping[str, GivenAnswer], task: TaskOrName | None = None
+) -> dict[str, dict[str, float]]:
+    """Return a run as ranx and pytrec_eval take it: ``{instance id: {docno: score}}``.
+
+    The scores are places, counted from the end: whole numbers, never equal, so that every tool sorts as the run does. A
+    set of sentences stands in the order in which it was given. Answers that failed or select nothing have no entry,
+    since these tools know none. The way back needs no function: `evaluate` takes such dicts as answers.
+
+    Parameters
+    ----------
+    run
+        A run, its path, or answers in a dict, as `evaluate` takes them.
+    task
+        Which answers to take, a task or its name, where the run has other answers for each task.
+
+    Raises
+    ------
+    RunError
+        If the run has other answers for each task, and none is named.
+
+    Examples
+    --------
+    >>> run_dict({"a": [4, 2]})
+    {'a': {'a#00004': 2.0, 'a#00002': 1.0}}
+    """
+    return {
+        instance_id: {docno(instance_id, index): score for index, score in scored(answer.sentences)}
+        for instance_id, answer in answers_for(run, task)
+        if isinstance(answer, Ranking) and answer.sentences
+    }
+
+
+def answers_for(
+    run: RunFile | PathText | Mapping[str, GivenAnswer], task: TaskOrName | None
+) -> Iterator[tuple[str, Answer]]:
+    """Yield (instance id, answer) of a run, its path, or a dict of answers; raises as `run_dict`."""
+    if isinstance(run, Mapping):
+        yield from answers_in(run).items()
+        return
+    opened = open_run(run) if isinstance(run, str | PathLike) else run
+    name = None if task is None else task_from(task).name
+    keys = opened.done
+    if name is None and any(task_name is not None for _, task_name in keys):
+        tasks = sorted({task_name for _, task_name in keys if task_name is not None})
+        raise RunError(f"{opened.path}: has other answers for each task: name one of {', '.join(tasks)}")
+    for instance_id in sorted({name for name, _ in keys}):
+        answer = opened.answer(instance_id, name)
+        if answer is not None:
+            yield instance_id, answer
+
+
+# A data set and runs as a folder of TREC files: topics, diversity qrels of each scope, runs.
+
+
+MARKER = "evidencebench.json"
+"""The file of such a folder that says what it was made of, and by which it is told from other folders."""
+
+_SCOPES: tuple[AspectScope, ...] = get_args(AspectScope)
+
+
+@dataclass(kw_only=True)
+class WrittenRun:
+    """What was written of a run, and what a TREC file cannot hold."""
+
+    system: str  # as its signature has it
+    task: str | None  # whose answers, where there are others for each task
+    is_cut: bool  # to the task's budget
+    n_answers: int = 0
+    n_without: int = 0  # answers that failed or select nothing: they have no line
+    n_sets: int = 0  # answers without an order, written in the order in which they name sentences
+    n_cut_sets: int = 0  # of which a budget took the first
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrecReport:
+    """What a folder holds: ``qrels`` maps its files to their numbers of lines, ``runs`` its files to what they hold."""
+
+    evidencebench: str = __version__
+    data: str
+    data_sha256: str
+    n_topics: int
+    qrels: dict[str, int] = field(default_factory=dict)
+    runs: dict[str, WrittenRun] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class _RunLines:
+    """The lines of one file of a run."""
+
+    run: RunFile
+    task: Task | None  # whose answers
+    cut_to: Task | None  # whose budget counts; None: all of an answer is written
+    tag: str
+    written: WrittenRun
+
+    def lines(self, instance: Instance) -> Iterator[str]:
+        answer = self.run.answer(instance.id, None if self.task is None else self.task.name)
+        if answer is None or (self.cut_to is not None and not self.cut_to.applies_to(instance.labels)):
+            return
+        try:
+            checked = check_answer(answer, len(instance.query.sentences)).ranking
+        except AnswerError as error:
+            raise AnswerError(f"{self.run.path}: {instance.id}: {error}; mend the answer, or take it out") from error
+        sentences = checked.sentences
+        self.written.n_answers += 1
+        self.written.n_without += not sentences
+        self.written.n_sets += bool(sentences) and not checked.ordered
+        if self.cut_to is not None:
+            budget = self.cut_to.budget_for(instance)
+            self.written.n_cut_sets += budget is not None and len(sentences) > budget and not checked.ordered
+            sentences = sentences[:budget]
+        for rank, (index, score) in enumerate(scored(sentences), 1):
+            yield f"{instance.id} Q0 {docno(instance.id, index)} {rank} {score:.0f} {self.tag}\n"
+
+
+def write_trec(
+    folder: Path,
+    dataset: Dataset,
+    runs: Sequence[RunFile] = (),
+    tasks: Sequence[Task] = (),
+    *,
+    overwrite: bool = False,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> TrecReport:
+    """Write a data set and runs into a folder, whole or not at all.
+
+    With tasks, a run has a file for each of them, cut to the budget, so that a cut-off of the tools that is no smaller
+    counts what the task counts; else one file with all of its answers, or one a task where these differ by task.
+    """
+    for run in runs:
+        check_belongs(run, dataset)
+        for task in tasks:
+            check_answers(run, task, dataset)
+    files = _run_files(runs, tasks)
+    n_lines: dict[str, int] = {}
+    with whole_folder(folder, marker=MARKER, overwrite=overwrite) as (made, _), ExitStack() as opened:
+        if runs:
+            (made / "runs").mkdir()
+
+        def append(name: str, lines: Iterator[str]) -> None:
+            if name not in outputs:
+                outputs[name] = opened.enter_context(whole_file(made / name))
+            for line in lines:
+                outputs[name].write(line.encode())
+                n_lines[name] = n_lines.get(name, 0) + 1
+
+        outputs: dict[str, Output] = {}
+        for n_done, instance in enumerate(dataset, 1):
+            append("topics.tsv", iter([f"{one_word(instance.id)}\t{' '.join(instance.query.hypothesis.split())}\n"]))
+            for scope in _SCOPES:
+                append(f"qrels.{scope}.txt", qrels_lines(instance, scope))
+            for name, file in files.items():
+                append(name, file.lines(instance))
+            on_progress(n_done, len(dataset))
+        report = TrecReport(
+            data=dataset.name,
+            data_sha256=dataset.sha256,
+            n_topics=len(dataset),
+            qrels={name: n_lines.get(name, 0) for name in (f"qrels.{scope}.txt" for scope in _SCOPES)},
+            runs={name: file.written for name, file in files.items()},
+        )
+        write_whole(made / MARKER, msgspec.json.format(msgspec.json.encode(report), indent=2))
+    return report
+
+
+def _run_files(runs: Sequence[RunFile], tasks: Sequence[Task]) -> dict[str, _RunLines]:
+    files: dict[str, _RunLines] = {}
+    for run in runs:
+        differ = run.header is not None and run.header.per_task
+        own = [task_named(name) for name in run.header.tasks] if run.header is not None and differ else [None]
+        name = re.sub(r"[^A-Za-z0-9._-]+", "-", run.path.name.removesuffix(".jsonl").removesuffix(".json")) or "run"
+        for task in tasks or own:
+            file = f"runs/{name}.{task.name}.run" if task is not None else f"runs/{name}.run"
+            if file in files:
+                raise DataError(f"{run.path}: another run would be written as '{file}' too; rename one of the two")
+            files[file] = _RunLines(
+                run=run,
+                task=task,
+                cut_to=task if tasks else None,
+                tag=name,
+                written=WrittenRun(system=run.signature, task=None if task is None else task.name, is_cut=bool(tasks)),
+            )
+    return files
+
+
+# Candidates, runs and qrels as pandas data frames with the columns of PyTerrier, and frames as answers.
+
+
+def candidates_frame(dataset: Dataset | PathText | Iterable[Instance]) -> "pd.DataFrame":
+    """Return every sentence of every paper, as what a reranker of PyTerrier is given.
+
+    The columns are ``qid, query, docno, text``: instance id, hypothesis, ``instance#00042`` and the sentence. The first
+    two of them, each once, are the topics.
+
+    Parameters
+    ----------
+    dataset
+        The data: a data set, its path or catalogue name, or instances.
+
+    Raises
+    ------
+    MissingExtraError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from evidencebench import load_sample
+    >>> candidates = candidates_frame(load_sample()[:2])
+    >>> topics = candidates[["qid", "query"]].drop_duplicates()
+    >>> len(topics)
+    2
+    """
+    rows = (
+        (instance.id, instance.query.hypothesis, docno(instance.id, index), sentence)
+        for instance in instances_from(dataset)
+        for index, sentence in enumerate(instance.query.sentences)
+    )
+    return _frame(rows, ["qid", "query", "docno", "text"])
+
+
+def run_frame(run: RunFile | PathText | Mapping[str, GivenAnswer], task: TaskOrName | None = None) -> "pd.DataFrame":
+    """Return a run as PyTerrier has results: ``qid, docno, rank, score``, the best sentence at rank 0.
+
+    Scores are as in `run_dict`; so are the parameters.
+
+    Raises
+    ------
+    RunError
+        If the run has other answers for each task, and none is named.
+    MissingExtraError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> run_frame({"a": [4, 2]}).values.tolist()
+    [['a', 'a#00004', 0, 2.0], ['a', 'a#00002', 1, 1.0]]
+    """
+    rows = (
+        (instance_id, docno(instance_id, index), rank, score)
+        for instance_id, answer in answers_for(run, task)
+        if isinstance(answer, Ranking)
+        for rank, (index, score) in enumerate(scored(answer.sentences))
+    )
+    return _frame(rows, ["qid", "docno", "rank", "score"])
+
+
+def qrels_frame(dataset: Dataset | PathText | Iterable[Instance], scope: AspectScope = "all") -> "pd.DataFrame":
+    """Return the labels as PyTerrier has qrels: ``qid, docno, label, iteration``, where the iteration is the aspect.
+
+    So the diversity measures of ir_measures work in ``pt.Experiment``. An aspect without a source has a row whose
+    document is in no paper, so that it counts; parameters are as in `qrels_dict`.
+
+    Raises
+    ------
+    ValueError
+        If the scope is neither ``"all"`` nor ``"results"``.
+    MissingExtraError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from evidencebench import load_sample
+    >>> qrels_frame(load_sample()[:1]).columns.tolist()
+    ['qid', 'docno', 'label', 'iteration']
+    """
+    require_scope(scope)
+    qrels = (qrel for instance in instances_from(dataset) for qrel in qrels_of(instance, scope))
+    rows = ((qrel.qid, qrel.docno, qrel.relevance, qrel.aspect) for qrel in qrels)
+    return _frame(rows, ["qid", "docno", "label", "iteration"])
+
+
+def answers_of_frame(frame: Any) -> dict[str, dict[str, float]]:
+    """Return the results of PyTerrier, or another frame of ``qid, docno, score``, as answers that `evaluate` takes.
+
+    Parameters
+    ----------
+    frame
+        A pandas or polars data frame; its other columns are not read.
+
+    Raises
+    ------
+    AnswerError
+        If a column is missing, or a sentence of an instance stands twice.
+    MissingExtraError
+        If narwhals is not installed.
+
+    Examples
+    --------
+    >>> answers_of_frame(run_frame({"a": [4, 2]}))
+    {'a': {'a#00004': 2.0, 'a#00002': 1.0}}
+    """
+    require_extra("answers_of_frame", "frames", "narwhals")
+    import narwhals as nw  # noqa: PLC0415 - an extra
+
+    columns = ["qid", "docno", "score"]
+    read = nw.from_native(frame, eager_only=True)
+    if missing := [column for column in columns if column not in read.columns]:
+        raise AnswerError(
+            f"frame: expected the columns qid, docno and score, got {', '.join(read.columns)}; no '{missing[0]}'"
+        )
+    answers: dict[str, dict[str, float]] = {}
+    for qid, document, score in read.select(columns).iter_rows():
+        scores = answers.setdefault(str(qid), {})
+        if str(document) in scores:
+            raise AnswerError(f"frame: {qid}: '{document}' stands twice; a sentence has one score")
+        scores[str(document)] = float(score)
+    return answers
+
+
+def _frame(rows: Iterable[tuple[Any, ...]], columns: list[str]) -> "pd.DataFrame":
+    if find_spec("pandas") is None:
+        raise MissingExtraError("frames of PyTerrier: need pandas, which is not installed: pip install pandas")
+    import pandas as pd  # noqa: PLC0415 - no dependency of this package
+
+    return pd.DataFrame(list(rows), columns=columns)

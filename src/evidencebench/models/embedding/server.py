@@ -1,0 +1,175 @@
+"""Vectors from a server with OpenAI's ``/embeddings``, with limits on attempts and replies; vectors are checked."""
+
+import base64
+import binascii
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from evidencebench.errors import EndpointError, SystemSpecError
+from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, vector_faults
+from evidencebench.models.http import (
+    Http,
+    ask_often,
+    check_address,
+    check_key,
+    hide_key,
+    is_loopback,
+    sendable,
+)
+from evidencebench.web.fetch import decode_served
+from evidencebench.web.retry import Retry, TransientError, is_transient, retry_after
+
+_LONGEST_WAIT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """The server to which texts are sent, and the limits of requests."""
+
+    base_url: str  # the address up to /embeddings, such as https://api.openai.com/v1
+    model: str
+    key_env: str = "OPENAI_API_KEY"  # the environment variable that holds the key; empty: no key is sent
+    dimensions: int | None = None  # the length of vectors to ask for; None: the model's own
+    batch_texts: int = 128  # in a request
+    batch_characters: int = 100_000  # in a request; a longer text is sent alone
+    timeout_seconds: float = 60.0  # the longest wait for a connection, and for a whole reply
+    max_attempts: int = 5  # how often a request is sent at most
+    max_reply_bytes: int = 256 << 20
+
+    def require_sound(self, system: str) -> None:
+        """Raise unless the address, the key and the limits can be used; nothing is sent."""
+        check_address(system, self.base_url)
+        for name in ("dimensions", "batch_texts", "batch_characters", "timeout_seconds", "max_attempts"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise SystemSpecError(f"{system}: {name}: expected more than 0, got {value}")
+        check_key(system, self.base_url, key_env=self.key_env, key=os.environ.get(self.key_env, ""))
+
+    @property
+    def address(self) -> str:
+        """The address that requests are sent to."""
+        return f"{self.base_url.rstrip('/')}/embeddings"
+
+
+class _ServedVector(msgspec.Struct, frozen=True):
+    index: int
+    embedding: list[float] | str
+
+
+class _ServedVectors(msgspec.Struct, frozen=True):
+    data: list[_ServedVector]
+
+
+class EndpointEncoder:
+    """Vectors from a server. Make one with `endpoint_encoder`."""
+
+    def __init__(
+        self,
+        of: Endpoint,
+        *,
+        sleep: Callable[[float], object] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._of = of
+        self._http = Http(is_loopback=is_loopback(of.base_url))
+        self._retry = Retry(
+            max_attempts=of.max_attempts,
+            longest_wait_seconds=_LONGEST_WAIT_SECONDS,
+            longest_asked_seconds=_LONGEST_WAIT_SECONDS,
+            sleep=sleep,
+            jitter=jitter,
+        )
+        self._dimension = of.dimensions
+        self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
+
+    def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
+        """Yield vectors, one request a batch."""
+        for positions in self._split(texts):
+            wanted = [sendable(texts[position].prefix + texts[position].text) for position in positions]
+            vectors = self._vectors(wanted)
+            if fault := vector_faults(vectors, len(wanted), self._dimension):
+                raise EndpointError(f"{self._where}: {fault}; nothing of this batch is kept")
+            self._dimension = vectors.shape[1]
+            yield VectorBatch(positions=positions, vectors=vectors, is_truncated=[False] * len(wanted))
+
+    def _split(self, texts: Sequence[EncodedText]) -> Iterator[range]:
+        start, n_characters = 0, 0
+        for position, text in enumerate(texts):
+            size = len(text.prefix) + len(text.text)
+            is_full = position - start == self._of.batch_texts or n_characters + size > self._of.batch_characters
+            if position > start and is_full:
+                yield range(start, position)
+                start, n_characters = position, 0
+            n_characters += size
+        if len(texts) > start:
+            yield range(start, len(texts))
+
+    @property
+    def _where(self) -> str:
+        return f"{self._of.address}: model '{self._of.model}'"
+
+    def _vectors(self, texts: list[str]) -> Floats:
+        return ask_often(self._retry, lambda _: self._parse(self._ask(texts), len(texts)), self._where)
+
+    def _ask(self, texts: list[str]) -> bytes:
+        """Return the body of a reply of status 200."""
+        of = self._of
+        key = os.environ.get(of.key_env, "") if of.key_env else ""
+        body: dict[str, Any] = {"model": of.model, "input": texts, "encoding_format": "float"}
+        if of.dimensions is not None:
+            body["dimensions"] = of.dimensions
+        reply = self._http.request(
+            "POST",
+            of.address,
+            headers={"Authorization": f"Bearer {key}"} if key else {},
+            body=msgspec.json.encode(body),
+            seconds=of.timeout_seconds,
+            most_bytes=of.max_reply_bytes,
+            key=key,
+        )
+        if reply.status == HTTPStatus.OK:
+            return reply.content
+        message = f"status {reply.status}: {hide_key(reply.content.decode(errors='replace'), key)}"
+        if is_transient(reply.status):
+            raise TransientError(message, retry_after(reply.headers))
+        if "Location" in reply.headers:
+            message = f"status {reply.status}: a redirect, which is not followed; correct base_url"
+        raise EndpointError(f"{self._where}: {message}")
+
+    def _parse(self, content: bytes, n_texts: int) -> Floats:
+        try:
+            found = decode_served(content, _ServedVectors).data
+            rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
+        except (msgspec.DecodeError, binascii.Error, ValueError) as error:
+            raise TransientError(f"expected embeddings as JSON: {error}") from error
+        if sorted(one.index for one in found) != list(range(n_texts)):
+            raise EndpointError(
+                f"{self._where}: expected {n_texts} vectors with the indices 0..{n_texts - 1}, got {len(found)}"
+            )
+        lengths = {len(row) for row in rows}
+        if len(lengths) != 1:
+            raise EndpointError(f"{self._where}: expected vectors of one length, got {sorted(lengths)}")
+        return np.stack(rows)
+
+
+def _numbers(embedding: list[float] | str) -> Floats:
+    """Return a vector from a list, or from base64 of little-endian 32-bit floats."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
+    with np.errstate(over="ignore"):  # a number too large becomes infinite, which is refused later
+        return np.array(embedding, dtype=np.float64).astype(np.float32)
+
+
+@lru_cache(maxsize=4)  # so that connections are used again
+def endpoint_encoder(of: Endpoint) -> EndpointEncoder:
+    """Return the encoder of an endpoint; an equal endpoint gets the same encoder."""
+    return EndpointEncoder(of)

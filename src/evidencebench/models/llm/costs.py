@@ -1,0 +1,397 @@
+"""Prices, Budget, RequestTotals."""
+
+import json
+import math
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+
+from evidencebench.errors import CostLimitError, FormatError, SystemSpecError, UnreadableError
+from evidencebench.files.disk import PathText, read_whole
+from evidencebench.files.records import repeated_keys
+from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
+from evidencebench.models.llm.providers import PROVIDERS
+
+# The prices of models: a dated table in the package, which a user can replace. An unknown price stays unknown.
+
+
+_MILLION = 1_000_000
+_MOST_BYTES = 16 << 20
+# The end of gpt-4o-2024-08-06, claude-sonnet-4-5-20250929, mistral-large-2411, gpt-4-0613; never another model's
+_DATE = re.compile(r"[-@](?:20\d\d-[01]\d-[0-3]\d|20\d{6}|[012]\d[0-3]\d|latest)")
+
+
+_Usd = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The prices of a model, in USD for a million tokens."""
+
+    input: _Usd
+    output: _Usd  # hidden reasoning included
+    cached_input: _Usd | None = None  # of the prompt's part that the provider had in its cache; None: as `input`
+    batch: _Usd | None = None  # factor on the other prices in a batch; None: not known
+    as_of: str = ""  # the day it was written down; empty: that of the table
+
+
+class _File(msgspec.Struct, frozen=True):
+    as_of: str
+    models: dict[str, Any]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceTable:
+    """Prices by ``provider/name``.
+
+    A name in the table fits the model of this name, also with a date behind it. A name that ends in ``*`` fits all
+    models that begin so. The longest name that fits decides.
+    """
+
+    as_of: str  # the day that prices without one were written down
+    models: Mapping[str, Price]
+
+    @classmethod
+    def load(cls, path: PathText | None = None) -> "PriceTable":
+        """Return the table in a file of the form of ``llm/prices.json``; None: that file itself."""
+        try:
+            content = (
+                (files("evidencebench.models.llm") / "prices.json").read_bytes()
+                if path is None
+                else read_whole(Path(path), at_most=_MOST_BYTES)
+            )
+        except OSError as error:
+            raise UnreadableError(f"{path}: cannot be read: {error.strerror}; give a table of prices") from error
+        return _parse_table(content, str(path or "prices.json"))
+
+    def price_of(self, model: str) -> Price | None:
+        """Return a model's price, or None where it is not known.
+
+        Examples
+        --------
+        >>> table = PriceTable(as_of="2025-11-01", models={"openai/gpt-4o": Price(input=2.5, output=10.0)})
+        >>> table.price_of("openai/gpt-4o-2024-08-06").output
+        10.0
+        >>> table.price_of("openai/gpt-4o-mini") is None
+        True
+        """
+        if model in self.models:
+            return self.models[model]
+        fitting = [name for name in self.models if _fits(name, model)]
+        return self.models[max(fitting, key=len)] if fitting else None
+
+    def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
+        """Return the cost of a reply with this usage; None where its price or its tokens are not known."""
+        price = self.price_of(model)
+        if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+            return None
+        factor = price.batch if batch else 1.0
+        if factor is None:
+            return None
+        n_cached = min(usage.cached_tokens, usage.prompt_tokens)
+        cached = price.input if price.cached_input is None else price.cached_input
+        sum_usd = (usage.prompt_tokens - n_cached) * price.input + n_cached * cached
+        return factor * (sum_usd + usage.completion_tokens * price.output) / _MILLION
+
+    def dated(self, models: Iterable[str]) -> str:
+        """Return the days of the prices of models, as one text; the table's where no price is known."""
+        found = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
+        return " and ".join(sorted(found)) or self.as_of
+
+    def priced(self, model: str, reply: ChatReply, *, batch: bool = False) -> tuple[ChatReply, float | None]:
+        """Return a reply with the day of its price, and its cost; 0 where it was refused before the model ran."""
+        if reply.finish == "refused" and reply.usage == NOTHING_USED:
+            return reply, 0.0
+        provider = PROVIDERS.get(model.partition("/")[0])
+        if provider is not None and provider.states_cost and reply.usage.stated_usd is not None:
+            return reply, reply.usage.stated_usd
+        cost_usd = self.cost_usd(model, reply.usage, batch=batch)
+        day = "" if cost_usd is None else self.dated([model])
+        return msgspec.structs.replace(reply, priced_as_of=day), cost_usd
+
+    def most_usd(self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:
+        """Return the most that a request can cost, with nothing cached and the longest reply; None: not known."""
+        return self.cost_usd(model, Usage(prompt_tokens=prompt_tokens, completion_tokens=max_tokens), batch=batch)
+
+
+def _fits(name: str, model: str) -> bool:
+    if name.endswith("*"):
+        return model.startswith(name[:-1])
+    return model.startswith(name) and _DATE.fullmatch(model, len(name)) is not None
+
+
+def _parse_table(content: bytes, where: str) -> PriceTable:
+    try:
+        raw = json.loads(content, object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:  # broken UTF-8 is a ValueError too
+        raise UnreadableError(f"{where}: expected JSON: {error}; correct it") from error
+    try:
+        file = msgspec.convert(raw, _File)
+    except msgspec.ValidationError as error:
+        raise FormatError(f"{where}: {error}; give as_of and models, as in the package's own prices.json") from error
+    models = {name: _parse_price(value, name, where) for name, value in file.models.items()}
+    return PriceTable(as_of=file.as_of, models=models)
+
+
+def _parse_price(value: Any, name: str, where: str) -> Price:
+    try:
+        price = msgspec.convert(value, Price)
+    except msgspec.ValidationError as error:
+        raise FormatError(f"{where}: models: {name}: {error}; give USD per million tokens") from error
+    if "/" not in name:
+        raise FormatError(f"{where}: models: {name}: expected a name such as openai/gpt-4o; put the provider before it")
+    return price
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if repeated := repeated_keys(pairs):
+        raise ValueError(f"'{repeated[0]}' stands twice")
+    return dict(pairs)
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
+
+
+# Counts of requests that were sent, stored, failed and paid; any thread may read them while requests run.
+
+
+_LINE_CHARACTERS = 60
+_LEAST_SPELLED_OUT_USD = 1e-8
+_SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longer than four digits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTotals:
+    """All counts up to one moment; `cost_usd` is the sum over the replies whose price is known."""
+
+    sent: int = 0  # requests, whatever became of them; those that reached no server are not counted
+    requests: int = 0  # replies received and not in the cache before
+    attempts: int = 0  # times that something was sent
+    retries: int = 0  # of those: all but the first of a request
+    maybe_charged: int = 0  # of those: ended without a usable reply or a refusal, so perhaps charged for; in no sum
+    in_batches: int = 0  # requests whose batch is not collected, so that their cost is to come
+    stored: int = 0  # requests answered from the cache, or by the same request that was on its way already
+    failures: int = 0  # requests that failed for good
+    in_flight: int = 0
+    prompt_tokens: int = 0  # these four as in `Usage`, of `requests`; a reply that does not say counts 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0  # of `requests`: replies whose price or whose tokens are not known
+
+    @property
+    def of_unknown_cost(self) -> int:
+        """How many requests were, or may be, charged for at an unknown cost."""
+        return self.unpriced + self.maybe_charged + self.in_batches
+
+    @property
+    def has_known_cost(self) -> bool:
+        """Whether `cost_usd` can be shown: some reply has a price, or nothing was or may yet be charged for."""
+        return self.requests > self.unpriced or not (self.of_unknown_cost or self.in_flight)
+
+
+class RunningTotals:
+    """Totals that grow while requests run; any thread may add to them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._totals = RequestTotals()
+        self._collected: set[str] = set()
+        self._days: set[str] = set()
+        self.maybe_charged: Counter[str] = Counter()  # request's key -> attempts that no reply and no failure names yet
+
+    @property
+    def now(self) -> RequestTotals:
+        """The totals at this moment."""
+        return self._totals
+
+    def after_fork(self) -> None:
+        """Replace the lock in a forked process: a thread that does not exist there may hold it."""
+        self._lock = threading.Lock()
+
+    def count(self, **more: float) -> None:
+        """Add numbers to the totals of these names; a number may be negative."""
+        with self._lock:
+            self._totals = replace(self._totals, **{name: getattr(self._totals, name) + n for name, n in more.items()})
+
+    def count_maybe_charged(self, key: str) -> None:
+        """Count an attempt at a request that ended without a usable reply, so that it is perhaps charged for."""
+        self.maybe_charged[key] += 1
+        self.count(maybe_charged=1)
+
+    def count_collected(self, key: str, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
+        """Add a reply that came in a batch. The next request for it finds it in the cache and is not counted again."""
+        self._collected.add(key)
+        self.count_reply(usage, cost_usd, priced_as_of)
+
+    def count_stored(self, key: str) -> None:
+        """Add a reply that was found in the cache, except at the first request for one of `count_collected`."""
+        if key in self._collected:
+            self._collected.discard(key)
+        else:
+            self.count(stored=1)
+
+    def count_reply(self, usage: Usage, cost_usd: float | None, priced_as_of: str = "") -> None:
+        """Add a reply to a request that was sent, its cost (None: not known), and the day of its price."""
+        self._days |= {priced_as_of} - {""}
+        self.count(
+            requests=1,
+            prompt_tokens=usage.prompt_tokens or 0,
+            cached_tokens=usage.cached_tokens,
+            completion_tokens=usage.completion_tokens or 0,
+            reasoning_tokens=usage.reasoning_tokens,
+            cost_usd=cost_usd or 0.0,
+            unpriced=int(cost_usd is None),
+        )
+
+    def summary(self) -> str:
+        """Return the totals in one line of at most 60 characters.
+
+        Examples
+        --------
+        >>> totals = RunningTotals()
+        >>> totals.count(stored=2)
+        >>> totals.count_reply(Usage(prompt_tokens=10, completion_tokens=5), 0.25)
+        >>> totals.summary()
+        '1 sent, 2 stored, 0 failed, $0.25'
+        """
+        now = self._totals
+        n_sent = max(now.sent, now.requests)  # a sender of the user's own does not count what it sends
+        counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
+        return f"{counts}, {_cost_text(now)}"[:_LINE_CHARACTERS]
+
+    def dated_summary(self) -> str:
+        """Return `summary` with the days of the prices that costs were computed with."""
+        days = " and ".join(sorted(self._days))
+        return f"{self.summary()} at prices of {days}" if days else self.summary()
+
+    def fields(self) -> dict[str, Any]:
+        """Return the totals by name; the cost is None where nothing is known of it though something was charged."""
+        now = self._totals
+        shown = {name: getattr(now, name) for name in RequestTotals.__slots__ if name != "in_flight"}
+        return shown | {"cost_usd": now.cost_usd if now.has_known_cost else None}
+
+
+def _cost_text(totals: RequestTotals) -> str:
+    if not totals.has_known_cost:
+        return "price unknown" if totals.unpriced else "cost unknown"
+    shown, n_unknown = shown_usd(totals.cost_usd), totals.of_unknown_cost
+    if not n_unknown:
+        return shown
+    return f"{shown} + {_short(n_unknown)} {'unpriced' if n_unknown == totals.unpriced else 'unknown'}"
+
+
+def shown_usd(cost_usd: float) -> str:
+    """Return an amount with as many digits as it needs, never a sum above 0 as $0.
+
+    Examples
+    --------
+    >>> shown_usd(0.0), shown_usd(0.00012), shown_usd(12.345), shown_usd(999.999), shown_usd(12345.6)
+    ('$0.00', '$0.00012', '$12.35', '$1,000', '$12,346')
+    """
+    if round(cost_usd, 2) >= 1000:  # noqa: PLR2004 - where cents no longer matter
+        return f"${cost_usd:,.0f}"
+    if 0 < cost_usd < _LEAST_SPELLED_OUT_USD:
+        return f"${cost_usd:.1e}"
+    n_digits = 2 if cost_usd == 0 else max(2, 1 - math.floor(math.log10(cost_usd)))
+    return f"${cost_usd:.{n_digits}f}"
+
+
+def _short(count: int) -> str:
+    return next((f"{count // size}{mark}" for size, mark in _SIZES if count >= 10 * size), str(count))
+
+
+# The cost limit: before a request is sent, its highest possible cost is set aside; its true cost replaces it later.
+
+
+_PROMPT_MARGIN = 1.5  # factor that makes an estimate of prompt tokens high enough
+
+
+class Budget:
+    """The US dollars that were spent and those set aside, against a limit (None: no limit, nothing is counted).
+
+    A request that does not fit waits while requests in flight may turn out cheaper than set aside. A request of a batch
+    does not wait, since a batch takes hours. Any thread may call all methods.
+    """
+
+    def __init__(self, prices: PriceTable, max_cost_usd: float | None, *, in_batches: bool = False) -> None:
+        if max_cost_usd is not None and not (math.isfinite(max_cost_usd) and max_cost_usd > 0):
+            raise SystemSpecError(f"language models: max_cost_usd: expected more than 0, got {max_cost_usd}")
+        self._prices, self._max_cost_usd, self._in_batches = prices, max_cost_usd, in_batches
+        self.spent_usd = self._reserved_usd = 0.0
+        self._reserved: dict[str, float] = {}
+        self._changed = threading.Condition(threading.RLock())
+
+    @contextmanager
+    def reserved(self, request: ChatRequest) -> Iterator[None]:
+        """Set aside the highest possible cost of a request until it is settled, at most while the block runs."""
+        self.reserve(request)
+        try:
+            yield
+        finally:
+            self.release(request.key)
+
+    def reserve(self, request: ChatRequest) -> None:
+        """Set aside the highest possible cost of a request, unless that was done before."""
+        if self._max_cost_usd is None:
+            return
+        most = self._most_usd(request)
+        with self._changed:
+            if request.key in self._reserved:
+                return
+            while self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
+                if self._in_batches or not self._reserved or self.spent_usd + most > self._max_cost_usd:
+                    raise self._limit_error(request, most, self._max_cost_usd)
+                self._changed.wait()
+            self._reserved[request.key] = most
+            self._reserved_usd += most
+
+    def settle(self, key: str, cost_usd: float | None) -> None:
+        """Count a request's cost in place of the sum set aside, if there is one; None: count the whole sum."""
+        with self._changed:
+            if key in self._reserved:
+                most = self.release(key)
+                self.spent_usd += most if cost_usd is None else cost_usd
+
+    def release(self, key: str) -> float:
+        """Free the sum set aside for a request, and return it; 0 if there is none."""
+        with self._changed:
+            most = self._reserved.pop(key, 0.0)
+            self._reserved_usd = self._reserved_usd - most if self._reserved else 0.0  # 0 drops rounding errors
+            self._changed.notify_all()
+            return most
+
+    def after_fork(self) -> None:
+        """Free all sums set aside, in a forked process."""
+        self._reserved, self._reserved_usd = {}, 0.0
+        self._changed = threading.Condition(threading.RLock())
+
+    def _limit_error(self, request: ChatRequest, most: float, limit: float) -> CostLimitError:
+        spent, following = f"{shown_usd(self.spent_usd)} is spent", f"the next request could cost {shown_usd(most)}"
+        counted = f"{spent} and {following}"
+        if self._in_batches:
+            counted = f"{spent}, batches could cost {shown_usd(self._reserved_usd)}, and {following}"
+        return CostLimitError(
+            f"{request.model}: expected to spend at most {shown_usd(limit)}; {counted}; raise --max-cost-usd and run "
+            "again: what is stored is not paid twice"
+        )
+
+    def _most_usd(self, request: ChatRequest) -> float:
+        n_prompt = int(_PROMPT_MARGIN * prompt_tokens_of(request)) + 1
+        most = self._prices.most_usd(request.model, n_prompt, request.max_tokens, batch=self._in_batches)
+        if most is None:
+            raise CostLimitError(
+                f"{request.model}: expected a known price{' in batches' if self._in_batches else ''}, since a cost "
+                "limit is set, got none; give a table that holds the model with --prices, or leave --max-cost-usd out"
+            )
+        return most

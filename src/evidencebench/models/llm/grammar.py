@@ -1,0 +1,342 @@
+"""Where an answer stands in a reply."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from evidencebench.models.llm.grammar_lists import (
+    MARKS,
+    MAX_LINE,
+    ItemList,
+    NumberList,
+    ShownSentences,
+    Span,
+    begins_with_number,
+    has_letter,
+    is_remark,
+    line_around,
+    line_end_of,
+    plain_text,
+    read_item,
+    read_items,
+    read_numbers,
+    says_none,
+    without_turn_marks,
+)
+from evidencebench.models.llm.grammar_objects import UnsureListError, json_at, json_values, listed_in
+
+# Find the answer in a reply: the places where it may stand, the last one first, and the sentences named there.
+
+
+class Branch(StrEnum):
+    """The branch of the grammar that read a reply. Runs count it under this name (``read_by ...``)."""
+
+    ANSWER_LINE = "answer line"  # numbers, or *none*, behind ``ANSWER:``
+    ITEMS = "answer items"  # a list with one item a line
+    QUOTES = "quotes"  # the texts of sentences, one a line
+    TAG = "tag"  # ``<answer>`` or a LaTeX box
+    JSON = "json"
+    JSON_KEY = "json key"  # a list behind a key in text that is nearly JSON, such as Python, or is cut off
+    CHOICE = "choice"  # a list behind words of choosing, such as *I select*
+    LIST = "list"  # a reply that is a list and nothing else, or that ends with one in brackets
+    SCORE_LINES = "score lines"
+    REFUSAL = "refusal"
+
+
+class DoubtError(ValueError):
+    """It is not sure which sentences the answer names. No earlier list counts in its place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundAnswer:
+    """The sentences that a reply names; `spans` is empty where the reply says that none is selected."""
+
+    spans: list[Span]
+    read_by: Branch
+    end: int  # position behind it
+    is_open: bool = False  # whether a bracket is not closed
+    may_go_on: bool = False  # whether it ends the text without a closing bracket
+
+
+_PLACE = re.compile(
+    r"""
+    <(?:(?:final|selected)[_-]?)?(?P<tag>answers?|sentences|indices|selection)>
+    |\\(?:boxed|fbox)\s{0,3}(?=\{)
+    |^(?P<lead>[^\w\n/]{0,20}
+        (?:(?:so|thus|therefore|hence|finally|here|is|my|the|final|draft|step|[0-9]{1,2})[\s,.:]+){0,5})
+    [*_]{0,3}(?<!<)(?P<answer>answers?)(?![^\W_])
+    (?:[ \t]+(?:indices|sentences|list)(?![^\W_]))?(?:[ \t]*\([^()\n]{0,60}\))?
+    [ \t*_`"'\])>~$}]*(?:(?::|->|=>|=|-+(?=\s)|is(?![^\W_]):?|are(?![^\W_]):?)|(?=\[|\n|\Z))
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+_KEY = r"(?:(?:selected|final)[_ ]?)?(?:sentences|indices|answer)"
+_JSON_KEY = re.compile(
+    rf"(?:(?P<mark>[\"']){_KEY}(?P=mark)\s*[:=]|(?<=\{{){_KEY}:|^{_KEY}\s*=)\s*(?=\[)", re.IGNORECASE | re.MULTILINE
+)
+_CHOICE = re.compile(
+    r"(?<![^\W_])(?:(?:select|choose|pick|go\s+with|selected|chosen|picked)(?![^\W_])"
+    r"[^\n0-9\[(:]{0,60}(?::|(?=[ \t*_`][\[0-9]))"
+    r"|(?:answer|selection|choices?|picks|best|final|revised|sentences|indices|set|list|thus|therefore)(?![^\W_])"
+    r"[^\n0-9\[(:]{0,60}(?::|(?:is|are)(?=[ \t*_`]+[\[0-9])))",
+    re.IGNORECASE,
+)
+_NOT_CHOSEN = re.compile(
+    r"(?<![^\W_])(?:not?|never|none|cannot|un\w+|other|exclu\w+|reject\w+|should|must|form|format|example|if|instead"
+    r"|why|number|count|total|length)(?![^\W_])|n't",
+    re.IGNORECASE,
+)
+_BEFORE_VALUE = re.compile(r"(?:[\s*_$:]|```[A-Za-z0-9]{0,12}[ \t]*(?=\n))*+")
+_MAX_PLACES = 40  # of each kind, only the last so many are looked at
+_MAX_SHORT = 300  # characters; a longer reply cannot say in words alone that nothing is selected
+
+
+def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswer | None:
+    """Return the reply's answer, which may be explicitly empty; None where it has none.
+
+    The answer stands at the last place that does not repeat the paper, even if it cannot be read there. Two answers
+    without a word between them contradict each other, unless they name the same. In a reply that was cut off, only the
+    surest places count. Raises `DoubtError` where it is not sure which sentences the answer names.
+    """
+    values = list(json_values(text))
+    outside = [True] * (len(text) + 1)
+    for start, end, _ in values:
+        outside[start:end] = [False] * (end - start)
+    places = [(place, end) for place, end in _places(text, shown) if outside[place.start()]]
+    found = [
+        *((True, start, one) for start, end, value in values for one in _json_answers(text, start, end, value, shown)),
+        *(one for place, end in places for one in _answers_at(text, place, end, shown)),
+    ]
+    keys = [
+        key
+        for key in _JSON_KEY.finditer(text)
+        if outside[key.start()] and not shown.hold(line_around(text, key.start()), key[0].strip("\"' :=[\n"))
+    ]
+    if found:
+        return _last_answer(text, sorted(found, key=lambda one: one[:2]), keys[-1].start() if keys else 0, shown)
+    if len(keys) > 1:
+        raise DoubtError
+    if keys:
+        numbers = read_numbers(text, keys[0].end(), len(text))
+        is_inner = text[: keys[0].start()].rstrip(" \t\n{").endswith(":")
+        return None if numbers is None or is_inner else _answer_from_numbers(text, numbers, Branch.JSON_KEY)
+    return None if is_cut or values else _find_alone(text.strip(), shown)
+
+
+_Place = tuple[bool, int, FoundAnswer | None]
+"""Whether it is the reply's own (else it may quote the paper), its position, and its answer; None: not readable."""
+
+
+def _last_answer(text: str, found: Sequence[_Place], last_key: int, shown: ShownSentences) -> FoundAnswer:
+    """Return the last answer; raise `DoubtError` where it is not sure."""
+    _, start, last = found[-1]
+    if last is None or last_key > last.end or _is_revised(text, last, shown):
+        raise DoubtError
+    before = found[-2][2] if len(found) > 1 and found[-2][0] else None
+    if before and before.spans != last.spans and not text[before.end : start].strip(MARKS + "\n"):
+        raise DoubtError  # no words take the first one back
+    return last
+
+
+def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
+    """Return the answer in a JSON value: [None] where it is not sure, [] without one or in a repeated sentence."""
+    try:
+        spans = None if shown.hold(text[start:end], text[start]) else listed_in(value, shown)
+    except (UnsureListError, RecursionError):
+        return [None]
+    return [] if spans is None else [FoundAnswer(spans=spans, read_by=Branch.JSON, end=end)]
+
+
+def _places(text: str, shown: ShownSentences) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield the tags and keywords, the last first, each with its end: where the next one begins, or its closing tag."""
+    end = next_start = len(text)
+    for place in reversed(list(_PLACE.finditer(text))[-_MAX_PLACES:]):
+        if place["answer"] is None and shown.hold(line_around(text, place.start()), place[0]):
+            continue
+        line_start = text.rfind("\n", 0, next_start) + 1
+        end = line_start if next_start < len(text) and line_start > place.end() else next_start
+        closing = text.find(f"</{place[0][1:]}", place.end(), end) if place["tag"] else -1
+        yield place, end if closing < 0 else closing
+        next_start = place.start("answer") if place["answer"] else place.start()
+
+
+def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences) -> Iterator[_Place]:
+    """Yield the answer at a place; none where it quotes the paper, or where nothing stands behind it."""
+    is_line = place["answer"] is not None
+    start, words = (place.start("answer"), place["answer"]) if is_line else (place.start(), place[0])
+    is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(place["lead"])
+    found = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
+    said = "" if found is None else text[start : found.end][:MAX_LINE]
+    is_own = not shown.hold(line_around(text, start), words, said)
+    if found is not None and (is_own or (is_line and not is_quoted)):
+        is_mentioned = is_quoted and has_letter(text[found.end : line_end_of(text, found.end, len(text))])
+        yield is_own, start, None if is_mentioned else found
+    # Words that cannot be read are an answer too, but not behind *is* or *are*: *The answer is* begins other sentences.
+    if found is None and is_own and text[place.end() : end].strip(MARKS + "\n") and text[place.end() - 1] not in "eEsS":
+        yield True, start, None
+
+
+def _is_revised(text: str, found: FoundAnswer, shown: ShownSentences) -> bool:
+    """Whether a later line is a list of sentences too, such as ``Revised list: [3, 17]``."""
+    for line in text[found.end :].split("\n")[1:]:
+        start = line.find(":") + 1
+        numbers = read_numbers(line, start, len(line)) if len(line) <= MAX_LINE else None
+        if (
+            numbers is not None
+            and numbers.spans
+            and (numbers.is_bracketed or len(numbers.spans) > 1)
+            and not line[numbers.end :].strip(MARKS)
+            and not shown.hold(line, line[start : numbers.end].strip(MARKS))
+        ):
+            return True
+    return False
+
+
+def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
+    """Return the list of a reply without tag, keyword and JSON, where it is clearly no citation; else None.
+
+    It is the whole reply, its last line in brackets, or the list behind the last words of choosing (*I select*,
+    *Selected sentences:*), if nothing but a remark stands behind it.
+    """
+    if len(text) <= _MAX_SHORT and "\n\n" not in text and says_none(text):
+        return FoundAnswer(spans=[], read_by=Branch.LIST, end=len(text))
+    above, _, last = text.rpartition("\n")
+    is_first = not begins_with_number(above.rstrip().rpartition("\n")[2])
+    for start in (0, len(text) - len(last)):
+        numbers = read_numbers(text, start, len(text)) if is_first or start == 0 else None
+        if numbers is None or numbers.is_open or text[numbers.end :].strip(MARKS):
+            continue
+        if start == 0 or (numbers.is_bracketed and numbers.spans):
+            return FoundAnswer(spans=numbers.spans, read_by=Branch.LIST, end=len(text))
+    items = read_items(text, 0, len(text), shown)
+    if items and not text[items.end :].strip(MARKS) and (items.is_quoted or items.kinds == {"number"}):
+        return replace(_answer_from_items(text, items), read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
+    return _find_chosen(text, shown)
+
+
+def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
+    """Return the list behind the last words of choosing."""
+    for choice in reversed(list(_CHOICE.finditer(text))[-_MAX_PLACES:]):
+        line = line_around(text, choice.start())
+        before = text[max(text.rfind("\n", 0, choice.start()) + 1, choice.start() - MAX_LINE) : choice.end()]
+        if _NOT_CHOSEN.search(before) or shown.hold(line, choice[0].strip(), line):
+            continue
+        found = read_value(text, choice.end(), len(text), shown, Branch.CHOICE)
+        if found is None or not found.spans or (found.read_by != Branch.CHOICE and ":" not in choice[0]):
+            continue
+        rest = text[found.end :]
+        is_end = not rest.strip(MARKS + "\n") or (found.read_by == Branch.ITEMS and "[" not in rest)
+        return replace(found, read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
+    return None
+
+
+def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: Branch) -> FoundAnswer | None:
+    """Return the list that stands at a place: JSON, words such as *none*, numbers on a line, or items below each other.
+
+    None where there is no list, or where it is not sure which sentences it names.
+    """
+    before = _BEFORE_VALUE.match(text, start, end)
+    start = before.end() if before else start
+    line_end = line_end_of(text, start, end)
+    line = text[start:line_end]
+    if line[:1] in {"{", "["} and (value := json_at(text[:end], start)) and not _is_numbers(value[0]):
+        return next(iter(_json_answers(text, start, value[1], value[0], shown)), None)
+    if shown.index_of(line) is None:
+        if says_none(text[start:end]):
+            return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=not text[line_end:].strip())
+        numbers = read_numbers(text, start, end)
+        if numbers is not None and _is_whole_list(text, numbers, end, shown):
+            return _answer_from_numbers(text, numbers, branch)
+    is_introduced = line.rstrip(" *_").endswith(":") and not _NOT_CHOSEN.search(line) and read_item(line, shown) is None
+    start = line_end + 1 if is_introduced else start
+    line_start = text.rfind("\n", 0, start) + 1
+    starts_line = not text[line_start:start].strip()
+    items = read_items(text, line_start if starts_line else start, end, shown)
+    is_sure = items is not None and (starts_line or items.n_items > 1 or items.is_quoted)
+    return _answer_from_items(text, items) if items is not None and is_sure else None
+
+
+def _is_numbers(value: object) -> bool:
+    """Whether a JSON value holds numbers alone, so that it may be the first part of a list, as in ``[3], [17]``."""
+    return not value or (isinstance(value, list) and all(isinstance(one, str) and one.isdecimal() for one in value))
+
+
+def _answer_from_numbers(text: str, numbers: NumberList, branch: Branch) -> FoundAnswer:
+    may_go_on = (not numbers.is_bracketed or numbers.wants_more) and not text[numbers.end :].strip(" \t\n,;")
+    return FoundAnswer(
+        spans=numbers.spans, read_by=branch, end=numbers.end, is_open=numbers.is_open, may_go_on=may_go_on
+    )
+
+
+def _answer_from_items(text: str, items: ItemList) -> FoundAnswer:
+    branch = Branch.QUOTES if items.is_quoted else Branch.ITEMS
+    return FoundAnswer(spans=items.spans, read_by=branch, end=items.end, may_go_on=not text[items.end :].strip())
+
+
+def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentences) -> bool:
+    """Whether the numbers on a line are the whole list: only a remark follows them there, and no item below."""
+    line_end = line_end_of(text, numbers.end, end)
+    rest = text[numbers.end : line_end]
+    if numbers.is_open and text[numbers.end : end].strip(" \t\n,"):
+        return False
+    if not is_remark(rest):
+        return False
+    if len(numbers.spans) == 1 and not numbers.is_bracketed and rest[:1] in {".", ")"} and has_letter(rest):
+        return False  # it may only number an item
+    below_text = text[line_end:end].lstrip()
+    line, is_next = below_text.split("\n", 1)[0], text.count("\n", line_end, end - len(below_text)) == 1
+    below = read_item(line, shown)
+    if below is None or not below.spans:
+        return not (is_next and begins_with_number(line))
+    if below.kind == "number":
+        return len(numbers.spans) != 1 and not is_next
+    return not is_next or (len(numbers.spans) > 1 and not rest.strip(MARKS))
+
+
+# The visible text of a reply: without hidden reasoning, and without a next prompt that the model itself begins.
+
+
+_MAX_TAGS = 1000  # only the last so many tags of a reply are looked at
+_TAG = re.compile(
+    r"""
+    (?P<final><\|channel\|>\s{0,9}final[^<\n]{0,40}<\|message\|>)
+    |(?P<start>^[ \t]{0,20})?[<\[](?P<slash>/?)
+        (?:think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis)[>\]](?P<end>[ \t]{0,20}$)?
+    """,
+    re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+)
+_NEXT_PROMPT = re.compile(r"^(?:[ \t]*<paper>[ \t]*$|Hypothesis:)", re.MULTILINE)
+
+
+def visible_text(text: str, shown: ShownSentences) -> str:
+    """Return the text of a reply with plain marks and without hidden reasoning.
+
+    Reasoning ends with the last ``</think>`` (or a similar tag) that starts or ends its line, or that follows a
+    ``<think>``. It need not be opened, since some servers open it in the prompt. All text behind an unclosed
+    ``<think>`` at the start of a line is reasoning. A tag in a line that repeats the paper does not count.
+    """
+    text = plain_text(text)
+    start, opened = 0, -1
+    for tag in list(_TAG.finditer(text))[-_MAX_TAGS:]:
+        words, line = tag[0].strip(), line_around(text, tag.start())
+        if line.strip() != words and shown.hold(line, words, line):  # it repeats the paper
+            continue
+        stands_alone = tag["start"] is not None or tag["end"] is not None
+        if tag["final"] or (tag["slash"] and (opened >= 0 or stands_alone)):
+            start, opened = tag.end(), -1
+        elif opened < 0 and not tag["slash"] and tag["start"] is not None:
+            opened = tag.start()
+    return without_turn_marks(text[start : len(text) if opened < 0 else opened])
+
+
+def parts_before_prompts(text: str) -> list[str]:
+    """Return the parts of a text that may be the reply, before a next prompt that the model itself begins.
+
+    A line ``<paper>`` always ends a reply. A line ``Hypothesis:`` may end one, or belong to it: then the text before it
+    is the first candidate and the longer text the second. The first candidate with an answer is the reply.
+    """
+    prompts = list(_NEXT_PROMPT.finditer(text))
+    end = next((one.start() for one in prompts if not one[0].startswith("H")), len(text))
+    before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
+    return [*([before] if before.strip() else []), text[:end]]

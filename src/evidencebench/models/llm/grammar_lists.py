@@ -1,0 +1,459 @@
+"""Numbers, items, JSON, scores, quoted sentences."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Literal
+
+# Compare texts: plain marks for decorated ones, and the sentences of the prompt, found again in a reply.
+
+
+# ruff: noqa: RUF001 - a table of marks that look alike
+
+
+MAX_CHARACTERS = 100_000
+"""Of a longer reply only the end is read, since the answer stands last. It is about 25,000 tokens."""
+
+MAX_LINE = 4000
+"""Only so many characters of a line are looked at."""
+
+_PLAIN_MARKS = str.maketrans(
+    {
+        # Single marks, since double ones inside a JSON text would end it.
+        **dict.fromkeys("“”„‟«»「」『』＂‘’‚‛‹›＇´", "'"),
+        **dict.fromkeys("‐‑‒–—―−－﹣•◦▪▫‣●○■□⁃∙", "-"),
+        **dict.fromkeys("（﹙", "("),
+        **dict.fromkeys("）﹚", ")"),
+        **dict.fromkeys("［【〔〖⟦", "["),
+        **dict.fromkeys("］】〕〗⟧", "]"),
+        **dict.fromkeys("｛﹛", "{"),
+        **dict.fromkeys("｝﹜", "}"),
+        **dict.fromkeys("，、،﹐", ","),
+        **dict.fromkeys("；؛", ";"),
+        **dict.fromkeys("：﹕ː", ":"),
+        **dict.fromkeys("～〜∼", "~"),
+        **dict.fromkeys("→⇒➜➡⟶", "->"),
+        **dict.fromkeys("＃№", "#"),
+        **dict.fromkeys("\u2028\u2029\x85\x0b\x0c", "\n"),
+        **dict.fromkeys(
+            "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000", " "
+        ),
+        **dict.fromkeys("\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad\x00", ""),
+        "＝": "=",
+        "＊": "*",
+        "…": "...",
+        "∅": " none ",
+    }
+)
+_NO_QUOTES = str.maketrans("", "", "\"'`*")
+_TURN_MARK = re.compile(r"<\|[^|<>\n]{0,40}\|>|</?s>|<(?:end|start)_of_turn>")  # servers leave them between turns
+_NUMBERED = re.compile(r"[\s\"'`>*-]{0,9}\[\s?[0-9]{1,9}\s?\]")
+_MIN_PART = 30  # characters without blanks: a part this long names a sentence, if no other sentence holds it
+_MIN_BEGINNING = 12
+_MAX_LOOK_UPS = 2000  # of parts of sentences: each reads the whole paper
+
+
+def plain_text(text: str) -> str:
+    """Return a text with plain marks for decorated ones and plain line breaks; of an overlong text only the end."""
+    return text[-MAX_CHARACTERS:].replace("\r\n", "\n").replace("\r", "\n").translate(_PLAIN_MARKS)
+
+
+def without_turn_marks(text: str) -> str:
+    """Return a text without marks such as ``<|im_end|>``."""
+    return _TURN_MARK.sub("", text)
+
+
+def comparable(text: str) -> str:
+    """Return a text in the form in which quotations are compared: NFKC, no case, blanks or quotes, plain dashes.
+
+    Examples
+    --------
+    >>> comparable("  “Mortality”  fell by 3 %. ")
+    'mortalityfellby3%'
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text.translate(_PLAIN_MARKS)).translate(_PLAIN_MARKS)
+    return "".join(without_turn_marks(text).casefold().translate(_NO_QUOTES).split()).strip(".,;:")
+
+
+# Cached, since a paper's sentences are compared with each of its replies.
+_comparable_sentence = lru_cache(maxsize=4096)(comparable)
+_lowered_sentence = lru_cache(maxsize=4096)(lambda sentence: plain_text(sentence).casefold())
+
+
+def has_letter(text: str) -> bool:
+    """Whether a text holds a letter."""
+    return any(map(str.isalpha, text))
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text holds a digit of ASCII."""
+    return any(letter in "0123456789" for letter in text)
+
+
+def line_end_of(text: str, position: int, end: int) -> int:
+    """Return the end of the line at a position, at most ``end``."""
+    found = text.find("\n", position, end)
+    return end if found < 0 else found
+
+
+def line_around(text: str, position: int) -> str:
+    """Return the line at a position, at most `MAX_LINE` characters before and behind it."""
+    start = max(text.rfind("\n", 0, position) + 1, position - MAX_LINE)
+    return text[start : line_end_of(text, position, min(len(text), position + MAX_LINE))]
+
+
+class ShownSentences:
+    """The sentences that a prompt showed, by their index in the paper; finds their texts again in a reply.
+
+    The forms for comparison are computed when they are first needed, since most replies hold numbers alone.
+    """
+
+    def __init__(self, texts: Mapping[int, str]) -> None:
+        self.texts = texts
+        self._n_look_ups = 0
+
+    @cached_property
+    def _by_text(self) -> dict[str, int]:
+        """Comparable text -> the first index that has it."""
+        found: dict[str, int] = {}
+        for index in sorted(self.texts):
+            found.setdefault(_comparable_sentence(self.texts[index]), index)
+        return found
+
+    @cached_property
+    def _joined(self) -> str:
+        """All comparable texts, each once."""
+        return "\n".join(self._by_text)
+
+    @cached_property
+    def _lowered(self) -> str:
+        return "\n".join(map(_lowered_sentence, self.texts.values()))
+
+    def index_of(self, quoted: str) -> int | None:
+        """Return the index of the first sentence with this text; None where there is none, or the text has no word."""
+        return self._by_text.get(comparable(quoted)) if re.search(r"[^\W\d_]{2}", quoted) else None
+
+    def index_of_part(self, quoted: str) -> int | None:
+        """Return the index of the only sentence that holds a text, or its part before ``...``; None without one."""
+        part = comparable(quoted.split("...", 1)[0])
+        self._n_look_ups += 1
+        if len(part) < _MIN_PART or self._n_look_ups > _MAX_LOOK_UPS:
+            return None
+        holding = [index for text, index in self._by_text.items() if part in text]
+        return holding[0] if len(holding) == 1 else None
+
+    def begins(self, index: int, text: str) -> bool:
+        """Whether a text and a sentence are equal, or one of them begins with the other, which has 12 characters."""
+        if index not in self.texts:
+            return False
+        own, other = _comparable_sentence(self.texts[index]), comparable(text)
+        shorter = min(len(own), len(other))
+        return own[:shorter] == other[:shorter] and (shorter >= _MIN_BEGINNING or (own == other and shorter > 0))
+
+    def hold(self, line: str, words: str, said: str = "") -> bool:
+        """Whether a line of a reply repeats the paper, and so is no answer: it stands in a sentence, or holds one.
+
+        `words` in the line would make it an answer, such as ``ANSWER``; `said` is the answer, from these words on.
+        """
+        if words.casefold() not in self._lowered:  # a quick check, which settles nearly all replies
+            return False
+        numbered = _NUMBERED.match(line)
+        own, holding = comparable(line[numbered.end() :] if numbered else line), comparable(words)
+        if (has_digit(own) and own in self._joined) or (said and comparable(said) in self._joined):
+            return True
+        known = (text for text in self._by_text if holding in text and text in own and has_digit(text))
+        return any(not own[own.find(text) + len(text) :][:1].isdecimal() for text in known)
+
+
+# A list of sentence numbers: ``[3, 17]``, ``[3]; [17]``, ``3, 5-7 and 9``, ``Sentences 3 (pressure) and #17``.
+
+
+Span = tuple[int, int | None]
+"""First and last number of a range; a single number stands twice. The last is None for a number that is not whole."""
+
+MAX_DIGITS = 12
+"""A number with more digits is read as 10 to the power of this: it names no sentence."""
+
+# A text is first turned into letters, one for each token. The grammar of lists is an expression over these letters:
+# n number, l label, m minus or range, r range, s separator, b line break, [ ( { themselves, c closing, x all else.
+_TOKEN = re.compile(
+    r"""
+    (?:[ \t"'`*_$]+|\\(?:[A-Za-z]+)?|</?[A-Za-z][^<>\n]{0,60}>|//[^\n]*|/\*[^*]{0,200}\*/|\#(?![ ]?[0-9])[^\n]*)
+    |(?P<n>[0-9]++(?:\.[0-9]++)?+(?![\w%°‰€£²³±=]|-[^\W\d_]))
+    |(?P<l>\#|s(?=[0-9])|(?:sentences?|sent|indices|index|idx|lines?|numbers?|nos?|ids?)(?![^\W_])[-_.:]?)
+    |(?P<m>-(?=[0-9]))
+    |(?P<r>\.\.+|[-~]+(?!>)|(?:to|through)(?![^\W_]))
+    |(?P<s>->|=>|[,;&+|/>]|(?:and|or|then)(?![^\W_]))
+    |(?P<b>\n)
+    |(?P<open>[\[({])
+    |(?P<c>[\])}])
+    |(?P<x>.)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_REMARK = re.compile(r"\([^()\n]{0,200}\)")
+_RANGE = "n(?:[mr]l?n)?+"  # 3 | 3-5 | 3 to sentence 5
+_FIRST = f"(?:mn(?![mr])|l?{_RANGE})"  # -3 | sentence 3-5
+_NEXT = "(?:sb*+)"
+_FLAT = f"b*+(?:{_FIRST}(?:[sb]++{_FIRST}|{_RANGE})*+[sb]*+)?+(?:c|[mrl]*$)"  # 3, 17] | 3 17 up to the text's end
+_WITHIN = rf"(?:{_FLAT}|b*+(?:l?[\[({{]{_FLAT}[sb]*+)++(?:c|[mrl]*$))"  # the same, or [3], [17]]
+_LIST = re.compile(
+    rf"l?(?P<open>[\[({{]){_WITHIN}(?:(?:(?:[mr]|{_NEXT}++)l?)?(?P=open){_WITHIN})*+{_NEXT}*+(?![mr]?l?(?P=open))"
+    rf"|{_FIRST}(?:{_NEXT}++{_FIRST}|{_RANGE})*+{_NEXT}*+c?"
+)
+_SPAN = re.compile(r"m?n(?:c?[mr]l?[\[({]?l?(?P<last>n))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberList:
+    """A list of numbers, and how it is written."""
+
+    spans: list[Span]
+    end: int  # behind the last number or bracket
+    is_bracketed: bool
+    is_labelled: bool
+    is_open: bool  # whether a bracket is not closed
+    wants_more: bool  # whether it ends with a separator
+
+
+def read_numbers(text: str, start: int, end: int) -> NumberList | None:
+    """Return the list of numbers at a position; None where there is none, or where a bracket holds anything else.
+
+    A list without brackets ends before text that is no number, and with its line unless a separator stands last. Words
+    in parentheses right behind a number are a remark. An empty bracket is a list without spans.
+    """
+    letters, tokens = _tokens(text, start, end)
+    found = _LIST.match(letters)
+    if found is None:
+        return None
+    used = found[0].rstrip("sbmrl[({")
+    n_open = sum(letter in "[({" for letter in found[0])
+    return NumberList(
+        spans=[_span_of(one, tokens) for one in _SPAN.finditer(used)],
+        end=tokens[len(used) - 1].end() if used else start,
+        is_bracketed=n_open > 0,
+        is_labelled="l" in used,
+        is_open=n_open > used.count("c"),
+        wants_more=found[0].endswith(("s", "b")),
+    )
+
+
+def _tokens(text: str, start: int, end: int) -> tuple[str, list[re.Match[str]]]:
+    """Return the tokens up to the first that can be in no list, as one letter each and as matches."""
+    letters: list[str] = []
+    tokens: list[re.Match[str]] = []
+    while letters[-1:] != ["x"] and (token := _TOKEN.match(text, start, end)):
+        start = token.end()
+        if token["open"] and letters and letters[-1] in "nc":
+            remark = _REMARK.match(text, token.start(), end)
+            if remark and has_letter(remark[0]):
+                start = remark.end()
+                continue
+        if token.lastgroup is not None:
+            letters.append(token["open"] or token.lastgroup)
+            tokens.append(token)
+    return "".join(letters), tokens
+
+
+def _span_of(found: re.Match[str], tokens: list[re.Match[str]]) -> Span:
+    """Return the span of a number, or of a range."""
+    is_negative = found[0].startswith("m")
+    first = _single_span(tokens[found.start() + is_negative][0], is_negative=is_negative)
+    if found["last"] is None:
+        return first
+    last = _single_span(tokens[found.start("last")][0])
+    return (first[0], None if None in {first[1], last[1]} else last[1])
+
+
+def _single_span(number: str, *, is_negative: bool = False) -> Span:
+    """Return the span of one number as written, such as ``12``, ``12.0`` or ``12.5``."""
+    whole, _, fraction = number.partition(".")
+    value = whole_number(whole)
+    return (-value, None) if is_negative else (value, None if fraction.strip("0") else value)
+
+
+def whole_number(digits: str) -> int:
+    """Return the number that ASCII digits spell; `MAX_DIGITS` says what becomes of a long one."""
+    digits = digits.lstrip("0")
+    return int(digits or "0") if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
+
+
+# Phrases instead of a list or behind one: that nothing is selected, refusals, remarks.
+
+
+MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
+"""The characters that may stand around a list and mean nothing."""
+
+_WINDOW = 400
+_NONE = re.compile(
+    r"[\s\"'`*_(\[{<\\]*(?:none|nil|null|n/?a|nothing|not\s+applicable|empty(?:\s?(?:list|set))?|varnothing"
+    r"|(?:there\s+(?:is|are)\s+)?(?:no|zero|0)\s+(?:[a-z]+\s+){0,4}?(?:sentences?|evidence|indices|selection))(?![^\W_])",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"(?<![^\W_])(?:i(?:'m|\s+am)?\s+(?:[a-z]+\s+)?(?:can(?:\s?not|'t)|won't|will\s+not|must\s+not|(?:un|not\s+)able)"
+    r"\s+(?:to\s+)?(?:help|assist|comply|answer|provide|fulfill?|do|engage|complete|continue|process|respond|give)"
+    r"|i\s+(?:must|have\s+to|respectfully)\s+(?:decline|refuse)|against\s+(?:my|our|the)\s+(?:\w{1,20}\s+)?"
+    r"(?:guidelines|polic(?:y|ies)))(?![^\W_])",
+    re.IGNORECASE,
+)
+_PHRASES_REMARK = re.compile(r"[\s*_`\"')\]}>$\\!?~]*+(?:[,;:.(-]|(?:because|since|as|for|which|that)(?![^\W_]))")
+_ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
+
+
+def says_none(text: str) -> bool:
+    """Whether a text begins by saying that no sentence is selected, and no digit follows in its paragraph.
+
+    Examples
+    --------
+    >>> says_none("None of them."), says_none("none but [12]"), says_none("Nonetheless")
+    (True, False, False)
+    """
+    found = _NONE.match(text[:_WINDOW])
+    return found is not None and not has_digit(text[found.end() : _WINDOW].split("\n\n", 1)[0])
+
+
+def refuses(text: str) -> bool:
+    """Whether a reply without a list says, at its beginning or end, that the model will not answer.
+
+    Examples
+    --------
+    >>> refuses("I'm sorry, but I can't help with that."), refuses("Patients could not answer the questionnaire.")
+    (True, False)
+    """
+    text = text.strip()
+    return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
+
+
+def is_remark(rest: str) -> bool:
+    """Whether the text behind a list on its line adds no sentence: nothing or a mere reason, parentheses aside.
+
+    Examples
+    --------
+    >>> is_remark(" (2 of 5)."), is_remark(", since both count"), is_remark(", but also 42"), is_remark(" men died")
+    (True, True, False, False)
+    """
+    rest = without_parentheses(rest)
+    return not has_digit(rest) and (not has_letter(rest) or _PHRASES_REMARK.match(rest) is not None)
+
+
+def without_parentheses(text: str) -> str:
+    """Return a text without closing tags and without parentheses that hold words."""
+    return _ASIDE.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
+
+
+# A list with one item a line: ``- [3] pressure``, ``1. Sentence 3: pressure``, ``3: pressure``, quoted sentences.
+
+
+ItemKind = Literal["number", "remark", "echo", "quote", "unread"]
+"""Numbers alone; numbers with a remark; a number with its sentence's text; that text alone; not sure what."""
+
+_HEAD = re.compile(
+    r"(?P<indent>[ \t]*)(?P<bullet>(?:[-+>]|->|=>|\*(?!\*))[ \t]+|[-+](?=[\[#(]))?"
+    r"(?P<ordinal>\*{0,2}\(?[0-9]{1,6}[.)]\*{0,2}(?=[ \t]+[^ \t]|[\[\"']))?[ \t]*"
+)
+_LEFT_OUT = re.compile(
+    r"[\W_]{0,12}(?:(?:is|was|were|are)\s+)?"
+    r"(?:excluded|omitted|rejected|discarded|dropped|skipped|removed|left\s+out|not\s)",
+    re.IGNORECASE,
+)
+_BEHIND_A_NUMBER = re.compile(r"[\s\"'`*_]*(?:[:|(.,;]|-+[\s>]|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListItem:
+    """One line of a list; `spans` is empty where it is not sure which sentences it names."""
+
+    kind: ItemKind
+    indent: int
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemList:
+    """One or more items, one below the other; `end` is the position behind them."""
+
+    spans: list[Span]
+    kinds: set[ItemKind]
+    n_items: int
+    end: int
+
+    @property
+    def is_quoted(self) -> bool:
+        """Whether every item gives the text of its sentence."""
+        return self.kinds <= {"quote", "echo"}
+
+
+def read_item(line: str, shown: ShownSentences) -> ListItem | None:
+    """Return a line as an item; None where it has neither bullet nor number nor sentence.
+
+    The 3 of ``3. text`` only numbers the item.
+    """
+    head = _HEAD.match(line)
+    if head is None:  # never, since the expression also matches nothing
+        return None
+    body, indent = line[head.end() :], len(head["indent"])
+    ordinal = whole_number(head["ordinal"].strip("*(.)")) if head["ordinal"] else None
+    if (quoted := _find_quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)) is not None:
+        return ListItem(kind="quote", indent=indent, spans=((quoted, quoted),))
+    found = read_numbers(body, 0, len(body))
+    if found is not None and found.spans and not found.is_open:
+        rest = body[found.end :]
+        kind: ItemKind = "remark" if without_parentheses(rest).strip(MARKS) else "number"
+        kind = "echo" if shown.begins(found.spans[0][0], rest.lstrip(MARKS)) else kind
+        is_marked = found.is_bracketed or found.is_labelled or kind != "remark" or _BEHIND_A_NUMBER.match(rest)
+        if is_marked and (kind == "echo" or not _LEFT_OUT.match(rest)):
+            return ListItem(kind=kind, indent=indent, spans=tuple(found.spans))
+    is_item = head["bullet"] or head["ordinal"] or body[:1] in {'"', "'"}
+    return ListItem(kind="unread", indent=indent) if is_item else None
+
+
+def _find_quoted(whole: str, body: str, ordinal: int | None, shown: ShownSentences) -> int | None:
+    """Return the index of the sentence whose text an item is; of several such sentences, that of the ordinal."""
+    if not has_letter(body):
+        return None
+    index = shown.index_of(whole)
+    if index is None and ordinal is not None and shown.begins(ordinal, body):
+        return ordinal
+    index = shown.index_of(body) if index is None else index
+    return shown.index_of_part(body) if index is None else index
+
+
+def begins_with_number(line: str) -> bool:
+    """Whether a line begins with a number, marks aside, so that it may be an item that cannot be read."""
+    return line.lstrip(MARKS + "[({")[:1].isdecimal()
+
+
+def read_items(text: str, start: int, end: int, shown: ShownSentences) -> ItemList | None:
+    """Return the list of items that begins at ``start``; None where there is none, or where its end is not sure.
+
+    The list goes on over empty lines, over lines indented below an item, and over a remark right below one. Any other
+    line ends it. It is not sure whether items behind that line belong to the list, unless the list holds numbers alone
+    and those items explain them.
+    """
+    items: list[ListItem] = []
+    position = last = start
+    is_below_item = has_ended = False
+    for line in text[start:end].split("\n"):
+        position += len(line) + 1
+        item = read_item(line, shown) if line.strip() else None
+        if not line.strip():
+            is_below_item = False
+        elif item is None:
+            if not items or (is_below_item and begins_with_number(line)):
+                return None
+            has_ended = has_ended or not is_below_item or line.rstrip(" *_").endswith(":")
+        elif not items or item.indent <= items[0].indent:
+            if not item.spans or (has_ended and (items[0].kind != "number" or item.kind == "number")):
+                return None
+            if not has_ended:
+                items.append(item)
+                last, is_below_item = position - 1, True
+    kinds = {item.kind for item in items}
+    if not items or len(kinds - {"echo"} | ({"remark"} if "echo" in kinds else set())) > 1:
+        return None
+    spans = [span for item in items for span in item.spans]
+    return ItemList(spans=spans, kinds=kinds, n_items=len(items), end=last)

@@ -1,0 +1,478 @@
+"""ReplyCache: durable replies, claims, inventory."""
+
+import fcntl
+import hashlib
+import os
+import sqlite3
+import threading
+import time
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
+
+import msgspec
+
+from evidencebench.errors import CacheError, EvidenceBenchError
+from evidencebench.files.sqlite import DatabaseFormat, connect, release_space, reserve_space
+from evidencebench.models.llm.chat import ChatReply, ChatRequest
+
+# Replies on disk: one SQLite file for all models and processes, every reply durable before it is used.
+
+
+T = TypeVar("T")
+
+Change = Callable[[sqlite3.Connection], T]
+"""A function that is called inside a transaction; its result goes to its caller."""
+
+FILE_NAME = "replies.sqlite"
+
+_TABLES = """
+CREATE TABLE reply (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, created REAL NOT NULL,
+    prompt_tokens INTEGER, completion_tokens INTEGER, cost_usd REAL,
+    reply BLOB NOT NULL, digest BLOB NOT NULL, request BLOB NOT NULL
+);
+CREATE INDEX reply_by_model ON reply (model, created, prompt_tokens, completion_tokens, cost_usd);
+CREATE TABLE batch (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, intent TEXT NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
+    n_requests INTEGER NOT NULL, created REAL NOT NULL, name TEXT, state TEXT NOT NULL
+);
+CREATE TABLE waiting (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, model TEXT NOT NULL, base_url TEXT, key_env TEXT,
+    created REAL NOT NULL, n_bytes INTEGER NOT NULL, batch INTEGER REFERENCES batch (id), request BLOB NOT NULL
+);
+CREATE INDEX waiting_by_batch ON waiting (batch, model, base_url, key_env);
+CREATE TABLE wanted (key BLOB NOT NULL, sender TEXT NOT NULL, PRIMARY KEY (key, sender)) WITHOUT ROWID;
+CREATE TRIGGER waiting_is_over AFTER DELETE ON waiting BEGIN DELETE FROM wanted WHERE key = OLD.key; END;
+"""
+REPLIES = DatabaseFormat(keeps="replies", application_id=0x45425250, version=1, tables=_TABLES)  # "EBRP"
+
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_MOST_BYTES = 256 << 20  # of one request or reply, unpacked
+_INSERT = """
+INSERT INTO reply (key, model, base_url, created, prompt_tokens, completion_tokens, cost_usd, reply, digest, request)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING
+"""
+_MOST_CHANGES = 1024  # in a transaction
+_LOCK_MILLISECONDS = 600_000  # for another process that locks the file, such as one that compacts it
+_CLOSING_SECONDS = 5.0
+_OFFSET_DIGITS = 15  # hexadecimal digits of a key: offsets below 2**60 can be locked on every system
+
+
+class ReplyCache:
+    """The replies in a folder's file, made at its first use. `clock`: seconds since 1970."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self.path = folder / FILE_NAME
+        self.clock = clock
+        self._open()
+
+    def find(self, key: str) -> tuple[ChatReply, float | None] | None:
+        """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known."""
+        with self.reading() as connection:
+            row = connection.execute(
+                "SELECT reply, cost_usd, digest FROM reply WHERE key = ?", (bytes.fromhex(key),)
+            ).fetchone()
+        if row is None:
+            return None
+        packed, cost_usd, digest = row
+        if not isinstance(packed, bytes) or digest != _digest(key, packed, cost_usd):
+            raise self._damaged_error(key)
+        try:
+            return msgspec.json.decode(unpack(packed), type=ChatReply), cost_usd
+        except (zlib.error, ValueError) as error:
+            raise self._damaged_error(key) from error
+
+    def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
+        """Store one reply; it is on the disk when this returns. A reply that is stored already stays."""
+        self.change(lambda connection: self._insert(connection, request, reply, cost_usd))
+
+    def claim(self, key: str) -> bool:
+        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends."""
+        self._notice_fork()
+        return self._claims.take(key)
+
+    def give_back(self, key: str) -> None:
+        """Let other processes send a request that this process claimed."""
+        self._notice_fork()
+        self._claims.give_back(key)
+
+    def require_writable(self) -> None:
+        """Raise `CacheError` if the file cannot be written, before a reply is paid that could not be stored."""
+        self.change(reserve_space)
+        self.change(release_space)
+
+    def change(self, change: Change[T]) -> T:
+        """Change the file; return the result of `change` when it is on the disk.
+
+        Many threads may wait here: the one that gets the lock first commits the changes of all of them together.
+        """
+        self._notice_fork()
+        mine = _Waiting(change)
+        self._waiting.append(mine)
+        try:
+            while not mine.is_done:
+                if self._writing.acquire(blocking=False):
+                    try:
+                        self._commit()
+                    finally:
+                        self._writing.release()
+                        self._wake_next()
+                else:
+                    mine.turn.acquire()
+        except BaseException:
+            self._wake_next()
+            raise
+        if mine.error is not None:
+            with cache_errors(self.path):
+                raise mine.error
+        return cast("T", mine.result)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Yield this process's connection for reading, which waits for no writer; errors become `CacheError`."""
+        self._notice_fork()
+        with self._lock, cache_errors(self.path):
+            yield self._reader.connection()
+
+    def close(self, seconds: float = _CLOSING_SECONDS) -> None:
+        """Close the file; the next use opens it again."""
+        self._notice_fork()
+        is_free = self._writing.acquire(timeout=seconds)
+        try:
+            if is_free:
+                self._writer.close()
+            else:
+                raise CacheError(
+                    f"{self.path}: another process holds it, so what came last is not written yet, and is lost if "
+                    "this process ends first; end the other one, such as 'evidencebench cache prune', and run again"
+                )
+        finally:
+            if is_free:
+                self._writing.release()
+            self._claims.close()
+            with self._lock:
+                self._reader.close()
+
+    def _open(self) -> None:
+        self._process_id = os.getpid()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._waiting: deque[_Waiting] = deque()
+        self._reader, self._writer = _ReopenedFile(self.path), _ReopenedFile(self.path)
+        self._claims = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
+
+    def _notice_fork(self) -> None:
+        """Open the file again in a forked process, as SQLite requires, with new locks, since the old may be held."""
+        if self._process_id != os.getpid():
+            self._parents = (self._reader, self._writer)  # not closed: that would drop the other process's locks
+            self._open()
+
+    def _commit(self) -> None:
+        """Make the waiting changes in one transaction. A change that fails is undone, the others are kept."""
+        group = [self._waiting.popleft() for _ in range(min(_MOST_CHANGES, len(self._waiting)))]
+        try:
+            with _transaction(self._writer.connection()) as connection:
+                for one in group:
+                    one.make(connection)
+        except BaseException as error:  # noqa: BLE001 - all who wait must get it
+            if not isinstance(error, EvidenceBenchError):
+                self._writer.close()
+            for one in group:
+                one.error = error
+        for one in group:
+            one.is_done = True
+            one.wake()
+
+    def _wake_next(self) -> None:
+        with suppress(IndexError):
+            self._waiting[0].wake()
+
+    def _insert(
+        self, connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, cost_usd: float | None
+    ) -> None:
+        key, packed = request.key, zlib.compress(msgspec.json.encode(reply), 1)
+        cost_usd = None if cost_usd is None else float(cost_usd)
+        row = (
+            bytes.fromhex(key),
+            request.model,
+            request.base_url,
+            self.clock(),
+            reply.usage.prompt_tokens,
+            reply.usage.completion_tokens,
+            cost_usd,
+            packed,
+            _digest(key, packed, cost_usd),
+            pack_request(request),
+        )
+        connection.execute(_INSERT, row)
+
+    def _damaged_error(self, key: str) -> CacheError:
+        return CacheError(
+            f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
+            "'evidencebench cache prune --damaged', and they are asked for again"
+        )
+
+
+class _Waiting:
+    """A change that waits for its commit, then its result or its error."""
+
+    __slots__ = ("change", "error", "is_done", "result", "turn")
+
+    def __init__(self, change: Change[Any]) -> None:
+        self.change, self.is_done = change, False
+        self.turn = threading.Semaphore(0)
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+    def wake(self) -> None:
+        self.turn.release()
+
+    def make(self, connection: sqlite3.Connection) -> None:
+        connection.execute("SAVEPOINT change")
+        try:
+            self.result = self.change(connection)
+        except Exception as error:
+            if not connection.in_transaction:  # SQLite has undone the whole transaction, such as on a full disk
+                raise
+            connection.execute("ROLLBACK TO change")
+            self.error = error
+        connection.execute("RELEASE change")
+
+
+class _ReopenedFile:
+    """A connection that is opened at its first use, and again if its file was moved away or replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
+
+    def connection(self) -> sqlite3.Connection:
+        if self._opened is not None and self._opened[1] != _identity(self._path):
+            self.close()
+        if self._opened is None:
+            connection = connect_durably(self._path)
+            identity = _identity(self._path)
+            if identity is None:
+                connection.close()
+                raise CacheError(f"{self._path}: vanished while it was being opened")
+            self._opened = (connection, identity)
+        return self._opened[0]
+
+    def close(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[0].close()
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    connection.execute(f"PRAGMA busy_timeout = {_LOCK_MILLISECONDS}")  # waiting replies may be paid
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+class RequestLocks:
+    """A lock for each request, on one byte of an empty file that all processes share, so that two runs pay once.
+
+    A request may still be paid twice: by two caches in one process, on a disk without locks, or after its process was
+    killed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+
+    def take(self, key: str) -> bool:
+        """Whether this process may send a request; if so, no other process may until `give_back`."""
+        try:
+            if self._descriptor is None:
+                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:_OFFSET_DIGITS], 16))
+        except (BlockingIOError, PermissionError):  # which of them depends on the system
+            return self._descriptor is None
+        except OSError:  # a disk without locks
+            return True
+        return True
+
+    def give_back(self, key: str) -> None:
+        """Let other processes send a request."""
+        if self._descriptor is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
+
+    def close(self) -> None:
+        """Release all locks; the next use opens the file again."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@contextmanager
+def stored_replies(folder: Path | None) -> Iterator[ReplyCache | None]:
+    """Yield the replies in a folder, to be read; None where it has none, or is None."""
+    cache = None if folder is None or not (folder / FILE_NAME).exists() else ReplyCache(folder)
+    try:
+        yield cache
+    finally:
+        if cache is not None:
+            cache.close()
+
+
+def connect_durably(path: Path) -> sqlite3.Connection:
+    """Return a connection whose commits are on the disk when they return; make the file if there is none."""
+    connection = connect(path, REPLIES)
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+
+
+@contextmanager
+def cache_errors(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the disk into `CacheError`, which names the file and says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: SQLite's own message is damaged
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the details in the higher bits
+        advice = (
+            f"it is damaged: move it and the files beside it whose names begin with {path.name} away; what is lost "
+            "with it is asked for again"
+            if isinstance(error, UnicodeDecodeError) or code in _DAMAGE_CODES
+            else "free the disk, or set EVIDENCEBENCH_CACHE to a folder that can be written, or to 'off' to keep none"
+        )
+        raise CacheError(f"{path}: cannot be used to keep replies: {error}; {advice}") from error
+
+
+def pack_request(request: ChatRequest) -> bytes:
+    """Return the canonical JSON of a request, compressed, without the name of the API key's variable."""
+    without_name = msgspec.structs.replace(request, key_env=None)
+    return zlib.compress(msgspec.json.encode(without_name, order="deterministic"), 1)
+
+
+def unpack(packed: bytes) -> bytes:
+    """Return the content of a compressed value; raise `zlib.error` or `ValueError` if it is damaged or too large."""
+    unpacker = zlib.decompressobj()
+    content = unpacker.decompress(packed, _MOST_BYTES)
+    if not unpacker.eof or unpacker.unused_data:
+        raise ValueError("damaged")
+    return content
+
+
+def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
+    """Return the checksum of a row, over the request's key, the reply and its cost; a damaged row has another."""
+    return hashlib.blake2b(f"{key} {cost_usd!r} ".encode() + packed, digest_size=16).digest()
+
+
+# Count and remove the replies in a cache.
+
+
+_PAGE_ROWS = 64
+_CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
+_BY_MODEL = f"""
+SELECT model, count(*), CAST(total(prompt_tokens) AS INTEGER), CAST(total(completion_tokens) AS INTEGER),
+    sum(cost_usd), count(*) - count(cost_usd), min(created), max(created)
+FROM reply WHERE {_CHOSEN} GROUP BY model ORDER BY model
+"""  # noqa: S608 - made of the constant above
+_PAGE = "SELECT id, key, request FROM reply WHERE id > ? ORDER BY id LIMIT ?"
+_REMOVE = f"DELETE FROM reply WHERE {_CHOSEN}"  # noqa: S608
+
+
+class ReplyFilter(NamedTuple):
+    """Chooses replies: of a model (None: any), kept before a time in seconds since 1970 (None: any)."""
+
+    model: str | None = None
+    before: float | None = None
+
+
+ALL_REPLIES = ReplyFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplies:
+    """The replies of one model. Tokens are summed over them; a reply that does not tell its tokens counts 0."""
+
+    model: str
+    n_replies: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None  # of the replies whose price was known; None where none was
+    n_unpriced: int
+    oldest: float  # when the oldest was kept, in seconds since 1970
+    newest: float
+
+
+def replies_by_model(cache: ReplyCache, which: ReplyFilter = ALL_REPLIES) -> list[ModelReplies]:
+    """Return counts of the replies of each model, in the order of their names."""
+    with cache.reading() as connection:
+        return [ModelReplies(*row) for row in connection.execute(_BY_MODEL, which)]
+
+
+def damaged_keys(cache: ReplyCache) -> list[str]:
+    """Return the keys of the replies that are damaged, with a few replies in memory at a time."""
+    damaged, last = [], 0
+    while True:
+        with cache.reading() as connection:
+            rows = connection.execute(_PAGE, (last, _PAGE_ROWS)).fetchall()
+        damaged += [key.hex() for _, key, request in rows if _is_damaged(cache, key.hex(), request)]
+        if len(rows) < _PAGE_ROWS:
+            return damaged
+        last = rows[-1][0]
+
+
+def _is_damaged(cache: ReplyCache, key: str, packed: bytes) -> bool:
+    try:
+        cache.find(key)
+        return msgspec.json.decode(unpack(packed), type=ChatRequest).key != key
+    except (CacheError, zlib.error, ValueError, TypeError):
+        return True
+
+
+def remove_replies(cache: ReplyCache, which: ReplyFilter) -> None:
+    """Remove the replies that a filter chooses."""
+    cache.change(lambda connection: connection.execute(_REMOVE, which))
+
+
+def remove_keys(cache: ReplyCache, keys: list[str]) -> None:
+    """Remove the replies of these keys."""
+    rows = [(bytes.fromhex(key),) for key in keys]
+    cache.change(lambda connection: connection.executemany("DELETE FROM reply WHERE key = ?", rows))
+
+
+def n_waiting(cache: ReplyCache) -> int:
+    """Return how many requests are recorded for a batch and not submitted."""
+    with cache.reading() as connection:
+        count: int = connection.execute("SELECT count(*) FROM waiting WHERE batch IS NULL").fetchone()[0]
+    return count
+
+
+def remove_batches(cache: ReplyCache) -> None:
+    """Forget all open batches and all requests that wait for a batch."""
+
+    def remove(connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM waiting")
+        connection.execute("DELETE FROM batch WHERE name IS NULL")
+        connection.execute("UPDATE batch SET state = 'over'")
+
+    cache.change(remove)

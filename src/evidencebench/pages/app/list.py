@@ -1,0 +1,189 @@
+"""The list of instances: the columns by which it is sorted and filtered, and the query for a part of it."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from evidencebench.pages.paper import ListRow, Overview, RowGrades
+
+Sort = Literal["position", "score", "score_b", "difference", "aspects", "length"]
+Order = Literal["asc", "desc"]
+Only = Literal["", "has_results", "no_results", "missed", "failed", "no_answer", "a_better", "b_better"]
+Positions = npt.NDArray[np.intp]
+
+# Recalls are quotients of small numbers: two different ones differ by more than this.
+_LEAST_DIFFERENCE = 1e-9
+
+
+class Columns:
+    """Numbers of every instance, by its position in the data; NaN until they are set. Threads may share it.
+
+    ``n_known`` counts the instances that are set or left out. ``recalls`` has the axes instance, system, task; it is
+    NaN also where the task does not apply. ``is_unanswered`` has the same axes. ``found`` has the axes instance, task,
+    number of systems; see `RowGrades`. ``ceiling`` is the oracle's place among the systems; None: it is not shown.
+    """
+
+    def __init__(
+        self, n_instances: int, n_systems: int, n_tasks: int, *, n_counted: int = 0, ceiling: int | None = None
+    ) -> None:
+        self.n_sentences = np.full(n_instances, np.nan)
+        self.n_aspects = np.full(n_instances, np.nan)
+        self.n_results = np.full(n_instances, np.nan)
+        self.recalls = np.full((n_instances, n_systems, n_tasks), np.nan)
+        self.is_unanswered = np.zeros((n_instances, n_systems, n_tasks), dtype=np.bool_)
+        self.found = np.zeros((n_instances, n_tasks, n_counted + 1), dtype=np.uint32)
+        self.ceiling = ceiling
+        self._is_known = np.zeros(n_instances, dtype=np.bool_)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.n_sentences)
+
+    @property
+    def n_known(self) -> int:
+        """How many instances are set or left out."""
+        return int(np.count_nonzero(self._is_known))
+
+    def set(self, row: ListRow) -> None:
+        """Set the numbers of an instance."""
+        position = row.position
+        with self._lock:
+            self.n_aspects[position], self.n_results[position] = row.n_aspects, row.n_results  # None becomes NaN
+            self.recalls[position] = row.recalls
+            for task, (unanswered, found) in enumerate(zip(row.unanswered, row.found, strict=True)):
+                self.is_unanswered[position, list(unanswered), task] = True
+                self.found[position, task, : len(found)] = found
+            self.n_sentences[position] = row.n_sentences  # last, since `is_set` reads it
+            self._is_known[position] = True
+
+    def is_set(self, position: int) -> bool:
+        """Say whether the numbers of an instance are set."""
+        return not np.isnan(self.n_sentences[position])
+
+    def leave_out(self, position: int) -> None:
+        """Note that an instance has no numbers, since it cannot be read."""
+        self._is_known[position] = True
+
+    def grades_at(self, position: int) -> RowGrades | None:
+        """Return the grades of an instance, or None where they are not set."""
+        if not self.is_set(position):
+            return None
+        return RowGrades(
+            recalls=tuple(
+                tuple(None if np.isnan(recall) else float(recall) for recall in of_system)
+                for of_system in self.recalls[position]
+            ),
+            unanswered=tuple(tuple(of_task.nonzero()[0].tolist()) for of_task in self.is_unanswered[position].T),
+            found=tuple(tuple(np.trim_zeros(of_task, "b").tolist()) for of_task in self.found[position]),
+        )
+
+
+def columns_of(overview: Overview) -> Columns:
+    """Return columns for the instances, systems and tasks of an overview, with no number set."""
+    ceiling = next((place for place, system in enumerate(overview.systems) if system.is_oracle), None)
+    n_counted = sum(system.is_counted for system in overview.systems)
+    n_systems, n_tasks = len(overview.systems), len(overview.tasks)
+    return Columns(overview.n_instances, n_systems, n_tasks, n_counted=n_counted, ceiling=ceiling)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """A filter (``only``), an order (``sort``, ``order``) and a part (``offset``, ``n``) of the list of instances."""
+
+    task: int | None = None  # position of a task; None: all recalls count as unknown
+    a: int | None = None  # positions of two systems, A and B; None: their recalls count as unknown
+    b: int | None = None
+    sort: Sort = "position"  # ties by position; instances without a value come last, in both orders
+    order: Order = "asc"
+    only: Only = ""  # empty: all; "missed": A's recall is below the oracle's; "failed": A's recall is 0
+    found: int | None = None  # only instances with an aspect that exactly so many systems find; None: all
+    offset: int = 0  # rows before the part
+    n: int = 50  # rows in the part
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """The instances that pass a search and the filters of a query, and numbers of them under its task.
+
+    ``positions`` is in the order of the query. ``means`` are of A, B and the ceiling, None where nothing is known;
+    ``n_means`` is over how many instances. ``found`` has for no system, one, two ... the aspects that so many find,
+    before the filter ``ListQuery.found``.
+    """
+
+    positions: Positions
+    means: tuple[float | None, float | None, float | None]
+    n_means: int
+    found: list[int]
+
+
+def matches_of(columns: Columns, query: ListQuery, searched: Sequence[int] | Positions | None = None) -> Matches:
+    """Return what passes a query; its offset and n are not applied.
+
+    ``searched``: only these positions, ascending; None: all.
+    """
+    positions = np.arange(len(columns)) if searched is None else np.asarray(searched, dtype=np.intp)
+    if query.only:
+        positions = positions[_filter_mask(columns, query)[positions]]
+    counts = np.zeros((len(columns), 0)) if query.task is None else columns.found[:, query.task]
+    found = counts[positions].sum(axis=0, dtype=np.int64).tolist()
+    if query.found is not None:
+        is_there = query.found < counts.shape[1]
+        positions = positions[counts[positions, query.found] > 0] if is_there else positions[:0]
+    shown = [_recalls_of(columns, system, query.task)[positions] for system in (query.a, query.b, columns.ceiling)]
+    n_means = max(int(np.count_nonzero(~np.isnan(recalls))) for recalls in shown)
+    a, b, ceiling = map(_mean, shown)
+    values = _sort_values(columns, query)[positions]
+    # A stable sort keeps ties in the order of positions. It puts NaN last, among negated values too.
+    positions = positions[np.argsort(values if query.order == "asc" else -values, kind="stable")]
+    return Matches(positions=positions, means=(a, b, ceiling), n_means=n_means, found=found)
+
+
+def _mean(values: npt.NDArray[np.float64]) -> float | None:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else None
+
+
+def _sort_values(columns: Columns, query: ListQuery) -> npt.NDArray[np.float64]:
+    a = _recalls_of(columns, query.a, query.task)
+    match query.sort:
+        case "position":
+            return np.arange(len(columns), dtype=np.float64)
+        case "aspects":
+            return columns.n_aspects
+        case "length":
+            return columns.n_sentences
+        case "score":
+            return a
+        case "score_b":
+            return _recalls_of(columns, query.b, query.task)
+        case "difference":
+            return a - _recalls_of(columns, query.b, query.task)
+
+
+def _filter_mask(columns: Columns, query: ListQuery) -> npt.NDArray[np.bool_]:
+    a = _recalls_of(columns, query.a, query.task)
+    b = _recalls_of(columns, query.b, query.task)
+    is_known = query.a is not None and query.task is not None
+    highest = 1.0 if columns.ceiling is None else _recalls_of(columns, columns.ceiling, query.task)
+    masks: dict[Only, npt.NDArray[np.bool_]] = {
+        "": np.ones(len(columns), dtype=np.bool_),
+        "has_results": columns.n_results > 0,
+        "no_results": columns.n_results == 0,
+        "missed": a < highest - _LEAST_DIFFERENCE,
+        "failed": a == 0,
+        "no_answer": is_known & columns.is_unanswered[:, query.a or 0, query.task or 0],
+        "a_better": a > b + _LEAST_DIFFERENCE,
+        "b_better": b > a + _LEAST_DIFFERENCE,
+    }
+    return masks[query.only]
+
+
+def _recalls_of(columns: Columns, system: int | None, task: int | None) -> npt.NDArray[np.float64]:
+    if system is None or task is None:
+        return np.full(len(columns), np.nan)
+    column: npt.NDArray[np.float64] = columns.recalls[:, system, task]
+    return column

@@ -1,0 +1,247 @@
+"""Full-text search, background scan."""
+
+import logging
+import re
+import sqlite3
+import threading
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from evidencebench.data.instance import Instance
+from evidencebench.errors import CacheError, ChangedDataError, EvidenceBenchError
+from evidencebench.pages.app.list import Columns, columns_of
+from evidencebench.pages.paper import Hits
+from evidencebench.pages.viewer import ViewerData
+from evidencebench.query import Query
+
+# Full-text search: finds the papers that hold every typed word, or a word that begins with it.
+
+
+Where = Literal["", "hypothesis", "text"]
+"""Where the searched words shall stand; empty: in the hypothesis, the text or the id, each word in any of them."""
+
+# `words_in` has split the text already, so the tokenizer only splits at spaces; to it, every non-ASCII character is a
+# letter. The index says which papers hold a word, not where or how often, nor the text: that takes a tenth of the disk.
+# A table for each place takes a third of the disk of one table that says in which place a word stands.
+_PLACES = ("text", "hypothesis", "id")
+_TABLES = "".join(
+    f"CREATE VIRTUAL TABLE {place} USING fts5(words, content='', columnsize=0, detail=none, tokenize='ascii', "
+    "prefix='1 2');"
+    for place in _PLACES
+)
+
+# Letters and digits of any script: Python's ``\w`` without the underscore.
+_WORD = re.compile(r"[^\W_]+")
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+# ASCII letters become lower case, digits stay, all else becomes a space: many times faster than a regular expression.
+_PLAIN = bytes(ord(chr(byte).lower()) if chr(byte).isalnum() and byte < 128 else 32 for byte in range(256))  # noqa: PLR2004
+
+
+class SearchIndex:
+    """Finds instances by their words, also while it is filled. It holds the first ``n_searched`` instances.
+
+    It lies in memory; beyond a few megabytes SQLite moves it to a temporary file without a name.
+    """
+
+    def __init__(self) -> None:
+        self.n_searched = 0
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        # The index is made again at each start, so no write need be waited for.
+        self._connection.execute("PRAGMA journal_mode = MEMORY")
+        self._connection.execute("PRAGMA synchronous = OFF")
+        self._connection.executescript(_TABLES)
+
+    def find(self, text: str, where: Where = "") -> npt.NDArray[np.intp] | None:
+        """Return the positions of the instances that hold all words of a text, ascending; None: it has no words."""
+        words = words_of(text)
+        if not words:
+            return None
+        try:
+            with self._lock:
+                is_found = np.ones(self.n_searched, dtype=np.bool_)
+                for word in dict.fromkeys(words):
+                    is_found &= self._is_holding(word, (where,) if where else _PLACES)
+        except sqlite3.DatabaseError as error:
+            raise CacheError(f"the index of the search cannot be read: {error}; start the app again") from error
+        return is_found.nonzero()[0]
+
+    def _is_holding(self, word: str, places: Iterable[str]) -> npt.NDArray[np.bool_]:
+        """Return for every instance whether one of the places has a word that begins with this one."""
+        is_holding = np.zeros(self.n_searched, dtype=np.bool_)
+        for place in places:
+            # A word has letters and digits only, so it cannot hold a quote.
+            command = f"SELECT rowid FROM {place} WHERE {place} MATCH ?"  # noqa: S608 - names of this module
+            asked = self._connection.execute(command, (f'"{word}"*',))
+            is_holding[np.fromiter((rowid for (rowid,) in asked), dtype=np.intp)] = True
+        return is_holding
+
+    def add(self, words: "Sequence[PlacedWords | None]") -> None:
+        """Index the next instances of the data; ``words`` has `words_in` of each, or None where it cannot be read."""
+        rows = [(position, of) for position, of in enumerate(words, self.n_searched) if of is not None]
+        with self._lock:
+            self._connection.execute("BEGIN")
+            for number, place in enumerate(_PLACES):
+                values = ((position, of[number]) for position, of in rows)
+                command = f"INSERT INTO {place}(rowid, words) VALUES (?, ?)"  # noqa: S608 - as above
+                self._connection.executemany(command, values)
+            self._connection.execute("COMMIT")
+            self.n_searched += len(words)
+
+    def close(self) -> None:
+        """Close the index, after any search that is running."""
+        with self._lock:
+            self._connection.close()
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in their order: runs of letters and digits, in lower case, without accents.
+
+    The function ``wordsOf`` of ``viewer/assets/row_values.js`` returns the same words.
+
+    >>> words_of("IL-6 and naïve T_cells")
+    ['il', '6', 'and', 'naive', 't', 'cells']
+    """
+    if text.isascii():
+        return text.encode().translate(_PLAIN).decode().split()
+    plain = unicodedata.normalize("NFKD", text)
+    marks = [char for char in set(_FOREIGN.findall(plain)) if unicodedata.category(char).startswith("M")]
+    return _WORD.findall(plain.translate(dict.fromkeys(map(ord, marks))).lower())
+
+
+def distinct_words(texts: Iterable[str]) -> set[str]:
+    """Return the set of all words of these texts."""
+    by_is_ascii: dict[bool, list[str]] = {True: [], False: []}  # apart, since ASCII takes far less time
+    for text in texts:
+        by_is_ascii[text.isascii()].append(text)
+    return {word for members in by_is_ascii.values() for word in words_of(" ".join(members))}
+
+
+PlacedWords = tuple[str, str, str]
+"""The distinct words of an instance's text, of its hypothesis and of its id, each joined by spaces."""
+
+
+def words_in(query: Query) -> PlacedWords:
+    """Return the words that find an instance."""
+    text, hypothesis, instance_id = map(distinct_words, (query.sentences, (query.hypothesis,), (query.instance_id,)))
+    return " ".join(text), " ".join(hypothesis), " ".join(instance_id)
+
+
+# A longer sentence is cut, since a row repeats it.
+_MOST_SHOWN = 2_000
+
+
+def hits_in(sentences: Sequence[str], text: str) -> Hits | None:
+    """Return where the words of a search stand in a paper's text; None: nowhere.
+
+    >>> hits_in(["One.", "Statins help.", "Statins lower the risk."], "statin ris")
+    Hits(n=2, index=2, text='Statins lower the risk.')
+    """
+    asked = [f" {word}" for word in dict.fromkeys(words_of(text))]
+    n_asked = [sum(map(f" {' '.join(words_of(sentence))}".__contains__, asked)) for sentence in sentences]
+    n_hits = sum(map(bool, n_asked))
+    if not n_hits:
+        return None
+    best = n_asked.index(max(n_asked))
+    return Hits(n=n_hits, index=best, text=sentences[best][:_MOST_SHOWN])
+
+
+# Reads all instances once, in a thread, while pages are shown already: their words for search, the list's columns.
+
+
+_log = logging.getLogger(__name__)
+
+_BATCH = 100
+# The scan of large data (instances) starts this much later, so that the first page is shown sooner.
+_LARGE, _HEAD_START_SECONDS = 2_000, 1.0
+# While a request is answered the scan waits in short steps, but not longer than the second number for one instance.
+_REST_SECONDS = 0.002
+_LONGEST_REST_SECONDS = 0.05
+
+
+class BackgroundScan:
+    """Fills the search index and the list's columns; both say how much they hold, and can be used meanwhile.
+
+    ``positions`` maps an instance's id to its place in the data. ``n_asking`` is the number of requests that are being
+    answered; the app sets it.
+    """
+
+    def __init__(self, viewed: ViewerData) -> None:
+        self.columns: Columns = columns_of(viewed.overview())
+        self.search = SearchIndex()
+        self.n_asking = 0
+        self.positions = {instance_id: position for position, instance_id in enumerate(viewed.dataset.ids)}
+        self._viewed = viewed
+        self._is_ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="scan", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the thread, if it still runs, and close the index."""
+        self._is_ending.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.search.close()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the scan is over, at most ``seconds``."""
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        if len(self._viewed.dataset) > _LARGE:
+            self._is_ending.wait(_HEAD_START_SECONDS)
+        batch = []
+        has_room = True
+        for position, instance in self._instances():
+            self._set_columns(position, instance)
+            batch.append(None if instance is None else words_in(instance.query))
+            if has_room and len(batch) == _BATCH:
+                has_room = self._index(batch)
+                batch = []
+        if has_room and not self._is_ending.is_set():
+            self._index(batch)
+
+    def _index(self, batch: Sequence[PlacedWords | None]) -> bool:
+        """Index the next instances; return False where the disk is full."""
+        try:
+            self.search.add(batch)
+        except sqlite3.Error as error:
+            _log.warning("the search finds the first %d instances only: %s", self.search.n_searched, error)
+            return False
+        return True
+
+    def _set_columns(self, position: int, instance: Instance | None) -> None:
+        if self.columns.is_set(position):
+            return
+        try:
+            if instance is not None:
+                self.columns.set(self._viewed.row(position, instance))
+                return
+        except EvidenceBenchError:  # the instance's own page shows the error
+            pass
+        self.columns.leave_out(position)
+
+    def _instances(self) -> Iterator[tuple[int, Instance | None]]:
+        """Yield (position, instance) in order, pausing while requests are answered; None: it cannot be read."""
+        dataset = self._viewed.dataset
+        for position in range(len(dataset)):
+            if self._is_ending.is_set():
+                return
+            try:
+                yield position, dataset[position]
+            except ChangedDataError as error:
+                _log.warning("%s", error)
+                return
+            except EvidenceBenchError:
+                yield position, None
+            until = time.monotonic() + _LONGEST_REST_SECONDS
+            while self.n_asking and time.monotonic() < until:
+                time.sleep(_REST_SECONDS)

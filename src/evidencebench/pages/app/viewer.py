@@ -1,0 +1,237 @@
+"""Routes of the viewer."""
+
+import csv
+import io
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from evidencebench.errors import ChangedDataError, EvidenceBenchError
+from evidencebench.pages.app.list import ListQuery, Matches, Only, Order, Sort, matches_of
+from evidencebench.pages.app.search import BackgroundScan, Where, hits_in
+from evidencebench.pages.app.server import (
+    BODY_SECONDS,
+    DATA_CHANGED,
+    Address,
+    RefusedError,
+    json_response,
+    page_app,
+    static_route,
+)
+from evidencebench.pages.html import REPORT_SCRIPTS, REPORT_STYLES, encode_json, script, security_policy, style
+from evidencebench.pages.paper import ListRow
+from evidencebench.pages.viewer import ViewerData
+from evidencebench.tables import safe_cell
+
+# The list as it is found, as comma-separated values: every paper with the recall of every system on one task.
+
+
+_FIELDS = ("position", "id", "paper_id", "hypothesis", "n_sentences", "n_aspects", "n_results")
+
+
+def csv_lines(systems: Sequence[str], rows: Iterable[ListRow], *, task: int, task_name: str) -> Iterator[bytes]:
+    """Yield the lines of the file, in UTF-8; ``systems`` are the names of the columns with recalls."""
+    yield _line([*_FIELDS, *(f"{system}, {task_name}" for system in systems)])
+    for row in rows:
+        yield _line([*(getattr(row, name) for name in _FIELDS), *(recalls[task] for recalls in row.recalls)])
+
+
+def _line(cells: Iterable[object]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line).writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in cells])
+    return line.getvalue().encode(errors="replace")
+
+
+# The routes of the app: one HTML page, its script and style, and the JSON that its script asks for.
+
+
+MOST_ROWS = 200
+MAX_QUERY_CHARACTERS = 1_000
+
+_log = logging.getLogger(__name__)
+
+
+def make_app(
+    viewed: ViewerData, scan: BackgroundScan, *, address: Address, body_seconds: float = BODY_SECONDS
+) -> ASGIApp:
+    """Return the app with its security checks; ``address`` is where it is served."""
+    pages = _Pages(viewed=viewed, scan=scan)
+    script_text, style_text = script(REPORT_SCRIPTS), style(REPORT_STYLES)  # of a paper that is shared as a report
+    parts = {"policy": security_policy(script_text, style_text), "style": style_text, "script": script_text}
+    routes = [
+        static_route("/api/page_parts", encode_json(parts).decode(), "application/json"),
+        Route("/api/overview", pages.overview),
+        Route("/api/rows", pages.rows),
+        Route("/api/papers.csv", pages.list_file),
+        Route("/api/instances", pages.instance),
+        Route("/api/exchanges", pages.exchanges),
+    ]
+    return page_app(viewed.title, routes, source="server", address=address, body_seconds=body_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pages:
+    viewed: ViewerData
+    scan: BackgroundScan
+
+    async def overview(self, request: Request) -> Response:  # noqa: ARG002 - starlette's signature
+        return json_response(self.viewed.overview())
+
+    async def rows(self, request: Request) -> Response:
+        listing, text, where = self._read_asked(request)
+        return await self._with_priority(lambda: json_response(self._find_rows(listing, text, where)))
+
+    async def list_file(self, request: Request) -> Response:
+        """Return the whole list as it is found, as CSV; it has every system's recall on the task that is asked for."""
+        listing, text, where = self._read_asked(request)
+        columns = self.scan.columns
+        if columns.n_known < len(columns) or (text and self.scan.search.n_searched < len(columns)):
+            raise RefusedError(409, "not all papers are read yet; ask again when the list says no more 'so far'")
+        task = listing.task or 0
+        matches = await run_in_threadpool(lambda: self._matches(listing, text, where))
+        lines = csv_lines(
+            [system.label for system in self.viewed.overview().systems],
+            (self._row(position, "") for position in matches.positions.tolist()),
+            task=task,
+            task_name=self.viewed.tasks[task].name,
+        )
+        told = {"Content-Disposition": 'attachment; filename="papers.csv"'}
+        return StreamingResponse(lines, media_type="text/csv", headers=told)
+
+    async def instance(self, request: Request) -> Response:
+        dataset = self.viewed.dataset
+        instance_id = request.query_params.get("id")
+        if instance_id is None:
+            position = _read_number(request, "position", len(dataset) - 1)
+            if position is None:
+                raise RefusedError(400, "expected the id of a paper")
+            instance_id = dataset.ids[position]
+        if instance_id not in dataset:
+            raise RefusedError(404, f"there is no paper '{instance_id[:200]}' in {dataset.name}")
+        return await self._with_priority(lambda: self._record_response(instance_id))
+
+    async def exchanges(self, request: Request) -> Response:
+        """Return what a system asked a language model for a paper, and what it replied."""
+        instance_id = request.query_params.get("id", "")
+        system = _read_number(request, "system", len(self.viewed.systems) - 1)
+        task = _read_number(request, "task", len(self.viewed.tasks) - 1)
+        if instance_id not in self.viewed.dataset or system is None or task is None:
+            raise RefusedError(404, "there is no such paper, system or task")
+        return await self._with_priority(lambda: json_response(self.viewed.asked(instance_id, system, task)))
+
+    async def _with_priority(self, work: Callable[[], Response]) -> Response:
+        """Do the work in another thread; the background scan waits meanwhile."""
+        self.scan.n_asking += 1
+        try:
+            return await run_in_threadpool(work)
+        finally:
+            self.scan.n_asking -= 1
+
+    def _read_list_query(self, request: Request) -> ListQuery:
+        n_systems, n_tasks = len(self.viewed.systems), len(self.viewed.tasks)
+        given = {
+            "task": _read_number(request, "task", n_tasks - 1),
+            "a": _read_number(request, "a", n_systems - 1),
+            "b": _read_number(request, "b", n_systems - 1),
+            "sort": _read_choice(request, "sort", get_args(Sort)),
+            "order": _read_choice(request, "order", get_args(Order)),
+            "only": _read_choice(request, "only", get_args(Only)),
+            "found": _read_number(request, "found", None),
+            "offset": _read_number(request, "offset", None),
+            "n": _read_number(request, "n", MOST_ROWS, lowest=1),
+        }
+        return ListQuery(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+
+    def _read_asked(self, request: Request) -> tuple[ListQuery, str, Where]:
+        """Return what of the list is asked for: its query, the words that are searched, and where."""
+        text = request.query_params.get("q", "")
+        if len(text) > MAX_QUERY_CHARACTERS:
+            raise RefusedError(400, f"q: expected at most {MAX_QUERY_CHARACTERS} characters")
+        where: Where = _read_choice(request, "in", get_args(Where)) or ""  # type: ignore[assignment]  # a choice
+        return self._read_list_query(request), text, where
+
+    def _matches(self, listing: ListQuery, text: str, where: Where) -> Matches:
+        # The whole id of an instance finds that instance only, not all that share its words.
+        is_id = text in self.viewed.dataset
+        searched = [self.scan.positions[text]] if is_id else self.scan.search.find(text, where)
+        return matches_of(self.scan.columns, listing, searched)
+
+    def _find_rows(self, listing: ListQuery, text: str, where: Where) -> Mapping[str, object]:
+        columns, search = self.scan.columns, self.scan.search
+        n_scored, n_searched = columns.n_known, search.n_searched  # read first: the scan may go on during the search
+        matches = self._matches(listing, text, where)
+        has_hits = where != "hypothesis" and text not in self.viewed.dataset
+        part = matches.positions[listing.offset : listing.offset + listing.n].tolist()
+        return {
+            "n_found": len(matches.positions),
+            "n_without_results": int((columns.n_results[matches.positions] == 0).sum()),
+            "means": matches.means,
+            "n_means": matches.n_means,
+            "found": matches.found,
+            "rows": [self._row(position, text if has_hits else "") for position in part],
+            "n_searched": n_searched,
+            "n_scored": n_scored,
+            "n_instances": len(columns),
+        }
+
+    def _row(self, position: int, text: str) -> ListRow:
+        dataset, columns = self.viewed.dataset, self.scan.columns
+        known = columns.grades_at(position)
+        try:
+            instance = dataset[position]
+            row = self.viewed.row(position, instance, known)
+        except ChangedDataError:
+            raise RefusedError(503, DATA_CHANGED) from None
+        except EvidenceBenchError:  # the instance's own page shows the error
+            return ListRow(
+                position=position,
+                id=dataset.ids[position],
+                paper_id="",
+                hypothesis="(this paper cannot be shown)",
+                n_sentences=0,
+                n_aspects=None,
+                n_results=None,
+                recalls=tuple((None,) * len(self.viewed.tasks) for _ in self.viewed.systems),
+                unanswered=((),) * len(self.viewed.tasks),
+                found=((),) * len(self.viewed.tasks),
+            )
+        if known is None:
+            columns.set(row)
+        return msgspec.structs.replace(row, hits=hits_in(instance.query.sentences, text)) if text else row
+
+    def _record_response(self, instance_id: str) -> Response:
+        dataset = self.viewed.dataset
+        try:
+            return json_response(self.viewed.record(self.scan.positions[instance_id], dataset[instance_id]))
+        except ChangedDataError:
+            raise RefusedError(503, DATA_CHANGED) from None
+        except EvidenceBenchError as error:
+            _log.warning("%s: %s", instance_id, error)
+            # The browser need not know the file's path, so the message gets the data set's name in its place.
+            return json_response({"error": str(error).replace(str(dataset.path), dataset.name)}, 500)
+
+
+def _read_number(request: Request, name: str, highest: int | None, *, lowest: int = 0) -> int | None:
+    text = request.query_params.get(name)
+    if text is None:
+        return None
+    is_number = text.isascii() and text.isdecimal() and len(text) <= 9  # noqa: PLR2004 - no list has 10**9 rows
+    if not is_number or int(text) < lowest or (highest is not None and int(text) > highest):
+        span = "" if highest is None else f" from {lowest} to {highest}"
+        raise RefusedError(400, f"{name}: expected a whole number{span}")
+    return int(text)
+
+
+def _read_choice(request: Request, name: str, choices: Sequence[str]) -> str | None:
+    text = request.query_params.get(name)
+    if text is not None and text not in choices:
+        raise RefusedError(400, f"{name}: expected one of {', '.join(filter(None, choices))}")
+    return text

@@ -1,0 +1,88 @@
+"""Reads what a language model was asked and what it replied, from the store of this machine; no key, and no address."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.tasks import Task
+from evidencebench.errors import EvidenceBenchError
+from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of, requests_can_be_made
+from evidencebench.models.llm.chat import Message
+from evidencebench.models.llm.client import Replayed
+from evidencebench.models.llm.costs import shown_usd
+from evidencebench.models.llm.replies import ReplyCache, stored_replies
+from evidencebench.pages.viewer import AskedRecord, ExchangeSource, RequestRecord, TextRecord
+from evidencebench.runs.run import RunFile
+from evidencebench.wording import counted
+
+MOST_CHARACTERS = 200_000
+"""Longer prompts and replies are cut in the middle; a whole paper with its instructions has about 30,000."""
+
+
+@contextmanager
+def stored_exchanges(dataset: Dataset, folder: Path | None) -> Iterator[ExchangeSource | None]:
+    """Yield a function that reads what was asked about a data set; None where the folder stores no replies."""
+    with stored_replies(folder) as replies:
+        yield None if replies is None else partial(_asked_record, dataset, replies)
+
+
+def _asked_record(dataset: Dataset, replies: ReplyCache, run: RunFile, instance_id: str, task: Task) -> AskedRecord:
+    if not requests_can_be_made(run):
+        return AskedRecord(note="The requests of this system are not made again here; see “evidencebench llm show”.")
+    try:
+        exchanges = list(exchanges_of(run, dataset, [instance_id], cache=replies, tasks=[task]))
+        changed = changed_since(run)
+    except EvidenceBenchError:  # its message may name files of this machine
+        return AskedRecord(note="The requests cannot be made again; “evidencebench llm show” says why.")
+    n_lacking = sum(one.replayed.reply is None for one in exchanges)
+    notes = []
+    if not exchanges:
+        notes.append("Nobody was asked: the task wants no sentence of this paper.")
+    if n_lacking:
+        why = "prompts have changed since" if changed else "it was removed, was made elsewhere, or the request failed"
+        notes.append(
+            f"The reply to {counted(n_lacking, 'request')} is not stored on this machine: {why}. "
+            "What was asked behind it cannot be told."
+        )
+    return AskedRecord(requests=tuple(_requests(exchanges)), note=" ".join(notes))
+
+
+def _requests(exchanges: Sequence[Exchange]) -> Iterable[RequestRecord]:
+    known: tuple[Message, ...] = ()  # the messages of the request before
+    for exchange in exchanges:
+        request, reply = exchange.replayed.request, exchange.replayed.reply
+        follows = bool(known) and request.messages[: len(known)] == known
+        texts = [
+            TextRecord(
+                name=f"Prompt, {message.role}: {counted(len(message.text), 'character')}", text=_cut(message.text)
+            )
+            for message in request.messages[len(known) + 1 if follows else 0 :]  # the one more is the reply
+        ]
+        texts += [] if reply is None else [TextRecord(name="Reply", text=_cut(reply.text))]
+        behind = "; after the messages above and their reply" if follows else ""
+        yield RequestRecord(
+            title=f"Request {exchange.turn}: {request.model}",
+            facts=f"{_facts(exchange.replayed)}{behind}",
+            texts=tuple(texts),
+        )
+        known = request.messages
+
+
+def _facts(replayed: Replayed) -> str:
+    if replayed.reply is None:
+        return "not stored"
+    used = [replayed.reply.usage.prompt_tokens, replayed.reply.usage.completion_tokens]
+    prompt, completion = ("unknown" if n is None else f"{n:,}" for n in used)
+    cost = "price unknown" if replayed.cost_usd is None else shown_usd(replayed.cost_usd)
+    served = f"; served by {replayed.reply.served_by}" if replayed.reply.served_by else ""
+    return f"{prompt} + {completion} tokens; {cost}; ended: {replayed.reply.finish}{served}"
+
+
+def _cut(text: str) -> str:
+    n_left_out = len(text) - MOST_CHARACTERS
+    if n_left_out <= 0:
+        return text
+    half = MOST_CHARACTERS // 2
+    return f"{text[:half]}\n[… {counted(n_left_out, 'character')} left out here …]\n{text[-half:]}"

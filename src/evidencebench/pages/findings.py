@@ -1,0 +1,453 @@
+"""Findings as words, JSON, CSV, RIS, page; the app's page."""
+
+import hashlib
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from evidencebench.errors import DataError, EvidenceBenchError
+from evidencebench.execution.finding import Finding, FoundSentence, find_evidence
+from evidencebench.files.disk import BROKEN_JSON
+from evidencebench.pages.app.server import Address, RefusedError, json_response, page_app
+from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, Node, encode_json, node, static_page
+from evidencebench.papers.jats import FORMAT as JATS
+from evidencebench.papers.paper import Paper
+from evidencebench.papers.read import read_content
+from evidencebench.papers.tei import FORMAT as TEI
+from evidencebench.provenance import require_extra
+from evidencebench.query import Kind, Wish
+from evidencebench.system import Brief, NamedSystem
+from evidencebench.systems.directions import ReportedDirection, reported_directions
+from evidencebench.tables import Cell, Table, as_csv, as_markdown, printable
+from evidencebench.wording import counted
+
+# Findings in words: where a sentence stands, how likely it is evidence, what it reports; what is not mentioned.
+
+
+_RARE, _MOST = 0.02, 0.95
+
+_COUNTED = ("table", "figure", "footnote", "display formula", "keyword")
+# Sorts of the loss report that hold nothing of the paper, or nothing that is not in its sentences too.
+_NO_TEXT = ("form", "hyphen at a line's end", "line number", "navigation", "other form of a formula", "page footer",
+            "page metadata", "page number or running head", "running head or page number", "script")  # fmt: skip
+
+CHANCE_MEANING = (
+    "'About 7 in 10' means: of the sentences with such a score, in papers that the model had not seen and that had "
+    "studied what was asked, people had marked 7 in 10 as evidence."
+)
+
+DIRECTION_MEANING = (
+    "What a sentence reports of the outcome was read by a model, which errs: docs/papers.md says how often."
+)
+REPORTS: Mapping[ReportedDirection, str] = {
+    ReportedDirection.INCREASE: "reports an increase",
+    ReportedDirection.DECREASE: "reports a decrease",
+    ReportedDirection.NO_DIFFERENCE: "reports no difference",
+    ReportedDirection.NOT_SAID: "does not say",
+}
+HEADINGS = {direction: text.capitalize() for direction, text in REPORTS.items()}  # of groups of sentences
+
+
+def _chance_text(chance: float) -> str:
+    """Return a chance in words.
+
+    >>> [_chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
+    ['under 1 in 50', 'about 1 in 25', 'about 7 in 10', 'over 9 in 10']
+    """
+    if chance < _RARE:
+        return "under 1 in 50"
+    if chance < 0.1:  # noqa: PLR2004 - below one in ten, as one in so many
+        return f"about 1 in {round(1 / chance)}"
+    return "over 9 in 10" if chance > _MOST else f"about {round(10 * chance)} in 10"
+
+
+def about(found: FoundSentence) -> str:
+    """Return where a found sentence stands and how likely it is evidence, where that is known."""
+    place = found.place
+    section = " > ".join(place.section)
+    page = "" if place.page is None else f"page {place.page}"
+    where = ", ".join(filter(None, (section, f"paragraph {place.paragraph + 1}", page)))
+    return where + ("" if found.chance is None else f"; {_chance_text(found.chance)}")
+
+
+def grouped(finding: Finding) -> Sequence[tuple[str, Sequence[tuple[int, FoundSentence]]]]:
+    """Return the sentences with their ranks from 1, by what they report, each group under its heading."""
+    groups: dict[str, list[tuple[int, FoundSentence]]] = {}
+    for rank, found in enumerate(finding.evidence, 1):
+        groups.setdefault("" if found.direction is None else HEADINGS[found.direction], []).append((rank, found))
+    return list(groups.items())
+
+
+def meanings(findings: Sequence[Finding]) -> list[str]:
+    """Return what the chances and the directions of findings mean, as far as these have any."""
+    sentences = [sentence for finding in findings for sentence in finding.evidence]
+    has_chances = any(sentence.chance is not None for sentence in sentences)
+    has_directions = any(sentence.direction is not None for sentence in sentences)
+    return [CHANCE_MEANING] * has_chances + [DIRECTION_MEANING] * has_directions
+
+
+def told(finding: Finding) -> str:
+    """Return what a reader should know of a finding besides its sentences; empty where there is nothing."""
+    paper, words = finding.paper, [f"'{word}'" for word in finding.unmentioned]
+    parts = []
+    if words:
+        listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        read = counted(len(paper.sentences), "sentence")
+        parts.append(f"{listed} {'is' if len(words) == 1 else 'are'} not in the {read} read.")
+        how_sure = ", as far as a PDF shows what it is" if paper.format == "PDF" else ""
+        parts.append(f"Not searched{how_sure}: {', '.join(not_searched(paper))}.")
+    if not finding.evidence:
+        parts.append("No sentence was named as evidence.")
+    return " ".join([*parts, *paper.warnings])
+
+
+def not_searched(paper: Paper) -> list[str]:
+    """Return what of a paper is in none of its sentences, in the words of the loss report, such as ``3 tables``."""
+    # Of a text nobody can know what it lacks of its paper. Numbers are there only where each table is marked as one.
+    rest = "what this text lacks of its paper" if paper.format.startswith("text") else "front matter"
+    counts = _COUNTED if paper.format in {JATS, TEI} else ()
+    left_out = [(sort, out) for sort, out in paper.loss.left_out.items() if sort not in {*_NO_TEXT, rest}]
+    return [*(counted(out.n_elements, sort) if sort in counts else sort for sort, out in left_out), rest]
+
+
+# Findings as a table (CSV, Markdown) and as RIS, which managers of references read.
+
+
+_COLUMNS = (
+    *("paper", "title", "hypothesis", "rank", "sentence"),
+    *("section", "paragraph", "page", "chance", "direction", "text", "told"),
+)
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """Return a row a sentence; a finding without a sentence has one row, whose last cell says why."""
+    rows: list[Sequence[Cell]] = []
+    for finding in findings:
+        paper, note = finding.paper, told(finding)
+        head = (_as_cell(printable(paper.name)), _as_cell(paper.title), _as_cell(finding.hypothesis))
+        for rank, found in enumerate(finding.evidence, 1):
+            place = found.place
+            where = (_as_cell(" > ".join(place.section)), place.paragraph + 1, place.page)
+            shown = rank if finding.ordered else None
+            chance = None if found.chance is None else f"{found.chance:.3f}"
+            rows.append((*head, shown, found.sentence, *where, chance, found.direction, _as_cell(found.text), note))
+        if not finding.evidence:
+            rows.append((*head, *(None,) * 8, note))
+    return Table(columns=_COLUMNS, rows=rows)
+
+
+def _as_cell(text: str) -> str:
+    """Return a text that no spreadsheet takes for a formula: behind an apostrophe where it begins like one."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
+def findings_ris(findings: Sequence[Finding]) -> str:
+    """Return a RIS record a paper, with a note for each hypothesis; raises `MissingExtraError` without rispy."""
+    require_extra("find --format ris", "ris", "rispy")
+    import rispy  # noqa: PLC0415 - an extra
+
+    papers = (list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name))
+    records = [_ris_record(of_paper[0].paper, of_paper) for of_paper in papers]
+    text: str = rispy.dumps(records)
+    return text
+
+
+def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | list[str]]:
+    fields = {
+        "type_of_reference": "JOUR",
+        "title": printable(paper.title or paper.name),
+        "doi": paper.ids.get("doi", ""),
+        "accession_number": paper.ids.get("pmcid") or paper.ids.get("pmid", ""),
+    }
+    given = {name: printable(value) for name, value in fields.items() if value}
+    return {**given, "notes": [_note(finding) for finding in findings]}
+
+
+def _note(finding: Finding) -> str:
+    """Return a finding on one line, since a line of RIS is a field."""
+    directions = ("" if found.direction is None else f"; {REPORTS[found.direction]}" for found in finding.evidence)
+    sentences = (
+        f"[{rank}] {found.text} ({about(found)}{direction})"
+        for rank, (found, direction) in enumerate(zip(finding.evidence, directions, strict=True), 1)
+    )
+    return printable(" ".join((f"Evidence for or against '{finding.hypothesis}':", *sentences, told(finding)))).strip()
+
+
+# Findings as one HTML page without scripts or requests: each paper with its evidence marked.
+
+
+_Mark = tuple[int, int, str]
+"""A finding that names a sentence: the hypothesis from 1, the rank from 1, what is reported where that was read."""
+_Marks = Mapping[int, Sequence[_Mark]]
+
+
+def findings_page(findings: Sequence[Finding]) -> str:
+    """Return the page: for each paper the evidence by hypothesis, then its text with that evidence marked."""
+    papers = [list(group) for _, group in groupby(findings, key=lambda finding: finding.paper.name)]
+    sections = [_paper_section(number, of_paper) for number, of_paper in enumerate(papers)]
+    notes = [node("p", {"class": "note"}, meaning) for meaning in meanings(findings)]
+    title = (
+        findings[0].hypothesis if len({finding.hypothesis for finding in findings}) == 1 else "Evidence by hypothesis"
+    )
+    body = node("main", None, node("h1", {"dir": "auto"}, title), *sections, *notes)
+    return static_page(title, body)
+
+
+def _paper_section(number: int, findings: Sequence[Finding]) -> Node:
+    paper = findings[0].paper
+    marks: dict[int, list[_Mark]] = defaultdict(list)
+    for place, finding in enumerate(findings, 1):
+        for rank, found in enumerate(finding.evidence, 1):
+            reported = "" if found.direction in {None, ReportedDirection.NOT_SAID} else f" {found.direction}"
+            marks[found.sentence].append((place, rank, reported))
+    several = len(findings) > 1
+    lists = [
+        part
+        for place, finding in enumerate(findings, 1)
+        for part in _finding_parts(number, finding, hypothesis=place if several else None)
+    ]
+    return node(
+        "section",
+        None,
+        node("h2", {"dir": "auto"}, paper.title or paper.name),
+        node("p", {"class": "note"}, f"{paper.name} ({paper.format})") if paper.title else None,
+        *lists,
+        node("article", {"dir": "auto"}, *_text(number, paper, marks, several=several)),
+    )
+
+
+def _finding_parts(number: int, finding: Finding, *, hypothesis: int | None) -> Iterator[Node]:
+    """Yield what was found; ``hypothesis`` is its number from 1 where there are several, as the text's marks say."""
+    if hypothesis is not None:
+        yield node("h3", {"dir": "auto"}, f"{hypothesis}. {finding.hypothesis}")
+    if words := told(finding):
+        yield node("p", {"class": "told"}, words)
+    for heading, of_group in grouped(finding):
+        if heading:
+            yield node("h3" if hypothesis is None else "h4", None, heading)
+        items = []
+        for rank, found in of_group:
+            link = node("a", {"href": f"#{_anchor(number, found.sentence)}"}, found.text)
+            place = node("small", None, f" {about(found)}")
+            items.append(node("li", {"value": str(rank)} if finding.ordered and heading else None, link, place))
+        yield node("ol" if finding.ordered else "ul", {"dir": "auto"}, *items)
+
+
+def _text(number: int, paper: Paper, marks: _Marks, *, several: bool) -> Iterator[Node]:
+    rows = [row for row in enumerate(zip(paper.kinds, paper.places, strict=True)) if row[0] or not paper.title]
+    for (_, kind), of_block in groupby(rows, key=lambda row: (row[1][1].paragraph, row[1][0] is Kind.HEADING)):
+        indices = [index for index, _ in of_block]
+        if kind:
+            for index in indices:
+                level = min(6, 3 + len(paper.places[index].section))
+                yield node(f"h{level}", None, paper.sentences[index])
+        else:
+            sentences = [
+                child
+                for index in indices
+                for child in (_sentence(number, index, paper, marks.get(index, ()), several=several), " ")
+            ]
+            is_abstract = paper.kinds[indices[0]] is Kind.ABSTRACT
+            yield node("p", {"class": "abstract"} if is_abstract else None, *sentences)
+
+
+def _sentence(number: int, index: int, paper: Paper, marks: Sequence[_Mark], *, several: bool) -> Node | str:
+    if not marks:
+        return paper.sentences[index]
+    labels = [f"{f'{hypothesis}.' * several}{rank}{reported}" for hypothesis, rank, reported in marks]
+    return node("mark", {"id": _anchor(number, index)}, paper.sentences[index], node("sup", None, ", ".join(labels)))
+
+
+def _anchor(number: int, index: int) -> str:
+    return f"paper-{number}-sentence-{index}"
+
+
+# Findings as plain JSON values.
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON values; ``told`` is what a reader should know besides the sentences."""
+    paper = finding.paper
+    return {
+        "paper": paper.name,
+        "title": paper.title,
+        "format": paper.format,
+        "ids": dict(paper.ids),
+        "hypothesis": finding.hypothesis,
+        "n_sentences": len(paper.sentences),
+        "unmentioned": finding.unmentioned,
+        "not_searched": not_searched(paper),
+        "told": told(finding),
+        "evidence": [_sentence_record(found) for found in finding.evidence],
+        "notes": dict(finding.notes),
+    }
+
+
+def paper_record(paper: Paper) -> dict[str, Any]:
+    """Return a paper as JSON values: what a page needs to show its text."""
+    return {
+        "name": paper.name,
+        "title": paper.title,
+        "format": paper.format,
+        "sentences": paper.sentences,
+        "kinds": [kind.value for kind in paper.kinds],
+        "paragraphs": [place.paragraph for place in paper.places],
+        "levels": [len(place.section) for place in paper.places],
+    }
+
+
+def _sentence_record(found: FoundSentence) -> dict[str, Any]:
+    return {
+        "sentence": found.sentence,
+        "kind": found.kind.value,
+        "text": found.text,
+        "section": found.place.section,
+        "paragraph": found.place.paragraph,
+        "page": found.place.page,
+        "start": found.span.start,
+        "stop": found.span.stop,
+        "chance": found.chance,
+        "direction": found.direction,
+        "told": about(found),
+    }
+
+
+# The app's page for a paper of the reader's own: take a file, find evidence in it, export what was found.
+
+
+PAPER_PATH = "/api/find/paper"
+MOST_SENTENCES = 100
+"""The most sentences of an answer: the page shows as many of them as the reader wants."""
+
+_MOST_PAPERS = 8
+_LONGEST_NAME = 200
+
+_Body = TypeVar("_Body")
+
+
+class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    paper: str
+    hypothesis: Annotated[str, msgspec.Meta(min_length=1, max_length=5_000)]
+    wish: Wish = "answer"
+
+
+class _Export(_Question, kw_only=True, forbid_unknown_fields=True):
+    budget: Annotated[int, msgspec.Meta(ge=1, le=MOST_SENTENCES)]
+    format: Literal["csv", "markdown", "json", "ris", "html"]
+    split: bool = False
+
+
+# Format of an export -> the suffix of its file, and the function that writes it.
+_EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
+    "csv": (".csv", lambda finding: as_csv(findings_table([finding])) + "\n"),
+    "markdown": (".md", lambda finding: as_markdown(findings_table([finding])) + "\n"),
+    "json": (".json", lambda finding: encode_json(finding_record(finding)).decode()),
+    "ris": (".ris", lambda finding: findings_ris([finding])),
+    "html": (".html", lambda finding: findings_page([finding])),
+}
+
+
+def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
+    """Return an app of this one page, with its security checks; ``address`` is where it is served."""
+    return page_app(
+        "Evidence in a paper of your own",
+        FindingPages(system=system).routes(),
+        source="find",
+        address=address,
+        scripts=FIND_SCRIPTS,
+        styles=FIND_STYLES,
+        file_paths=frozenset({PAPER_PATH}),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingPages:
+    """The routes below ``/api/find/``; the last few papers that were sent are kept, by the checksum of their files."""
+
+    system: NamedSystem
+    papers: OrderedDict[str, Paper] = field(default_factory=OrderedDict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def routes(self) -> tuple[BaseRoute, ...]:
+        """Return the routes: a paper is sent, asked about, and what was found is exported."""
+        return (
+            Route(PAPER_PATH, self.take_paper, methods=["POST"]),
+            Route("/api/find/answer", self.answer, methods=["POST"]),
+            Route("/api/find/export", self.export, methods=["POST"]),
+        )
+
+    async def take_paper(self, request: Request) -> Response:
+        """Read the file that is the body of the request, and return the paper."""
+        name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
+        content = await request.body()
+        return await run_in_threadpool(lambda: json_response(self.keep_paper(content, name)))
+
+    def keep_paper(self, content: bytes, name: str) -> dict[str, object]:
+        """Read a paper and keep it; return its record, with the key by which it is asked about."""
+        key = hashlib.sha256(content).hexdigest()
+        try:
+            paper = read_content(content, name=name)
+        except DataError as error:
+            raise RefusedError(422, str(error)) from error
+        with self.lock:
+            self.papers[key] = paper
+            self.papers.move_to_end(key)
+            while len(self.papers) > _MOST_PAPERS:
+                self.papers.popitem(last=False)
+        return {"key": key, **paper_record(paper)}
+
+    async def answer(self, request: Request) -> Response:
+        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
+        question = _decoded(_Question, await request.body())
+        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+
+        def answer() -> Response:
+            return json_response({**finding_record(self._find(question, split=True)), **words})
+
+        return await run_in_threadpool(answer)
+
+    async def export(self, request: Request) -> Response:
+        """Return the first sentences of an answer as a file: its name and its text."""
+        wanted = _decoded(_Export, await request.body())
+
+        def write() -> Response:
+            finding = self._find(wanted, split=wanted.split)
+            suffix, text_of = _EXPORTS[wanted.format]
+            cut = replace(finding, evidence=finding.evidence[: wanted.budget])
+            try:
+                return json_response({"name": f"evidence{suffix}", "text": text_of(cut)})
+            except EvidenceBenchError as error:
+                raise RefusedError(422, str(error)) from error
+
+        return await run_in_threadpool(write)
+
+    def _find(self, question: _Question, *, split: bool) -> Finding:
+        with self.lock:
+            paper = self.papers.get(question.paper)
+        if paper is None:
+            raise RefusedError(410, "the app has forgotten this paper; send it again")
+        try:
+            brief = Brief(budget=MOST_SENTENCES)
+            read = reported_directions if split else None
+            return find_evidence(
+                self.system, paper, question.hypothesis, brief=brief, wish=question.wish, read_directions=read
+            )
+        except EvidenceBenchError as error:
+            raise RefusedError(422, str(error)) from error
+
+
+def _decoded(shape: type[_Body], body: bytes) -> _Body:
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except BROKEN_JSON as error:
+        raise RefusedError(400, f"the request is not as expected: {error}") from error

@@ -1,0 +1,198 @@
+"""Node(), assets, pages in one file."""
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from html import escape
+from importlib.resources import files
+from itertools import islice
+from xml.etree import ElementTree as ET
+
+import msgspec
+
+from evidencebench.pages.paper import GradedInstance, ListRow, Overview
+
+# HTML and SVG as trees, JSON inside HTML, and assets. Text from files is escaped, so it never becomes markup.
+
+
+Node = ET.Element
+Child = Node | str | None
+
+# Characters that XML forbids; browsers replace them in HTML too.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def node(tag: str, attributes: Mapping[str, object] | None = None, *children: Child) -> Node:
+    """Return an element with attributes and children; a child is an element, a text, or None (left out).
+
+    >>> as_html(node("p", {"class": "note"}, "1 < 2 ", node("b", None, "& so on")))
+    '<p class="note">1 &lt; 2 <b>&amp; so on</b></p>'
+    """
+    made = ET.Element(tag, {name: replace_forbidden(str(value)) for name, value in (attributes or {}).items()})
+    for child in children:
+        if isinstance(child, ET.Element):
+            made.append(child)
+        elif child and len(made):
+            made[-1].tail = (made[-1].tail or "") + replace_forbidden(child)
+        elif child:
+            made.text = (made.text or "") + replace_forbidden(child)
+    return made
+
+
+def replace_forbidden(text: str) -> str:
+    """Return text with the characters that XML forbids (control characters, lone surrogates) replaced by U+FFFD."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def beginning_of(text: str, most: int = 300) -> str:
+    """Return the first ``most`` characters of a text; where it is longer, the last of them is "…".
+
+    >>> beginning_of("bm25"), beginning_of("x" * 1_000_000, most=4)
+    ('bm25', 'xxx…')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def as_html(root: Node) -> str:
+    """Return a tree as HTML."""
+    return ET.tostring(root, encoding="unicode", method="html")
+
+
+def as_xml(root: Node) -> str:
+    """Return a tree as XML, as an SVG file needs it."""
+    return ET.tostring(root, encoding="unicode", method="xml")
+
+
+def read_asset(name: str) -> str:
+    """Return the text of a script or style sheet in ``viewer/assets/``."""
+    return (files("evidencebench.pages") / "assets" / name).read_text(encoding="utf-8")
+
+
+def encode_json(record: object) -> bytes:
+    r"""Return a record as JSON that is safe inside an HTML page: it holds no ``<``, ``>`` or ``&``.
+
+    >>> encode_json(["</script>"])
+    b'["\\u003c/script\\u003e"]'
+    """
+    try:
+        text = msgspec.json.encode(record)
+    except UnicodeEncodeError:  # a file name may hold bytes that are not UTF-8; the page shows them as U+FFFD
+        text = json.dumps(msgspec.to_builtins(record)).encode()
+    return text.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
+
+
+# The script and the style of a page: each is one text, joined from the files in ``assets/``.
+
+
+# In the order in which they are joined; a file may use the names that earlier files define.
+SHARED_SCRIPTS = (
+    *("dom", "storage", "theme", "route", "row_values", "choice_bar"),
+    *("marks", "graded", "definitions", "score_explanation"),
+    *("paper_map", "paper_text", "aspect_matrix", "picks", "paper_view", "exchanges"),
+    *("hits", "list_rows", "list_summary", "paper_list"),
+    *("paper_pane", "keyboard", "viewer", "share_paper"),
+)
+REPORT_SCRIPTS = (*SHARED_SCRIPTS, "embedded_source", "scatter", "pairs", "report")
+APP_SCRIPTS = (
+    *(*SHARED_SCRIPTS, "server", "server_source", "work_clock", "autosave", "task_server", "sign_in"),
+    *("task_answers", "task_sorts", "task_work", "pick_view", "merge_picks", "pick_page", "review_page", "task_pages"),
+    "app",
+)
+FIND_SCRIPTS = ("dom", "storage", "theme", "server", "found_paper", "find_page")
+REPORT_STYLES = ("tokens", "viewer", "paper", "figures", "report", "verdict")
+APP_STYLES = ("tokens", "viewer", "paper", "people")
+FIND_STYLES = ("tokens", "viewer", "find_page")
+FINDINGS_STYLES = ("tokens", "findings")
+
+_COMPRESSION = 5  # 6 takes half as long again and saves 1 %
+_MOST_WAITING = 8  # pieces that are compressed or wait for it
+
+
+@cache
+def script(names: Sequence[str]) -> str:
+    """Return the scripts joined into one text, inside a function, so that they define no global names."""
+    body = "\n".join(read_asset(f"{name}.js") for name in names)
+    return f'(() => {{\n"use strict";\n{body}\n}})();\n'
+
+
+@cache
+def style(names: Sequence[str]) -> str:
+    """Return the style sheets joined into one text."""
+    return "\n".join(read_asset(f"{name}.css") for name in names)
+
+
+def content_hash(text: str) -> str:
+    """Return the expression with which a content-security policy allows one inline script or style: its hash."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def security_policy(script_text: str, style_text: str) -> str:
+    """Return the content-security policy of a page in one file: it allows this script and style, and no requests."""
+    return (
+        f"default-src 'none'; script-src {content_hash(script_text)}; style-src {content_hash(style_text)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+PAPERS_A_PIECE = 16
+"""So many papers are compressed together: more would be little smaller, and slower to open."""
+
+
+def data_elements(overview: Overview, papers: Iterable[tuple[ListRow, GradedInstance]]) -> Iterator[str]:
+    """Yield the script elements that hold the data of a page in one file; its script finds them by their ids."""
+    rows: list[ListRow] = []
+
+    def lines() -> Iterator[bytes]:
+        for row, record in papers:
+            rows.append(row)
+            yield encode_json(record)
+
+    yield f'<script type="application/json" id="overview">{encode_json(overview).decode()}</script>\n'
+    for number, piece in enumerate(compressed_pieces(lines())):
+        yield f'<script type="text/plain" class="papers" id="papers-{number}">{piece}</script>\n'
+    yield f'<script type="application/json" id="rows">{encode_json(rows).decode()}</script>\n'
+
+
+def exchange_elements(asked: Iterable[object]) -> Iterator[str]:
+    """Yield the script elements that hold what language models were asked, one a paper, in the order of the rows."""
+    for number, record in enumerate(asked):
+        packed = _compressed(encode_json(record))
+        yield f'<script type="text/plain" class="exchanges" id="exchanges-{number}">{packed}</script>\n'
+
+
+def compressed_pieces(lines: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines in pieces of `PAPERS_A_PIECE`; threads compress them while the next lines are made."""
+    remaining = iter(lines)
+    with ThreadPoolExecutor(max_workers=2) as threads:
+        waiting: deque[Future[str]] = deque()
+        while piece := b"\n".join(islice(remaining, PAPERS_A_PIECE)):
+            waiting.append(threads.submit(_compressed, piece))
+            if len(waiting) > _MOST_WAITING:
+                yield waiting.popleft().result()
+        for one in waiting:
+            yield one.result()
+
+
+def _compressed(piece: bytes) -> str:
+    return base64.b64encode(zlib.compress(piece, _COMPRESSION)).decode()
+
+
+# A page in one file, for reading: without scripts or requests.
+
+
+def static_page(title: str, body: Node) -> str:
+    """Return a page with this title and body; its style is inside, and its policy forbids everything else."""
+    style_text = style(FINDINGS_STYLES)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{security_policy("", style_text)}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(replace_forbidden(title))}</title>\n<style>{style_text}</style>\n</head>\n"
+        f"<body>{as_html(body)}</body>\n</html>\n"
+    )

@@ -1,0 +1,321 @@
+"""Scored once for all sections."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import isnan
+
+import numpy as np
+
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task
+from evidencebench.errors import RunMismatchError
+from evidencebench.pages.figures.data import Bar, bar_of
+from evidencebench.pages.html import Node, node
+from evidencebench.pages.paper import GradedAnswer, GradedInstance, ListRow, SystemRecord, TaskTerms
+from evidencebench.pages.report.blocks import code, isolated_name, list_node, note, paragraph, terms_node
+from evidencebench.pages.viewer import (
+    AskedRecord,
+    ExchangeSource,
+    ShownSystem,
+    ViewerData,
+    record_of,
+    shown_case,
+    shown_systems,
+    terms_of,
+)
+from evidencebench.runs.run import RunFile
+from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.evaluate import TaskScores
+from evidencebench.scoring.leaderboard import Board, Standing, board_of, run_of_control
+from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.score_runs import ScoredRuns
+from evidencebench.version import __version__
+from evidencebench.wording import counted
+
+# The data of a report: the runs, scored and ranked once for all sections.
+
+
+_MOST_FOREMOST = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Runs and controls, scored and ranked.
+
+    ``scored`` has the runs that were asked the data's own queries, and the controls. ``changed`` has the runs that were
+    asked changed queries: label -> (run, scores by task); they are on no leaderboard. ``n_papers``
+    counts the clusters that are resampled: papers, or reviews where the data names them.
+    """
+
+    scored: ScoredRuns
+    changed: Mapping[str, tuple[RunFile, Mapping[str, TaskScores]]]
+    boards: Mapping[str, Board]
+    resampling: Resampling
+    n_instances: int
+    n_papers: int
+
+    @property
+    def dataset(self) -> Dataset:
+        """The data set of the runs."""
+        return self.scored.dataset
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks that were scored; sections on one task take the first."""
+        return self.scored.tasks
+
+    @property
+    def standings(self) -> dict[str, tuple[Standing, ...]]:
+        """Task name -> the standings on its leaderboard, the best first."""
+        return {task: board.standings for task, board in self.boards.items()}
+
+    def bar(self, row: Standing, recall: Estimate | None = None, *, note: str = "") -> Bar:
+        """Return a system's recall as a `Bar`, with the mark and colour that the system has in every chart."""
+        return bar_of(
+            row.system,
+            recall or row.recall,
+            is_control=row.is_control,
+            unfinished=row.unfinished,
+            series=self.series_of(row.system, is_control=row.is_control),
+            note=note,
+        )
+
+    @property
+    def unfinished(self) -> dict[str, str]:
+        """Label -> how many instances a run answered, such as ``3 of 12``, of the runs that lack answers."""
+        rows = (row for standings in self.standings.values() for row in standings if row.unfinished)
+        return {row.system: row.unfinished for row in reversed(list(rows))}
+
+    @property
+    def every_run(self) -> dict[str, RunFile]:
+        """Label -> run, of all runs; those with changed queries come last."""
+        return {**self.scored.runs, **{label: run for label, (run, _) in self.changed.items()}}
+
+    def graded_answers(self, run: RunFile) -> frozenset[tuple[str, str | None]]:
+        """Return (instance id, task or None) of the run's lines that are graded here; a run may hold more lines."""
+        ids, tasks = set(self.dataset.ids[: self.n_instances]), {None, *(task.name for task in self.tasks)}
+        return frozenset(key for key in run.done if key[0] in ids and key[1] in tasks)
+
+    def columns(self, task: Task) -> dict[str, TaskScores]:
+        """Return system -> scores on a task, in the order of its leaderboard; systems are named by `name_of`."""
+        return {
+            self.name_of(row): (self.scored.controls if row.is_control else self.scored.scores)[row.system][task.name]
+            for row in self.standings[task.name]
+        }
+
+    def name_of(self, row: Standing) -> str:
+        """Return a system's name in tables; a control's has a star behind it, since a run may have the same name."""
+        name = f"{row.system}\u00a0*" if row.is_control else row.system
+        while row.is_control and name in self.scored.runs:
+            name += "*"
+        return name
+
+    def series_of(self, system: str, *, is_control: bool) -> int:
+        """Return the number of a system's mark and colour in all charts: its place among the runs, then controls."""
+        systems = [*((label, False) for label in self.scored.runs), *((name, True) for name in self.scored.controls)]
+        return systems.index((system, is_control))
+
+    def best_runs(self, task: Task) -> tuple[Standing, ...]:
+        """Return the runs, the best on a task first; those without a rank last.
+
+        Runs that score as the best does on every instance come after those that do not: the first two are shown
+        against each other, and two that are the same would show nothing.
+        """
+        rows = [row for row in self.standings[task.name] if not row.is_control]
+        best, *others = sorted(rows, key=lambda row: row.rank is None)
+
+        def is_same(row: Standing) -> bool:
+            first, second = (self.scored.scores[one.system][task.name].recalls for one in (best, row))
+            return np.array_equal(first, second)
+
+        return (best, *sorted(others, key=lambda row: (row.rank is None, is_same(row))))
+
+    def foremost(self, task: Task) -> tuple[Standing, ...]:
+        """Return the few rows that charts draw where all are too many: the best runs, the best control, the oracle."""
+        rows, controls = self.standings[task.name], self.label_free_controls(task)
+        runs = [row for row in rows if row.rank and not row.is_control and self.name_of(row) not in controls]
+        best = [row for row in rows if self.name_of(row) in controls[:1]]
+        oracle = [row for row in rows if row.is_control and row.system == "oracle"]
+        return (*runs[:_MOST_FOREMOST], *best, *oracle)
+
+    def label_free_controls(self, task: Task) -> tuple[str, ...]:
+        """Return the names of the controls on a task that read no labels, the best first.
+
+        A control that is among the runs stands on the leaderboard as that run. `run_of_control` finds it.
+        """
+        names = [name for name, control in CONTROLS.items() if not control.knows_labels]
+        there = [name for name in names if task.name in self.scored.controls.get(name, {})]
+        stands_for = {run_of_control(self.scored, name, task) for name in there}
+        return tuple(
+            self.name_of(row)
+            for row in self.standings[task.name]
+            if row.system in (there if row.is_control else stands_for)
+        )
+
+
+def findings_of(scored: ScoredRuns, resampling: Resampling) -> Findings:
+    """Rank scored runs, with their selections; raise `RunMismatchError` if none was asked the data's own queries."""
+    own = {label: run for label, run in scored.runs.items() if run.header is None or run.header.control is None}
+    if not own:
+        raise RunMismatchError(
+            f"{next(iter(scored.runs.values())).path}: was asked changed queries, as every run here; "
+            "add a run that was asked the data's own (evidencebench run SYSTEM without --control)"
+        )
+    changed = {
+        label: (run, scores)
+        for (label, run), scores in zip(scored.runs.items(), scored.scores.values(), strict=True)
+        if label not in own
+    }
+    scored = replace(scored, runs=own, scores={label: scored.scores[label] for label in own})
+    first = scored.scores[next(iter(own))][scored.tasks[0].name]
+    n_instances = first.counts.not_applicable + len(first.ids)
+    return Findings(
+        scored=scored,
+        changed=changed,
+        boards={task.name: board_of(scored, task, resampling) for task in scored.tasks},
+        resampling=resampling,
+        n_instances=n_instances,
+        n_papers=len(
+            {instance.cluster for instance in scored.dataset.instances(n_instances)}
+            if first.counts.not_applicable
+            else set(first.clusters)
+        ),
+    )
+
+
+# The report of papers without labels: there is nothing to score, so it shows what each run chose.
+
+
+def runs_of(viewed: ViewerData) -> list[SystemRecord]:
+    """Return the records of the runs."""
+    return [shown.record for shown in viewed.systems if not shown.record.is_control]
+
+
+def unlabelled_papers(viewed: ViewerData, n_instances: int) -> Iterator[tuple[ListRow, GradedInstance]]:
+    """Yield the row and the record of each instance."""
+    for position, instance in enumerate(islice(viewed.dataset, n_instances)):
+        yield viewed.row(position, instance), viewed.record(position, instance)
+
+
+def unlabelled_results(viewed: ViewerData, n_instances: int, *, has_papers: bool) -> Node:
+    """Return the page's results: why there are none, and of what data and runs."""
+    papers = counted(n_instances, "paper")
+    if has_papers:
+        link = node("a", {"href": "#/papers"}, "See what each run chose")
+        where = paragraph(link, " in each paper.")
+    else:
+        where = paragraph(
+            "The papers are not in this page; ", code("evidencebench view"), " shows what each run chose."
+        )
+    listed = (node("span", None, isolated_name(run.label), ": ", code(run.signature)) for run in runs_of(viewed))
+    facts = {
+        "Data": (isolated_name(viewed.dataset.name), ", sha256 ", node("code", None, viewed.dataset.sha256)),
+        "Papers": (papers,),
+        "Runs": (list_node(*listed),),
+        "Made by": (f"evidencebench {__version__}",),
+    }
+    return node(
+        "main",
+        {"id": "results"},
+        node(
+            "section",
+            {"id": "summary", "aria-labelledby": "summary-title", "tabindex": "-1"},
+            node("h1", {"id": "summary-title", "class": "foreign", "dir": "auto"}, viewed.title),
+            paragraph(
+                "There is nothing to score: the papers have no labels, so no answer is right or wrong.", look="finding"
+            ),
+            where,
+            note(
+                "A task with a fixed number of sentences, such as er_at_10, shows so many of each answer. How many "
+                "er_at_optimal allows is known only with labels."
+            ),
+            terms_node(facts.items(), look="facts"),
+        ),
+    )
+
+
+# The papers of a report: their records are made of the answers as they were scored, so that none is graded twice.
+
+
+def viewer_of(findings: Findings, title: str, exchanges: ExchangeSource | None = None) -> ViewerData:
+    """Return the data of the report's viewer: the runs and controls of its leaderboards, under the same names."""
+    dataset, tasks, scored = findings.dataset, findings.tasks, findings.scored
+    systems = shown_systems(scored.runs, dataset, tasks, scored.rules)
+    labels = list(scored.runs)
+    best = {task.name: tuple(labels.index(row.system) for row in findings.best_runs(task)) for task in tasks}
+    return ViewerData(title=title, dataset=dataset, tasks=tasks, systems=systems, best=best, exchanges=exchanges)
+
+
+def asked_of(viewed: ViewerData, n_instances: int) -> Iterator[dict[int, tuple[AskedRecord, ...]]]:
+    """Yield what each instance's systems asked language models: by system, for each task, or once for all tasks."""
+    asking = [
+        (place, shown.run.header.per_task)
+        for place, shown in enumerate(viewed.systems)
+        if shown.record.asks_model and shown.run is not None and shown.run.header is not None
+    ]
+    for instance_id in viewed.dataset.ids[:n_instances]:
+        yield {
+            place: tuple(viewed.asked(instance_id, place, n) for n in range(len(viewed.tasks) if per_task else 1))
+            for place, per_task in asking
+        }
+
+
+def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow, GradedInstance]]:
+    """Yield the row and the record of each instance, the same as ``viewed`` makes."""
+    scored = findings.scored
+    scores = [
+        [
+            (scored.controls if shown.record.is_control else scored.scores)[shown.record.label].get(task.name)
+            for task in viewed.tasks
+        ]
+        for shown in viewed.systems
+    ]
+    first = next(iter(scored.scores.values()))
+    n_before = dict.fromkeys(first, 0)  # by task: how many instances it applied to so far
+    for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
+        places: list[int | None] = []
+        for task in viewed.tasks:
+            place = n_before[task.name]
+            applies = first[task.name].ids[place : place + 1] == (instance.id,)
+            places.append(place if applies else None)
+            n_before[task.name] += applies
+        of_tasks = list(zip(viewed.tasks, places, strict=True))
+        answers = tuple(
+            tuple(_answer(shown, one, instance, *of_task) for one, of_task in zip(by_task, of_tasks, strict=True))
+            for shown, by_task in zip(viewed.systems, scores, strict=True)
+        )
+        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in of_tasks)
+        record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
+        yield viewed.row(position, instance, viewed.grades_of(record)), record
+
+
+def _answer(
+    shown: ShownSystem, scores: TaskScores | None, instance: Instance, task: Task, place: int | None
+) -> GradedAnswer | None:
+    """Return an answer as it was scored; where it has no sentence or no score, it is read again."""
+    if scores is None or (place is None and instance.labels.aspects):
+        return None
+    if place is None or not scores.selections[place].size:
+        return shown.answer(shown_case(instance, task), task)
+    selection = scores.selections[place]
+    return GradedAnswer(
+        status="answered",
+        certain=selection.certain,
+        tied=selection.tied,
+        n_drawn=selection.n_drawn,
+        recall=float(scores.recalls[place]),
+    )
+
+
+def _terms(scores: TaskScores, instance: Instance, task: Task, place: int | None) -> TaskTerms | None:
+    if place is None:
+        case = None if instance.labels.aspects else shown_case(instance, task)
+        return None if case is None else terms_of(case)
+    ceiling = float(scores.scores["ceiling"][place])
+    return TaskTerms(
+        budget=task.budget_for(instance),
+        n_aspects=len(instance.labels.that_count(task.scope)),
+        ceiling=None if isnan(ceiling) else ceiling,
+    )

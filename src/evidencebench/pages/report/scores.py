@@ -1,0 +1,271 @@
+"""Leaderboards, forest, pairs."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, count, islice, product
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from evidencebench.data.tasks import Task
+from evidencebench.pages.figures.bars import RowAxis, row_axis, row_mark
+from evidencebench.pages.html import Child, Node, encode_json, node
+from evidencebench.pages.report.blocks import by_task, folding_part, framed, isolated_name, note, section, table_node
+from evidencebench.pages.report.data import Findings
+from evidencebench.pages.viewer import task_title
+from evidencebench.scoring.compare import Pair, holm_text, mean_overlaps
+from evidencebench.scoring.controls import CONTROLS
+from evidencebench.scoring.leaderboard import COLUMNS, BoardColumn, Standing
+from evidencebench.scoring.score_runs import TRAINED_ON_IT
+from evidencebench.scoring.significance import ALPHA, p_text, percent
+from evidencebench.tables import Cell, Table
+
+# The leaderboard of each task, with intervals and the range of ranks of every system.
+
+
+def leaderboard_section(findings: Findings) -> Node:
+    """Return the section with a table of all tasks, then a table for each task."""
+    is_seen = any(map(findings.scored.trained_on_it, findings.scored.runs))
+    return section(
+        "leaderboard",
+        "Leaderboard",
+        note(
+            "The plot above as a table for each task, with the answers that failed, and all tasks beside one another. "
+            "A system ranks above another only where their difference is significant, so it has a range of ranks. "
+            "* A control, computed here; oracle knows the labels: it is the ceiling and has no rank.",
+            f" † {TRAINED_ON_IT.capitalize()}." if is_seen else "",
+        ),
+        folding_part("All tasks, in one table", table_node(_overview(findings))) if len(findings.tasks) > 1 else None,
+        *by_task(findings.tasks, lambda task: [folding_part("This task, as a table", _board(findings, task))]),
+    )
+
+
+def _overview(findings: Findings) -> Table:
+    shown = {
+        task.name: {_name(findings, row): _mean_and_ranks(row) for row in findings.standings[task.name]}
+        for task in findings.tasks
+    }
+    names = dict.fromkeys(name for rows in shown.values() for name in rows)
+    return Table(
+        title="Mean aspect recall in % [interval] (ranks), by task",
+        columns=["system", *shown],
+        rows=[[name, *(rows.get(name) for rows in shown.values())] for name in names],
+    )
+
+
+def _name(findings: Findings, row: Standing) -> str:
+    return f"{findings.name_of(row)}{chr(0xA0) + '†' if row.trained_on_it else ''}"
+
+
+def _mean_and_ranks(row: Standing) -> str:
+    mean = percent(row.recall, alone="")
+    return f"{mean} ({row.rank_text})" if row.rank else mean
+
+
+def _board(findings: Findings, task: Task) -> Node:
+    columns = [column for column in COLUMNS if column.page_heading]
+    rows = []
+    for row in findings.standings[task.name]:
+        unfinished = f" ({row.unfinished} done)" if row.unfinished else ""
+        rows.append([f"{_name(findings, row)}{unfinished}", *(_cell(column, row) for column in columns)])
+    return table_node(
+        Table(title=task.name, columns=["system", *(column.page_heading for column in columns)], rows=rows)
+    )
+
+
+def _cell(column: BoardColumn, row: Standing) -> Cell:
+    is_recall = column.name == "mean"
+    return percent(row.recall, alone=f"{row.recall.alone}: no interval") if is_recall else column.shown(row)
+
+
+# The forest plot of a task: every system in order, its interval, and which systems cannot be told apart.
+
+
+_TICKS = tuple((tick / 100, str(tick)) for tick in (0, 25, 50, 75, 100))
+
+
+def forest(findings: Findings, task: Task) -> list[Node]:
+    """Return the plot as a table, a row for each system, with the ceiling as a line; and what explains it."""
+    board = findings.boards[task.name]
+    ceiling = next((row for row in board.standings if row.is_control and CONTROLS[row.system].knows_labels), None)
+    axis = RowAxis(low=0.0, high=1.0, ticks=_TICKS, rule=None if ceiling is None else ceiling.recall.mean)
+    rows = [row for row in board.standings if row is not ceiling]
+    groups = [tuple(map(rows.index, group)) for group in board.level_groups()]
+    letters = list(islice(_letters(), len(groups)))
+    name = f"Chart: mean aspect recall, {task_title(task)}"
+    head = node(
+        "tr",
+        None,
+        node("th", {"scope": "col", "class": "forest-ranks"}, "ranks"),
+        node("th", {"scope": "col"}, "system"),
+        node(
+            "th",
+            {"scope": "col", "class": "forest-plot"},
+            node("span", {"class": "visually-hidden"}, "plot"),
+            row_axis(axis),
+        ),
+        node("th", {"scope": "col"}, "aspect recall, %"),
+        node("th", {"scope": "colgroup", "colspan": len(groups)}, "level") if groups else None,
+    )
+    body = (
+        node(
+            "tr",
+            None,
+            node("td", {"class": "forest-ranks"}, row.rank_text.replace("-", "–")),
+            node("th", {"scope": "row", "class": "forest-name"}, *system_name(findings, row)),
+            node("td", {"class": "forest-plot"}, row_mark(axis, findings.bar(row))),
+            node("td", {"class": "forest-value"}, *_value(row)),
+            *(_level(place, group, letter) for group, letter in zip(groups, letters, strict=True)),
+        )
+        for place, row in enumerate(rows)
+    )
+    table = node("table", {"class": "forest"}, node("thead", None, head), node("tbody", None, *body))
+    return [framed(name, table), note(*_explanation(findings, task, ceiling, has_groups=bool(groups)))]
+
+
+def system_name(findings: Findings, row: Standing) -> list[Child]:
+    """Return a system's name with its marks, and how much it answered where that is not all."""
+    seen = "\u00a0†" if row.trained_on_it else ""
+    few = node("span", {"class": "muted"}, f" ({row.unfinished} done)") if row.unfinished else None
+    return [isolated_name(findings.name_of(row)), seen, few]
+
+
+def _value(row: Standing) -> list[Child]:
+    mean, _, ends = percent(row.recall, alone="").partition(" ")
+    return [mean, " " if ends else None, node("span", {"class": "muted"}, ends) if ends else None]
+
+
+def _level(place: int, group: Sequence[int], letter: str) -> Node:
+    """Return a row's cell in the column of a group: its letter on a bar, or the line between two members."""
+    looks = ["level"]
+    if place in group:
+        looks += [
+            "level-in",
+            *(["level-first"] if place == min(group) else []),
+            *(["level-last"] if place == max(group) else []),
+        ]
+    elif min(group) < place < max(group):
+        looks.append("level-between")
+    return node("td", {"class": " ".join(looks)}, node("span", None, letter) if place in group else None)
+
+
+def _letters() -> Iterator[str]:
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def _explanation(findings: Findings, task: Task, ceiling: Standing | None, *, has_groups: bool) -> list[Child]:
+    board = findings.boards[task.name]
+    told = []
+    if has_groups:
+        told.append(
+            f"Two systems on one bar, with its letter, cannot be told apart: p is at least {ALPHA} by sign flips of "
+            f"papers ({holm_text(board.pairs)}). Two without one differ significantly."
+        )
+    recall = board.standings[0].recall
+    told.append(f"Lines: {100 * findings.resampling.level:g} % intervals over {recall.extent}.")
+    if ceiling is not None:
+        told.append(f"Dashed: the ceiling, {100 * ceiling.recall.mean:.1f} %.")
+    if any(row.unfinished for row in board.standings):
+        told.append("Hollow with a dashed line: unfinished; what has no answer counts as 0.")
+    if any(row.is_control for row in board.ranked):
+        told.append("* A control, computed here.")
+    return [" ".join(told)]
+
+
+# Every pair of ranked systems of a task as a matrix, by the tests that decide its leaderboard; and the pair in
+# detail.
+
+
+def pairs_section(findings: Findings, *, has_papers: bool) -> Node:
+    """Return the section with the matrix of each task, and the place where the page's script opens a pair."""
+    return section(
+        "pairs",
+        "Pair by pair",
+        note(
+            "By how many points of aspect recall the system of the row is above that of the column. "
+            "Tinted, with a star: significantly, by the test that decides the ranks. Choose a pair to see its interval",
+            " and its papers." if has_papers else ". Its papers are left out of this page.",
+        ),
+        *by_task(findings.tasks, lambda task: [_matrix(findings, task)]),
+        node("div", {"id": "scatter", "tabindex": "-1"}),  # the name of older links
+        node("script", {"type": "application/json", "id": "pairs-data"}, encode_json(pairs_data(findings)).decode()),
+        node("noscript", None, note("A pair is opened by the page's script; 'evidencebench compare' prints it.")),
+    )
+
+
+def _matrix(findings: Findings, task: Task) -> Node:
+    board = findings.boards[task.name]
+    ranked = board.ranked
+    if not board.pairs:
+        return note("There is one system here, so no pair.")
+    cells = [_pair_cell(pair) for pair in board.pairs]
+    rows, start = [], 0
+    for place, row in enumerate(ranked[:-1]):
+        n_behind = len(ranked) - 1 - place
+        empty = node("td", {"colspan": place}) if place else None
+        name = node("th", {"scope": "row", "class": "pair-name"}, *system_name(findings, row))
+        rows.append(node("tr", None, name, empty, *cells[start : start + n_behind]))
+        start += n_behind
+    heads = (
+        node("th", {"scope": "col"}, node("span", None, isolated_name(findings.name_of(row)))) for row in ranked[1:]
+    )
+    head = node("thead", None, node("tr", None, node("td"), *heads))
+    table = node("table", {"class": "pairs"}, head, node("tbody", None, *rows))
+    return framed(f"Differences of all pairs, {task_title(task)}", table)
+
+
+def _pair_cell(pair: Pair[Standing]) -> Node:
+    shown = f"{100 * pair.test.difference.mean:.1f}"
+    return node("td", {"class": "apart"}, f"{shown}*") if pair.is_significant else node("td", None, shown)
+
+
+def pairs_data(findings: Findings) -> dict[str, Any]:
+    """Return what the page's script shows of pairs.
+
+    ``names`` are those of the systems in the page's addresses. ``tasks`` has by task's name: the places of its systems
+    in ``names``, the best first; of these the two best runs, or a run and the best control; and the pairs. A pair is
+    [places of the first and the second on the leaderboard, difference in points, both ends of its interval, p as text,
+    whether it is significant, papers on which the first is better, equal and worse, detectable difference, overlap of
+    the selections in %]; None where there is no such number.
+    """
+    rows = (row for task in findings.tasks for row in findings.boards[task.name].ranked)
+    names = list(dict.fromkeys(_address(findings, row) for row in rows))
+    return {"names": names, "tasks": {task.name: _task_data(findings, task, names) for task in findings.tasks}}
+
+
+def _task_data(findings: Findings, task: Task, names: Sequence[str]) -> dict[str, Any]:
+    board, columns = findings.boards[task.name], findings.columns(task)
+    ranked = board.ranked
+    runs = [row for row in findings.best_runs(task) if row.rank]
+    controls = [row for row in ranked if row.is_control]
+    shared = mean_overlaps([columns[findings.name_of(row)] for row in ranked]) if board.pairs else np.zeros((0, 0))
+    return {
+        "systems": [names.index(_address(findings, row)) for row in ranked],
+        "best": [names.index(_address(findings, row)) for row in (*runs, *controls)[:2]],
+        "pairs": [
+            [*places, *_pair_data(pair), _points(shared[places])]
+            for places, pair in zip(combinations(range(len(ranked)), 2), board.pairs, strict=True)
+        ],
+        "told": f"p is by sign flips of papers, {holm_text(board.pairs)}.",
+    }
+
+
+def _pair_data(pair: Pair[Standing]) -> list[Any]:
+    test = pair.test
+    return [
+        *map(_points, (test.difference.mean, *(test.difference.interval or (None, None)))),
+        p_text(pair.adjusted, "p"),
+        pair.is_significant,
+        *(test.n_better, test.n_equal, test.n_worse),
+        _points(test.minimum_detectable),
+    ]
+
+
+def _address(findings: Findings, row: Standing) -> str:
+    """Return the name that the page's addresses have for a system; a control and a run may have one label."""
+    return f"{row.system} (control)" if row.is_control and row.system in findings.scored.runs else row.system
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None or np.isnan(share) else round(100 * float(share), 1) + 0.0

@@ -1,0 +1,402 @@
+"""ViewerData; stored exchanges."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from itertools import compress
+from math import isnan
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from evidencebench.data.branch_and_bound import bits
+from evidencebench.data.cover import Coverage, coverage_from, coverage_of
+from evidencebench.data.dataset import Dataset
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import TASKS, Task
+from evidencebench.errors import AnswerError, RunMismatchError
+from evidencebench.execution.answers import answers_from
+from evidencebench.pages.html import beginning_of
+from evidencebench.pages.paper import (
+    AspectRecord,
+    GradedAnswer,
+    GradedInstance,
+    ListRow,
+    Overview,
+    RowGrades,
+    SystemRecord,
+    TaskRecord,
+    TaskTerms,
+    paper_of,
+)
+from evidencebench.runs.run import Answer, RunFile
+from evidencebench.scoring.controls import CONTROLS, knows_labels
+from evidencebench.scoring.evaluate import AnswerSource, Case, answers_of, case_of, grade
+from evidencebench.scoring.score_runs import common_tasks, open_runs
+from evidencebench.scoring.selection import Rules
+from evidencebench.scoring.significance import spent_line
+from evidencebench.version import __version__
+from evidencebench.wording import counted, without_folders
+
+# The title of a task, the same on every page; its name stands beside it, in small letters.
+
+
+def task_title(task: Task) -> str:
+    """Return a task in words: which aspects count, and how many sentences.
+
+    >>> from evidencebench.data.tasks import TASKS
+    >>> task_title(TASKS["er_at_optimal"]), task_title(TASKS["result_er_at_5"])
+    ('All aspects, fewest sentences', 'Results aspects, 5 sentences')
+    """
+    scope = "All aspects" if task.scope == "all" else "Results aspects"
+    if task.budget is None:
+        return f"{scope}, any number of sentences"
+    return f"{scope}, {'fewest sentences' if task.budget == 'optimal' else counted(task.budget, 'sentence')}"
+
+
+# What a language model was asked for a paper and what it replied, as a page shows it: the records for its script.
+
+
+class TextRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of a prompt, or the reply."""
+
+    name: str
+    text: str
+
+
+class RequestRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One request: what it is, tokens and cost in words, and its messages with the reply, where that is stored.
+
+    Messages that the request before had too are left out, and ``facts`` says so.
+    """
+
+    title: str
+    facts: str
+    texts: tuple[TextRecord, ...]
+
+
+class AskedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """The requests for one answer, in order; ``note`` says what cannot be shown, and why."""
+
+    requests: tuple[RequestRecord, ...] = ()
+    note: str = ""
+
+
+ExchangeSource = Callable[[RunFile, str, Task], AskedRecord]
+"""Returns what was asked for the answer of a run to an instance, by its id, on a task."""
+
+
+# Makes the page records of a data set and its runs, one instance at a time.
+
+
+SHOWN_CONTROLS = tuple(name for name, control in CONTROLS.items() if control.is_shown_in_papers)
+
+# So many answers of a run tell whether it asks a language model.
+_MOST_READ = 20
+# The most instances whose labels are read to tell a run that lacks answers from one that was not asked for them.
+_MOST_LOOKED_UP = 1_000
+# Longer errors are cut, since a record repeats an error for each task, and a provider's may fill a page.
+_MOST_ERROR_CHARACTERS = 2_000
+
+_Answers: TypeAlias = Sequence[Sequence[GradedAnswer | None]]  # [system][task]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSystem:
+    """A system that is shown: its record, the source of its answers, and the rules that read them.
+
+    A system with ``selects`` false ranks all sentences, so it cannot answer a task without a budget.
+    """
+
+    record: SystemRecord
+    source: AnswerSource
+    rules: Rules
+    selects: bool = True
+    run: RunFile | None = None  # where it is one
+
+    def answer(self, case: Case | None, task: Task) -> GradedAnswer | None:
+        """Return its graded answer; None where the task does not apply or the system cannot answer it."""
+        if case is None or (case.budget is None and not self.selects):
+            return None
+        if self.record.knows_labels and not case.instance.labels.aspects:
+            return None
+        return graded_answer(case, self.source(case.instance, task), self.rules)
+
+    def answer_in_list(self, case: Case | None, task: Task) -> GradedAnswer | None:
+        """Return its graded answer, of the oracle without its sentences: computing them would take long."""
+        if case is not None and self.record.is_oracle and not isnan(case.ceiling):
+            return GradedAnswer(status="answered", recall=case.ceiling)  # by definition
+        return self.answer(case, task)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewerData:
+    """A data set with the tasks and systems that are shown; records refer to them by their positions here.
+
+    ``best`` has the positions of the runs by task name, the best first, where they are known. ``exchanges``
+    returns what language models were asked and what they replied; None: that is not shown.
+    """
+
+    title: str
+    dataset: Dataset
+    tasks: tuple[Task, ...]
+    systems: tuple[ShownSystem, ...]
+    best: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    exchanges: ExchangeSource | None = None
+
+    def overview(self) -> Overview:
+        """Return the record that names the data set, the tasks and the systems; a page asks for it first."""
+        return Overview(
+            title=self.title,
+            data=self.dataset.name,
+            n_instances=len(self.dataset),
+            tasks=tuple(map(self._task_record, self.tasks)),
+            systems=tuple(_with_distinct_labels([shown.record for shown in self.systems])),
+            version=__version__,
+            has_exchanges=self.exchanges is not None,
+        )
+
+    def _task_record(self, task: Task) -> TaskRecord:
+        best = self.best.get(task.name, ())
+        return TaskRecord(name=task.name, scope=task.scope, budget=task.budget, title=task_title(task), best=best)
+
+    def row(self, position: int, instance: Instance, grades: RowGrades | None = None) -> ListRow:
+        """Return the row of an instance in the list; where ``grades`` is None, its answers are graded for it."""
+        if grades is None:
+            cases = self._cases(instance)
+            answers = (tuple(shown.answer_in_list(case, task) for task, case in cases) for shown in self.systems)
+            coverages = [None if case is None else case.coverage for _, case in cases]
+            grades = self._grades(coverages, tuple(answers))
+        labels = instance.labels
+        return ListRow(
+            position=position,
+            id=instance.id,
+            paper_id=instance.query.paper_id,
+            hypothesis=instance.query.hypothesis,
+            n_sentences=len(instance.query.sentences),
+            n_aspects=len(labels.aspects) or None,
+            n_results=len(labels.results) if labels.aspects else None,
+            **msgspec.structs.asdict(grades),
+        )
+
+    def grades_of(self, record: GradedInstance) -> RowGrades:
+        """Return the grades of a record for the list, so that no answer is graded twice."""
+        coverages = {
+            scope: coverage_from(
+                {aspect.id: aspect.sentences for aspect in record.aspects if aspect.is_result or scope == "all"}
+            )
+            for scope in {task.scope for task in self.tasks}
+        }
+        asked = zip(self.tasks, record.terms, strict=True)
+        return self._grades([None if term is None else coverages[task.scope] for task, term in asked], record.answers)
+
+    def record(self, position: int, instance: Instance) -> GradedInstance:
+        """Return an instance with its labels and all graded answers."""
+        cases = self._cases(instance)
+        return record_of(
+            position,
+            instance,
+            terms=tuple(None if case is None else terms_of(case) for _, case in cases),
+            answers=tuple(tuple(shown.answer(case, task) for task, case in cases) for shown in self.systems),
+            spent=self.spent(instance.id),
+        )
+
+    def spent(self, instance_id: str) -> dict[int, tuple[str, ...]]:
+        """Return what the answers to an instance took, as `GradedInstance` has it."""
+        return {
+            place: tuple(
+                "" if answer is None else spent_line(answer.notes)
+                for answer in (shown.run.answer(instance_id, task.name) for task in self.tasks)
+            )
+            for place, shown in enumerate(self.systems)
+            if shown.run is not None and shown.record.asks_model
+        }
+
+    def asked(self, instance_id: str, system: int, task: int) -> AskedRecord:
+        """Return what a system asked a language model for its answer, and the replies; both by their position."""
+        shown = self.systems[system]
+        if shown.run is None or not shown.record.asks_model or self.exchanges is None:
+            return AskedRecord(note="This system asks no language model, or its requests cannot be shown.")
+        return self.exchanges(shown.run, instance_id, self.tasks[task])
+
+    def _cases(self, instance: Instance) -> list[tuple[Task, Case | None]]:
+        return [(task, shown_case(instance, task)) for task in self.tasks]
+
+    def _grades(self, coverages: Sequence[Coverage | None], answers: _Answers) -> RowGrades:
+        by_task = list(zip(*answers, strict=True)) or [()] * len(coverages)
+        is_counted = [shown.record.is_counted for shown in self.systems]
+        return RowGrades(
+            recalls=tuple(
+                tuple(None if answer is None else answer.recall for answer in of_system) for of_system in answers
+            ),
+            unanswered=tuple(
+                tuple(
+                    place for place, answer in enumerate(of_task) if answer is not None and answer.status != "answered"
+                )
+                for of_task in by_task
+            ),
+            found=tuple(
+                () if coverage is None else _found_counts(coverage, compress(of_task, is_counted))
+                for coverage, of_task in zip(coverages, by_task, strict=True)
+            ),
+        )
+
+
+def _with_distinct_labels(systems: Sequence[SystemRecord]) -> Iterator[SystemRecord]:
+    """Yield the records with labels for addresses and columns: a control may have that of a run."""
+    labels = [system.label for system in systems]
+    for place, system in enumerate(systems):
+        apart = "" if labels.index(system.label) == place else f" ({'control' if system.is_control else place})"
+        yield msgspec.structs.replace(system, label=f"{system.label}{apart}")
+
+
+def _found_counts(coverage: Coverage, answers: Iterable[GradedAnswer | None]) -> tuple[int, ...]:
+    masks = [coverage.mask_of((*answer.certain, *answer.tied)) for answer in answers if answer is not None]
+    n_finding = Counter(sum(1 for mask in masks if mask & bit) for bit in bits(coverage.coverable))
+    return tuple(n_finding[n] for n in range(max(n_finding, default=-1) + 1))
+
+
+def record_of(
+    position: int,
+    instance: Instance,
+    *,
+    terms: tuple[TaskTerms | None, ...],
+    answers: tuple[tuple[GradedAnswer | None, ...], ...],
+    spent: dict[int, tuple[str, ...]],
+) -> GradedInstance:
+    """Return an instance with its labels; ``terms`` are by task, ``answers`` and ``spent`` by system and task."""
+    labels = instance.labels
+    results = frozenset(labels.results)
+    return GradedInstance(
+        paper=paper_of(position, instance.query),
+        review_id=labels.review_id,
+        aspects=tuple(
+            AspectRecord(
+                id=aspect,
+                text=labels.texts.get(aspect),
+                is_result=aspect in results,
+                sentences=tuple(sorted(set(labels.sources.get(aspect, ())))),
+            )
+            for aspect in labels.aspects
+        ),
+        terms=terms,
+        answers=answers,
+        spent=spent,
+    )
+
+
+def viewer_data_of(
+    paths: Sequence[Path],
+    dataset: Dataset,
+    tasks: Sequence[Task] = (),
+    *,
+    rules: Rules | None = None,
+    title: str = "",
+    exchanges: ExchangeSource | None = None,
+) -> ViewerData:
+    """Return the data of a viewer that shows run files, with the controls after them.
+
+    Empty ``tasks``: all tasks that every run can answer, or without runs all tasks with a budget; where the first
+    instance has no labels, those with a fixed budget come first. ``title`` is the page's title; empty: the data's name.
+    ``rules`` read the answers of runs; controls are read by the default rules. ``exchanges`` is as in
+    `ViewerData`. Raises the errors of `score_runs`.
+    """
+    runs = open_runs(paths, dataset, tasks)
+    for run in runs.values():
+        if run.header is not None and run.header.control is not None and run.header.control.name == "two_papers":
+            raise RunMismatchError(
+                f"{run.path}: was asked two papers at once, and this page shows one; 'score' and 'report' take it"
+            )
+    budgeted = tuple(task for task in TASKS.values() if task.budget is not None)
+    asked = tuple(tasks) or (common_tasks(list(runs.values()), dataset) if runs else budgeted)
+    if not tasks and len(dataset) and not dataset[0].labels.aspects:  # without labels, only fixed budgets are known
+        asked = tuple(sorted(asked, key=lambda task: (task.budget == "optimal", task.scope)))
+    systems = shown_systems(runs, dataset, asked, rules or Rules())
+    return ViewerData(title=title or dataset.name, dataset=dataset, tasks=asked, systems=systems, exchanges=exchanges)
+
+
+def shown_systems(
+    runs: Mapping[str, RunFile], dataset: Dataset, tasks: Sequence[Task], rules: Rules
+) -> tuple[ShownSystem, ...]:
+    """Return runs by their labels, and the controls that can be shown after them."""
+    shown_runs = (_shown_run(label, run, rules, _unfinished(run, dataset, tasks)) for label, run in runs.items())
+    return (*shown_runs, *(_shown_control(name, runs.values()) for name in SHOWN_CONTROLS))
+
+
+def _unfinished(run: RunFile, dataset: Dataset, tasks: Sequence[Task]) -> str:
+    ids = dataset.ids[: None if run.header is None else run.header.limit]
+    answered = run.ids
+    lacking = [one for one in ids if one not in answered]
+    is_part = run.header is not None and run.header.per_task  # it was asked only where a task applies
+    if is_part and len(lacking) <= _MOST_LOOKED_UP:
+        applying = [one for one in lacking if any(task.applies_to(dataset[one].labels) for task in tasks)]
+        ids, lacking = ids[len(lacking) - len(applying) :], applying
+    return f"{len(ids) - len(lacking):,} of {len(ids):,}" if lacking else ""
+
+
+def _shown_run(label: str, run: RunFile, rules: Rules, unfinished: str) -> ShownSystem:
+    knows, is_changed = knows_labels(run), run.header is not None and run.header.control is not None
+    first = (run.answer(*key) for key in nsmallest(_MOST_READ, run.done, key=str))
+    record = SystemRecord(
+        label=label,
+        signature=without_folders(run.signature),
+        knows_labels=knows,
+        unfinished=unfinished,
+        asks_model=any(answer is not None and "requests" in answer.notes for answer in first),
+        is_counted=not knows and not is_changed,
+    )
+    return ShownSystem(record=record, source=answers_of(run), rules=rules, run=run)
+
+
+def _shown_control(name: str, runs: Iterable[RunFile]) -> ShownSystem:
+    system = CONTROLS[name].named
+    headers = [run.header for run in runs if run.header is not None]
+    is_run = any(header.system.name == name and header.control is None for header in headers)
+    record = SystemRecord(
+        label=name,
+        signature=name,
+        is_control=True,
+        knows_labels=system.knows_labels,
+        is_counted=not system.knows_labels and not is_run,
+    )
+    return ShownSystem(record=record, source=answers_from(system), rules=Rules(), selects=system.selects)
+
+
+def shown_case(instance: Instance, task: Task) -> Case | None:
+    """Return the case of an instance on a task, as `case_of`; where the budget is fixed, also of one without labels."""
+    if instance.labels.aspects or task.budget == "optimal":
+        return case_of(instance, task)
+    coverage = coverage_of(instance.labels, task.scope)
+    return Case(instance=instance, coverage=coverage, budget=task.budget, ceiling=float("nan"))
+
+
+def graded_answer(case: Case, answer: Answer | None, rules: Rules) -> GradedAnswer:
+    """Return the sentences of an answer that count, with its recall; the grade is the same as by `evaluate`."""
+    try:
+        graded = grade(case, answer, rules)
+    except AnswerError as error:
+        return GradedAnswer(status="invalid", error=_shown_error(str(error)))
+    if graded.checked.is_missing:
+        return GradedAnswer(status="missing")
+    if (failure := graded.checked.error) is not None:
+        return GradedAnswer(status="failed", error=_shown_error(failure))
+    selection = graded.selection
+    return GradedAnswer(
+        status="answered" if selection.size else "empty",
+        certain=selection.certain,
+        tied=selection.tied,
+        n_drawn=selection.n_drawn,
+        recall=graded.recall if case.coverage.n_aspects else None,
+    )
+
+
+def _shown_error(error: str) -> str:
+    return beginning_of(without_folders(error), _MOST_ERROR_CHARACTERS)
+
+
+def terms_of(case: Case) -> TaskTerms:
+    """Return the terms of a case."""
+    ceiling = None if isnan(case.ceiling) else case.ceiling
+    return TaskTerms(budget=case.budget, n_aspects=case.coverage.n_aspects, ceiling=ceiling)

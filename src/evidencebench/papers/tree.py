@@ -1,0 +1,467 @@
+"""XML and HTML into one tree, safe and in linear time."""
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import unescape
+from html.entities import html5
+from typing import Never
+from xml.parsers import expat
+
+from evidencebench.errors import UnreadableError
+from evidencebench.files import disk
+
+# A tree of elements and text, as the readers of XML and HTML share it; text knows where it stands in the file.
+
+
+MOST_DEPTH = 256
+"""The most elements around one place; articles have about 20."""
+
+MOST_NODES = 2_000_000
+"""The most elements and pieces of text of one file; an article has some thousands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """Text that stands in start..stop-1 of the file, one by one or as a whole; nowhere if start is stop."""
+
+    text: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element: its name without a namespace, in lower case; its attributes, likewise; what it holds, in order."""
+
+    tag: str
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    children: list["Element | Characters"] = field(default_factory=list)
+
+    @property
+    def elements(self) -> Iterator["Element"]:
+        """The elements directly in it."""
+        return (child for child in self.children if isinstance(child, Element))
+
+    def all(self, *tags: str) -> Iterator["Element"]:
+        """Return the elements of these names at any depth, in order, itself apart."""
+        waiting = list(self.elements)[::-1]
+        while waiting:
+            element = waiting.pop()
+            if element.tag in tags:
+                yield element
+            waiting.extend(list(element.elements)[::-1])
+
+    def first(self, *tags: str) -> "Element | None":
+        """Return the first of `all`; None if there is none."""
+        return next(self.all(*tags), None)
+
+    def characters(self) -> Iterator[Characters]:
+        """Return all text in it, in order."""
+        waiting: list[Element | Characters] = self.children[::-1]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Characters):
+                yield node
+            else:
+                waiting.extend(node.children[::-1])
+
+    @property
+    def raw_text(self) -> str:
+        """All its text."""
+        return "".join(piece.text for piece in self.characters())
+
+    @property
+    def text(self) -> str:
+        """All its text, white space collapsed."""
+        return " ".join(self.raw_text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class ElementEnd:
+    """Where an element ends, for readers that walk through a tree with a list of what is still to be read."""
+
+    element: Element
+
+
+# The text of a paper's file: its encoding told by its mark, or by what the file declares, else UTF-8.
+
+
+MOST_CHARACTERS = 20_000_000
+"""The most characters of one file: a paper has about a hundred thousand, a book a million."""
+
+
+def has_mark(content: bytes) -> bool:
+    """Say whether a file begins with the mark of an encoding."""
+    return bool(disk.mark_of(content)[0])
+
+
+def decoded(content: bytes, *, name: str, declared: str = "utf-8") -> str:
+    """Return the text of a file, without its mark; one in another encoding, never guessed, or too long is refused."""
+    text = disk.decoded(content, name=name, declared=declared)
+    if len(text) > MOST_CHARACTERS:
+        raise UnreadableError(
+            f"{name}: expected at most {MOST_CHARACTERS:,} characters, got {len(text):,}; a paper has about a hundred "
+            "thousand: ask about its papers or parts one by one"
+        )
+    return text
+
+
+def beginning(content: bytes) -> str:
+    """Return the text of a file's first bytes, as UTF-8 where it has no mark; what is broken is replaced."""
+    mark, encoding = disk.mark_of(content)
+    return content[len(mark) :].decode(encoding or "utf-8", errors="replace")
+
+
+# The text of an XML file, decoded as the file says, and the name of its outermost element.
+
+
+_DECLARED = re.compile(rb"""\s*<\?xml[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
+_HEAD_BYTES = 1 << 17
+
+# Encodings of natural text, as Python names them. Others, such as punycode, are slow to decode, or no text.
+_CODECS = re.compile(
+    r"utf-(?:8|16|32)(?:-[bl]e)?|ascii|iso8859-\d+|cp125\d|mac-roman|koi8-[ru]|gb2312|gbk|gb18030|big5|shift_jis|euc_(?:jp|kr)|iso2022_jp"
+)
+
+# What stands before the first element. A comment or an instruction without an end takes the rest.
+_PROLOGUE = re.compile(
+    r"\s+|<\?.*?(?:\?>|\Z)|<!--.*?(?:-->|\Z)|<!DOCTYPE(?:[^\[>]|\[[^\]]*\])*>", re.DOTALL | re.IGNORECASE
+)
+_FIRST_TAG = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
+
+
+def xml_text(content: bytes, *, name: str) -> str:
+    """Return an XML file's characters, without a byte order mark; raises `UnreadableError`, as `decoded` does."""
+    declared = _DECLARED.match(content[:1024])
+    codec = known_codec(declared[1].decode(), name) if declared else "utf-8"
+    if codec.startswith(("utf-16", "utf-32")):  # impossible: the declaration was read as bytes. Such files are UTF-8
+        codec = "utf-8"
+    return decoded(content, name=name, declared=codec)
+
+
+def root_tag(content: bytes) -> str | None:
+    """Return the name of the outermost element, in lower case and without a namespace; None if it is no markup."""
+    head = beginning(content[:_HEAD_BYTES])
+    position = 0
+    while match := _PROLOGUE.match(head, position):
+        position = match.end()
+    tag = _FIRST_TAG.match(head, position)
+    return tag[1].lower() if tag else None
+
+
+def known_codec(given: str, name: str) -> str:
+    """Return Python's name of an encoding that a file declares; raises `UnreadableError` if it is none of text."""
+    try:
+        codec = codecs.lookup(given).name
+    except LookupError:
+        codec = ""
+    if not _CODECS.fullmatch(codec):
+        raise UnreadableError(f"{name}: expected a known encoding, got encoding={given!r}; save the file as UTF-8")
+    return codec
+
+
+# XML into a tree whose text knows where it stands in the file. No entity, DTD or other file is ever loaded.
+
+
+_AMPERSAND = ord("&")
+_CUT_OFF = frozenset(
+    expat.errors.codes[message]
+    for message in (
+        expat.errors.XML_ERROR_NO_ELEMENTS,
+        expat.errors.XML_ERROR_UNCLOSED_TOKEN,
+        expat.errors.XML_ERROR_UNCLOSED_CDATA_SECTION,
+        expat.errors.XML_ERROR_PARTIAL_CHAR,
+    )
+)
+
+
+def parse_xml(content: bytes, *, name: str) -> Element:
+    """Return the outermost element of an XML file; undeclared named characters are read as in HTML."""
+    text = xml_text(content, name=name)
+    builder = _XmlBuilder(text, name)
+    try:
+        builder.parser.Parse(builder.bytes, True)  # noqa: FBT003 - this is all of it
+    except expat.ExpatError as error:
+        raise builder.malformed(error) from error
+    return builder.root
+
+
+class _XmlBuilder:
+    def __init__(self, text: str, name: str) -> None:
+        self.bytes = text.encode()
+        self._name = name
+        self._top = Element("")
+        self._open = [self._top]
+        self._n_nodes = 0
+        self._names: dict[str, str] = {}
+        self._in_cdata = False
+        # Text that stands one by one in the file, character after character, and where it begins and ends.
+        self._pieces: list[str] = []
+        self._start = self._stop = 0
+        # The place up to which bytes were turned into characters; expat's places only grow.
+        self._n_bytes = self._n_characters = 0
+        self._ascii = len(self.bytes) == len(text)
+        self.parser = expat.ParserCreate(encoding="utf-8")
+        self.parser.specified_attributes = True  # default values of a DTD could be repeated without end
+        self.parser.UseForeignDTD()  # so that undeclared entities are reported as skipped, not as errors
+        self.parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+        self.parser.StartElementHandler = self._on_start
+        self.parser.EndElementHandler = self._on_end
+        self.parser.CharacterDataHandler = self._on_text
+        self.parser.SkippedEntityHandler = self._on_skipped_entity
+        self.parser.EntityDeclHandler = self._on_entity_declaration
+        self.parser.StartCdataSectionHandler = lambda: setattr(self, "_in_cdata", True)
+        self.parser.EndCdataSectionHandler = lambda: setattr(self, "_in_cdata", False)
+
+    @property
+    def root(self) -> Element:
+        return next(self._top.elements)
+
+    def malformed(self, error: expat.ExpatError) -> UnreadableError:
+        where = f"{self._name}: line {error.lineno}, column {error.offset + 1}"
+        if error.code in _CUT_OFF and self._open[-1] is not self._top:
+            return UnreadableError(
+                f"{where}: expected </{self._open[-1].tag}>, got the end of the file; the file is cut off: get it again"
+            )
+        return UnreadableError(
+            f"{where}: expected well-formed XML, got an error: {expat.ErrorString(error.code)}; get the file again, or "
+            "correct it there"
+        )
+
+    def _on_start(self, name: str, attributes: dict[str, str]) -> None:
+        self._end_text()
+        if len(self._open) > MOST_DEPTH:
+            self._refuse(f"expected at most {MOST_DEPTH} elements within each other", "no paper is built like this")
+        element = Element(
+            self._plain(name),
+            {self._plain(key): value for key, value in attributes.items() if not key.startswith("xmlns")},
+        )
+        self._add(element)
+        self._open.append(element)
+
+    def _on_end(self, _: str) -> None:
+        self._end_text()
+        self._open.pop()
+
+    def _on_text(self, text: str) -> None:
+        at = self.parser.CurrentByteIndex
+        start = self._character_at(at)
+        if self.bytes[at] == _AMPERSAND and not self._in_cdata:
+            self._end_text()
+            stop = self._character_at(self.bytes.index(b";", at) + 1)
+            self._add(Characters(text, start, stop))
+            return
+        if start != self._stop:
+            self._end_text()
+        if not self._pieces:
+            self._start = start
+        self._pieces.append(text)
+        self._stop = start + len(text)
+
+    def _on_skipped_entity(self, name: str, is_parameter: bool) -> None:  # noqa: FBT001 - expat calls it
+        if is_parameter:
+            return
+        self._end_text()
+        start = self._character_at(self.parser.CurrentByteIndex)
+        reference = f"&{name};"
+        self._add(Characters(html5.get(f"{name};", reference), start, start + len(reference)))
+
+    def _on_entity_declaration(self, name: str, *_: object) -> None:
+        self._refuse(
+            f"expected XML that declares no entities, got one named {name!r}",
+            "remove its <!ENTITY ...> lines and write the characters themselves",
+        )
+
+    def _end_text(self) -> None:
+        if self._pieces:
+            self._add(Characters("".join(self._pieces), self._start, self._stop))
+            self._pieces.clear()
+
+    def _add(self, node: Element | Characters) -> None:
+        self._n_nodes += 1
+        if self._n_nodes > MOST_NODES:
+            self._refuse(f"expected at most {MOST_NODES:,} elements and pieces of text", "split the file")
+        self._open[-1].children.append(node)
+
+    def _plain(self, name: str) -> str:
+        plain = self._names.get(name)
+        if plain is None:
+            plain = self._names[name] = name.rpartition(":")[2].lower()
+        return plain
+
+    def _character_at(self, at: int) -> int:
+        """Return which character begins at a byte; calls come in order of their places."""
+        if self._ascii:
+            return at
+        self._n_characters += len(self.bytes[self._n_bytes : at].decode())
+        self._n_bytes = at
+        return self._n_characters
+
+    def _refuse(self, rule: str, advice: str) -> Never:
+        line, column = self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1
+        raise UnreadableError(f"{self._name}: line {line}, column {column}: {rule}; {advice}")
+
+
+# HTML into a tree whose text knows where it stands in the file; any text at all becomes a tree, in linear time.
+
+
+# A name, and what follows it up to the end of the tag. A quote counts only behind an equals sign, as in browsers.
+_TAG = re.compile(r"""<(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?P<rest>(?:=\s*+(?:"[^"]*+"|'[^']*+')|[^>])*+)>""")
+_ATTRIBUTE = re.compile(r"""([^\s/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|(\S++)))?+""")
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
+_KEPT_ATTRIBUTES = frozenset(
+    {"aria-hidden", "charset", "class", "close", "content", "encoding", "hidden", "href", "id", "name", "open"}
+    | {"property", "role", "style"}
+)
+
+_VOID = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+)
+_RAW = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"})
+_HAVE_REFERENCES = frozenset({"textarea", "title"})  # of these
+_FOREIGN = frozenset({"svg", "math"})
+
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+
+BLOCKS = frozenset(
+    {
+        *("address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir"),
+        *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "head", "header", "hgroup", "hr"),
+        *("html", "li", "main", "menu", "nav", "ol", "p", "pre", "search", "section", "summary", "table", "tbody"),
+        *("td", "tfoot", "th", "thead", "title", "tr", "ul", *HEADINGS),
+    }
+)
+"""Elements that stand for themselves, not within a line of text."""
+
+_CLOSES_P = BLOCKS - {"body", "head", "html", "title", "caption", "td", "th", "tr", "tbody", "thead", "tfoot", "li"}
+# Element that begins -> elements that end there, and what they must be looked for in.
+_ENDED_BY = {
+    "li": (frozenset({"li"}), frozenset({"ul", "ol", "menu", "dir"})),
+    **dict.fromkeys(("dt", "dd"), (frozenset({"dt", "dd"}), frozenset({"dl"}))),
+    **dict.fromkeys(("td", "th"), (frozenset({"td", "th"}), frozenset({"tr", "table"}))),
+    "tr": (frozenset({"tr"}), frozenset({"table"})),
+    **dict.fromkeys(("thead", "tbody", "tfoot"), (frozenset({"thead", "tbody", "tfoot"}), frozenset({"table"}))),
+    "option": (frozenset({"option"}), frozenset({"select"})),
+}
+_P_LIES_IN = frozenset({"table", "td", "th", "caption", "button", "object"})
+_CELLS = frozenset({"td", "th", "caption"})
+_TABLE_PARTS = frozenset({"table", "tr", "tbody", "thead", "tfoot"}) | _CELLS
+
+
+def parse_html(text: str, *, name: str) -> Element:
+    """Return an element that holds all of a page, with the end tags that browsers add; comments are left out."""
+    builder = _HtmlBuilder(name, is_xhtml=text.lstrip().startswith("<?xml"))
+    position = 0
+    while (start := text.find("<", position)) >= 0:
+        builder.add_text(text, position, start)
+        position = builder.add_markup(text, start)
+    builder.add_text(text, position, len(text))
+    return builder.top
+
+
+class _HtmlBuilder:
+    def __init__(self, name: str, *, is_xhtml: bool) -> None:
+        self.top = Element("")
+        self._name = name
+        self._is_xhtml = is_xhtml
+        self._open = [self.top]
+        self._n_open: Counter[str] = Counter()
+        self._n_nodes = 0
+
+    def add_text(self, text: str, start: int, stop: int) -> None:
+        """Add the characters start..stop-1 of the file, character references read."""
+        position = start
+        for reference in _REFERENCE.finditer(text, start, stop):
+            read = unescape(reference[0])
+            if read != reference[0]:
+                self._add_characters(text[position : reference.start()], position, reference.start())
+                self._add_characters(read, reference.start(), reference.end())
+                position = reference.end()
+        self._add_characters(text[position:stop], position, stop)
+
+    def add_markup(self, text: str, start: int) -> int:
+        """Add what the ``<`` at ``start`` begins; returns where that ends."""
+        if text.startswith("<!--", start):
+            return _behind(text, "-->", start + 2)
+        if text.startswith("<![CDATA[", start):
+            return _behind(text, "]]>", start)
+        if text.startswith(("<!", "<?"), start):
+            return _behind(text, ">", start)
+        match = _TAG.match(text, start)
+        if not match:
+            is_tag = text[start + 1 : start + 2].isalpha() or text.startswith("</", start)
+            stop = len(text) if is_tag else start + 1  # a tag without an end takes the rest; "p < 0.05" is text
+            if not is_tag:
+                self.add_text(text, start, stop)
+            return stop
+        tag = match["name"].lower()
+        if match["end"]:
+            self._end(tag)
+            return match.end()
+        self._start(tag, match["rest"])
+        return self._add_raw(text, tag, match.end()) if tag in _RAW and self._open[-1].tag == tag else match.end()
+
+    def _add_raw(self, text: str, tag: str, start: int) -> int:
+        """Add the text of an element in which there are no tags; returns where it ends."""
+        end = re.compile(rf"</{tag}(?=[\s/>])", re.IGNORECASE).search(text, start)
+        stop = end.start() if end else len(text)
+        if tag in _HAVE_REFERENCES:
+            self.add_text(text, start, stop)
+        else:
+            self._add_characters(text[start:stop], start, stop)
+        return stop
+
+    def _start(self, tag: str, rest: str) -> None:
+        if tag in _CLOSES_P:
+            self._end_open(frozenset({"p"}), _P_LIES_IN)
+        if tag in _ENDED_BY:
+            self._end_open(*_ENDED_BY[tag])
+        attributes = ((match[1].lower(), match[2] or match[3] or match[4] or "") for match in _ATTRIBUTE.finditer(rest))
+        element = Element(tag, {key: unescape(value) for key, value in attributes if key in _KEPT_ATTRIBUTES})
+        self._add(element)
+        # What lies deeper than the deepest holds nothing: its text belongs to the innermost of these.
+        ends_itself = rest.endswith("/") and (self._is_xhtml or any(self._n_open[name] for name in _FOREIGN))
+        if tag not in _VOID and not ends_itself and len(self._open) <= MOST_DEPTH:
+            self._open.append(element)
+            self._n_open[tag] += 1
+
+    def _end(self, tag: str) -> None:
+        """End the innermost open element of a name; one of a line's text ends no block, and none but a table a cell."""
+        if not self._n_open[tag]:
+            return
+        stops = BLOCKS if tag not in BLOCKS else frozenset() if tag in _TABLE_PARTS else _CELLS
+        self._end_open(frozenset({tag}), stops)
+
+    def _end_open(self, tags: frozenset[str], stops: frozenset[str]) -> None:
+        """End the innermost open element of these names, unless one of ``stops`` lies within it."""
+        if not any(self._n_open[tag] for tag in tags):
+            return
+        for depth in range(len(self._open) - 1, 0, -1):
+            if self._open[depth].tag in tags:
+                for element in self._open[depth:]:
+                    self._n_open[element.tag] -= 1
+                del self._open[depth:]
+                return
+            if self._open[depth].tag in stops:
+                return
+
+    def _add_characters(self, text: str, start: int, stop: int) -> None:
+        if text:
+            self._add(Characters(text, start, stop))
+
+    def _add(self, node: Element | Characters) -> None:
+        self._n_nodes += 1
+        if self._n_nodes > MOST_NODES:
+            raise UnreadableError(
+                f"{self._name}: expected at most {MOST_NODES:,} elements and pieces of text, got more; split the file"
+            )
+        self._open[-1].children.append(node)
+
+
+def _behind(text: str, end: str, start: int) -> int:
+    """Return the place behind the next ``end``; the end of the file if there is none."""
+    at = text.find(end, start)
+    return len(text) if at < 0 else at + len(end)

@@ -1,0 +1,403 @@
+"""People as a system: picks, drafts, submissions."""
+
+import hashlib
+import logging
+import os
+import platform
+import re
+import threading
+import unicodedata
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.errors import DataError, FinalError, PeopleError, RunError, RunFormatError, StaleError, UnopenedError
+from evidencebench.files.atomic import whole_file
+from evidencebench.files.disk import BROKEN_JSON, read_whole
+from evidencebench.files.records import Journal, open_journal, require_same
+from evidencebench.runs.header import DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.run import RUNS, encode_answer, read_run
+from evidencebench.system import Ranking
+from evidencebench.version import __version__
+from evidencebench.wording import counted
+
+# What a person picks, and the picks that are not submitted yet: one small file, written whole at every change.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picks:
+    """What a person picks in one tab of a browser: 0-based indices, in the order they were picked."""
+
+    sentences: tuple[int, ...]
+    reached: int = 0  # the sentence that the person has got to
+    seconds: int = 0  # how long the person worked on it, as the page says
+    revision: int = 0  # of the draft that the tab has changed
+    tab: str = ""  # a name that only this tab has, and another one after it was loaded again
+
+
+class PickDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """Picks that are not final."""
+
+    opened: str  # when the person first saw the paper, ISO 8601, UTC
+    sentences: tuple[int, ...] = ()
+    reached: int = 0  # the sentence that the person had got to; 0 in files of earlier versions
+    seconds: int = 0
+    revision: int = 0  # counts the changes of the picks; 0 in files of earlier versions
+    tab: str = ""  # that made the last change
+
+
+class _DraftsFile(msgspec.Struct, frozen=True, kw_only=True):
+    evidencebench_drafts: int = 1
+    drafts: dict[str, PickDraft] = {}  # by instance, the one that was worked on last at the end
+
+
+def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) -> tuple[int, ...]:
+    """Return picks as they are; raise `PeopleError` where one does not exist or repeats, or they are too many."""
+    for index in sentences:
+        if not 0 <= index < n_sentences:
+            raise PeopleError(f"sentence {index}: the paper has sentences 0..{n_sentences - 1}")
+    if len(set(sentences)) < len(sentences):
+        raise PeopleError("a sentence is picked twice")
+    if len(sentences) > budget:
+        raise PeopleError(f"{counted(len(sentences), 'sentence')} picked, but at most {budget} count; remove some")
+    return tuple(sentences)
+
+
+def read_drafts(path: Path) -> dict[str, PickDraft]:
+    """Return instance id -> draft, none where there is no file; raise `RunFormatError` for another file."""
+    try:
+        return msgspec.json.decode(read_whole(path), type=_DraftsFile).drafts
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
+    except BROKEN_JSON as error:
+        raise RunFormatError(f"{path}: expected drafts: {error}; move the file away to begin without them") from error
+
+
+def write_drafts(path: Path, drafts: Mapping[str, PickDraft]) -> None:
+    """Replace the file of drafts; raise `RunError` where it cannot be written, or is a link by now."""
+    require_no_link(path)
+    try:
+        with whole_file(path, follows_links=False) as file:  # a link that was made since is replaced
+            file.write(msgspec.json.encode(_DraftsFile(drafts=dict(drafts))))
+    except DataError as error:
+        raise RunError(str(error)) from error
+
+
+def require_no_link(path: Path) -> None:
+    """Raise `RunError` where a path is a link, which might lead anywhere."""
+    if path.is_symlink():
+        raise RunError(f"{path}: is a link; people's files must lie in the folder itself")
+
+
+# One person: a run that grows by an answer a submission, and the drafts of what is not submitted.
+
+
+Clock = Callable[[], datetime]
+"""Returns the current time in UTC."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What a person submitted for an instance."""
+
+    sentences: tuple[int, ...]
+    seconds: int  # of work, as the page says
+    seconds_open: int  # by the server's clock, from when the person first saw it
+
+    def as_ranking(self) -> Ranking:
+        """Return the submission as an answer: a set, whose order says nothing."""
+        notes = {"seconds": self.seconds, "seconds_open": self.seconds_open}
+        return Ranking(sentences=self.sentences, ordered=False, notes=notes)
+
+
+class Person:
+    """A person's answers to one task. Threads may share it; a second process gets an error.
+
+    No file is made before the person has opened a paper, so that a name typed wrong leaves nothing behind. Raises
+    `RunFormatError` if a file is damaged, and `RunMismatchError` if the run was begun on other data, on another task or
+    with another limit. Every method raises `RunError` if the files cannot be used, or are no longer those of before.
+    """
+
+    def __init__(self, run_path: Path, drafts_path: Path, *, header: RunHeader, clock: Clock) -> None:
+        self.run_path = run_path
+        self._drafts_path, self._header, self._clock = drafts_path, header, clock
+        self._lock = threading.RLock()
+        self._open = ExitStack()
+        self._journal: Journal | None = None
+        self._submitted: dict[str, Submission] = {}
+        self._drafts: dict[str, PickDraft] = {}
+        if os.path.lexists(run_path):
+            self._ensure_journal()
+
+    @property
+    def name(self) -> str:
+        """The person's name."""
+        return str(self._header.system.options["name"])
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the person has opened no paper yet."""
+        return not self._submitted and not self._drafts
+
+    @property
+    def signature(self) -> str:
+        """The person as a system, such as ``person(name=Ada)``."""
+        return self._header.signature
+
+    def status(self, instance_id: str) -> str:
+        """Return ``"submitted"``, ``"draft"`` where a paper has picks, else ``"open"``."""
+        if instance_id in self._submitted:
+            return "submitted"
+        draft = self._drafts.get(instance_id)
+        return "draft" if draft is not None and draft.sentences else "open"
+
+    def submission(self, instance_id: str) -> Submission | None:
+        """Return what was submitted for an instance, or None."""
+        return self._submitted.get(instance_id)
+
+    def draft(self, instance_id: str) -> PickDraft | None:
+        """Return what was picked so far, or None before the paper was first opened."""
+        return self._drafts.get(instance_id)
+
+    @property
+    def submissions(self) -> dict[str, Submission]:
+        """Instance id -> what was submitted, in the order of submission."""
+        return dict(self._submitted)
+
+    @property
+    def last_draft(self) -> str | None:
+        """The id of the paper that was worked on last, of those that are not submitted; None where there is none."""
+        return next(reversed(self._drafts), None)
+
+    def begin(self, instance_id: str) -> PickDraft:
+        """Return the draft of an instance, made now if its paper is seen for the first time; raises `FinalError`."""
+        with self._lock:
+            self._ensure_journal()  # opened first, since it may have to be read again
+            if instance_id in self._submitted:
+                raise FinalError(f"{instance_id}: already submitted, and a submission is final")
+            if instance_id not in self._drafts:
+                opened = self._clock().isoformat(timespec="seconds")
+                self._write({**self._drafts, instance_id: PickDraft(opened=opened)})
+            return self._drafts[instance_id]
+
+    def save(self, instance_id: str, picks: Picks) -> PickDraft:
+        """Save picks that are not final, and where the person is; a paper that was not opened yet is opened now.
+
+        Raises `StaleError` where another tab has changed the picks since: a tab replaces only picks that it has seen.
+        """
+        with self._lock:
+            draft = self._with_picks(instance_id, picks)
+            if draft != self._drafts[instance_id]:
+                others = {name: kept for name, kept in self._drafts.items() if name != instance_id}
+                self._write({**others, instance_id: draft})
+            return draft
+
+    def submit(self, instance_id: str, picks: Picks) -> Submission:
+        """Append an answer to the run, on the disk and final; raises `UnopenedError`, and what `save` raises."""
+        with self._lock:
+            self._ensure_journal()
+            if instance_id not in self._submitted and instance_id not in self._drafts:
+                raise UnopenedError(
+                    f"{instance_id}: submitted without having been opened; open the paper, and pick again"
+                )
+            draft = self._with_picks(instance_id, picks)
+            seconds_open = max(draft.seconds, self._seconds_since(draft.opened))
+            submission = Submission(sentences=draft.sentences, seconds=draft.seconds, seconds_open=seconds_open)
+            answered = self._clock().isoformat(timespec="seconds")
+            line = encode_answer(instance_id, self._header.tasks[0], submission.as_ranking(), answered=answered)
+            journal = self._ensure_journal()
+            try:
+                journal.append(line)
+                journal.sync()
+            except OSError as error:
+                self._release()  # a torn line is mended when the journal is opened again
+                raise RunError(f"{self.run_path}: cannot be written: {error.strerror}") from error
+            self._submitted[instance_id] = submission
+            drafts = {name: kept for name, kept in self._drafts.items() if name != instance_id}
+            try:
+                self._write(drafts)
+            except RunError as error:  # the submission is on the disk, and readers ignore its draft
+                _log.warning("a draft that was submitted is not taken away: %s", error)
+                self._drafts = drafts
+            return submission
+
+    def close(self) -> None:
+        """Close the files."""
+        with self._lock:
+            self._release()
+
+    def _seconds_since(self, opened: str) -> int:
+        return int((self._clock() - datetime.fromisoformat(opened)).total_seconds())
+
+    def _with_picks(self, instance_id: str, picks: Picks) -> PickDraft:
+        before = self.begin(instance_id)
+        # The seconds never decrease, and are at most the time since the paper was opened.
+        bounded = max(before.seconds, min(picks.seconds, self._seconds_since(before.opened)))
+        timed = msgspec.structs.replace(before, seconds=bounded, reached=picks.reached)
+        if picks.sentences == before.sentences:
+            return timed
+        # A tab knows its own last change, even if the reply to it was lost.
+        if picks.revision != before.revision and (not picks.tab or picks.tab != before.tab):
+            raise StaleError(
+                f"{instance_id}: the picks were changed in another tab; look at them, and pick again",
+                sentences=before.sentences,
+                revision=before.revision,
+            )
+        return msgspec.structs.replace(timed, sentences=picks.sentences, revision=before.revision + 1, tab=picks.tab)
+
+    def _write(self, drafts: dict[str, PickDraft]) -> None:
+        write_drafts(self._drafts_path, drafts)
+        self._drafts = drafts
+
+    def _ensure_journal(self) -> Journal:
+        if self._journal is None:
+            require_no_link(self.run_path)
+            require_no_link(self._drafts_path)
+            self._journal = self._open.enter_context(open_journal(self.run_path, RUNS.begins))
+            try:
+                self._read(self._journal)
+            except BaseException:
+                self._release()
+                raise
+        if not self._journal.lies_at(self.run_path):  # what is appended to it would be lost
+            raise RunError(
+                f"{self.run_path}: was removed or replaced while it was in use; put it back, and start the app again"
+            )
+        return self._journal
+
+    def _read(self, journal: Journal) -> None:
+        if journal.is_empty:
+            journal.append(msgspec.json.encode(self._header))
+        run = read_run(self.run_path)
+        begun = run.header or self._header
+        # A person's picks do not depend on the versions of libraries.
+        now = msgspec.structs.replace(self._header, versions=begun.versions)
+        require_same(self.run_path, differing_runs(begun, now), "view it as it was begun, or choose another folder")
+        self._submitted = {}
+        for instance_id, task in run.done:
+            answer = run.answer(instance_id, task)
+            if isinstance(answer, Ranking):
+                seconds = answer.notes.get("seconds", 0)
+                seconds_open = answer.notes.get("seconds_open", seconds)
+                self._submitted[instance_id] = Submission(
+                    sentences=answer.sentences, seconds=seconds, seconds_open=seconds_open
+                )
+        drafts = read_drafts(self._drafts_path)
+        self._drafts = {name: draft for name, draft in drafts.items() if name not in self._submitted}
+
+    def _release(self) -> None:
+        self._journal = None
+        self._open.close()
+
+
+# The names that people may have, and the names of their files.
+
+
+MAX_NAME_LENGTH = 80
+
+# Control, format and surrogate characters: they turn the text beside a name, or cannot be seen.
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs"})
+# Other characters that are drawn as nothing (Default_Ignorable_Code_Point of Unicode 16), and the blank of Braille.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+
+
+def checked_name(text: str) -> str:
+    """Return a person's name as it is kept: composed, without white space around it, single spaces within.
+
+    Raises `PeopleError` where a name is empty or too long, shows nothing, or holds characters that cannot be seen. So
+    no two people have names that look the same.
+    """
+    name = unicodedata.normalize("NFC", text.strip())
+    if _UNSEEN.search(name) or any(unicodedata.category(c) in _UNSEEN_CATEGORIES for c in name):
+        raise PeopleError("the name holds a control character, or one that cannot be seen; type it again")
+    name = " ".join(name.split())
+    if len(name) > MAX_NAME_LENGTH:
+        raise PeopleError(f"the name has {len(name)} characters; at most {MAX_NAME_LENGTH}, please")
+    if not any(unicodedata.category(c)[0] in "LNPS" for c in name):
+        raise PeopleError("a name is needed: one letter at least")
+    return name
+
+
+def file_stem(name: str) -> str:
+    """Return how the names of a person's files begin: readable, safe on every disk, and different for each name."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    slug = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[:32].strip("-") or "person"
+    return f"{slug}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+# The people of a folder, each with files of their own.
+
+
+SYSTEM_NAME = "person"
+"""The name of the system that every person is."""
+
+
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
+    return datetime.now(UTC)
+
+
+class PeopleFolder:
+    """The people who pick sentences, on one task of one data set; their files lie in one folder, made if missing."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        data: DataHeader,
+        task: str,
+        limit: int | None,
+        clock: Clock = utc_now,
+        most_open: int = 200,  # people with open files
+    ) -> None:
+        self.folder, self.task, self.limit = folder, task, limit
+        self._data, self._clock, self._most_open = data, clock, most_open
+        self._people: OrderedDict[str, Person] = OrderedDict()
+        self._lock = threading.Lock()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"{folder}: no folder can be made here: {error.strerror}") from error
+
+    def person(self, name: str) -> Person:
+        """Return a person by name, with the earlier picks; raises `PeopleError` for a name, and what `Person` raises.
+
+        Ask again for each action: the files of people who were not asked for lately are closed, and read again here.
+        """
+        name = checked_name(name)
+        with self._lock:
+            if name in self._people:
+                self._people.move_to_end(name)
+            else:
+                header = RunHeader(
+                    system=SystemHeader(name=SYSTEM_NAME, options={"name": name}),
+                    data=self._data,
+                    tasks=(self.task,),
+                    per_task=True,
+                    limit=self.limit,
+                    versions={"evidencebench": __version__, "python": platform.python_version()},
+                    created=self._clock().isoformat(timespec="seconds"),
+                )
+                files = [self.folder / f"{file_stem(name)}.{self.task}.{end}" for end in ("jsonl", "drafts.json")]
+                self._people[name] = Person(*files, header=header, clock=self._clock)
+            while len(self._people) > self._most_open:
+                self._people.popitem(last=False)[1].close()
+            return self._people[name]
+
+    def close(self) -> None:
+        """Close all files."""
+        with self._lock:
+            for person in self._people.values():
+                person.close()
+            self._people.clear()

@@ -1,0 +1,231 @@
+"""Run: read_run, open_run (JSON, TREC, ours), answer lines."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from evidencebench.errors import RunFormatError
+from evidencebench.files.disk import PathText, read_whole
+from evidencebench.files.records import RecordFormat, has_checksum, lines_in, with_checksum
+from evidencebench.runs.header import SHOWN_DIGITS, RunHeader, code_text
+from evidencebench.system import Ranking
+from evidencebench.wording import counted, one_line
+
+# One answer, or the failure in its place, and the line of a run that holds it.
+
+
+class AnswerLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of a run: the sentences of an answer, or the error in their place.
+
+    ``answered`` is the time, of people's answers only; ``crc`` is the line's checksum (see `storage.json_lines`).
+    """
+
+    id: str
+    task: str | None = None
+    sentences: tuple[int, ...] | None = None
+    scores: tuple[float, ...] | None = None
+    ordered: bool = True
+    notes: dict[str, int] = {}
+    error: str | None = None
+    answered: str | None = None
+    crc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failed answer, with its error; it is neither an empty answer nor a missing one.
+
+    ``notes`` counts the work that was done, as in `Ranking`. ``trace`` is where in the system's code it failed, as
+    Python shows a traceback, and ``cause`` the error; no run file holds them.
+    """
+
+    error: str
+    notes: Mapping[str, int] = field(default_factory=dict, compare=False)
+    trace: str | None = field(default=None, compare=False, repr=False)
+    cause: BaseException | None = field(default=None, compare=False, repr=False)
+
+
+Answer = Ranking | Failure
+
+_decoder = msgspec.json.Decoder(AnswerLine)
+
+
+def encode_answer(instance_id: str, task: str | None, answer: Answer, *, answered: str | None = None) -> bytes:
+    """Return one line of a run, without its line end; ``answered`` is the time of the answer, ISO 8601 in UTC."""
+    if isinstance(answer, Failure):
+        line = AnswerLine(id=instance_id, task=task, error=answer.error, notes=dict(answer.notes))
+    else:
+        line = AnswerLine(
+            id=instance_id,
+            task=task,
+            sentences=answer.sentences,
+            scores=answer.scores,
+            ordered=answer.ordered,
+            notes=dict(answer.notes),
+            answered=answered,
+        )
+    return with_checksum(msgspec.json.encode(line))
+
+
+def decode_answer(line: memoryview) -> Answer:
+    """Return the answer in a line of a run that `check_answer` has accepted."""
+    answer = _decoder.decode(line)
+    if answer.sentences is None:
+        return Failure(error=answer.error or "unknown", notes=answer.notes)
+    return Ranking(sentences=answer.sentences, scores=answer.scores, ordered=answer.ordered, notes=answer.notes)
+
+
+def check_answer(answer: AnswerLine, line: memoryview | bytes) -> None:
+    """Raise `RunFormatError` where a decoded line holds no valid answer, or was changed since it was written."""
+    if answer.crc is not None and not has_checksum(line, answer.crc):
+        # Another program may have spelled the line otherwise.
+        spelled = with_checksum(msgspec.json.encode(msgspec.structs.replace(answer, crc=None)))
+        if not has_checksum(spelled, answer.crc):
+            raise RunFormatError(
+                f"the answer to '{answer.id}' is not the one that was written: its crc {answer.crc} does not fit; "
+                "restore the line, or take the crc out of it to have it read as it stands"
+            )
+    if (answer.sentences is None) == (answer.error is None):
+        raise RunFormatError("expected either 'sentences' or 'error'")
+
+
+# A run: a header with everything that decides the result, then one answer a line.
+
+
+# A run with scores of all sentences of the largest data, for six tasks, has 3 GB.
+_MOST_BYTES = 8 << 30
+
+
+class RunFile:
+    """A run as it lies on disk, its answers decoded when they are asked for.
+
+    The header is None for files that were made elsewhere. ``is_bare`` says that answers are bare lists of sentences,
+    which do not tell whether they are rankings or sets. ``content`` holds the bytes of the file.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        header: RunHeader | None,
+        lines: Mapping[tuple[str, str | None], memoryview | Answer],
+        content: bytes = b"",
+        *,
+        is_bare: bool = False,
+    ) -> None:
+        self.path = path
+        self._content = content
+        self.header = header
+        self.is_bare = is_bare
+        self._lines = lines
+        self._last: tuple[memoryview, Answer] | None = None
+
+    def __repr__(self) -> str:
+        system = repr(self.header.signature) if self.header else ""
+        return one_line(
+            self, repr(self.path.name), system, counted(len(self._lines), "answer"), f"{len(self.failed)} failed"
+        )
+
+    @property
+    def name(self) -> str:
+        """The system's signature; for files that were made elsewhere, the file's name."""
+        return self.header.signature if self.header else self.path.name
+
+    @property
+    def signature(self) -> str:
+        """The system as it ran, with the digest of users' own code; without a header, the file's name and checksum."""
+        if self.header is not None:
+            return f"{self.header.signature}{code_text(self.header.versions)}"
+        return f"{self.path.name}@sha256:{self.sha256[:SHOWN_DIGITS]}"
+
+    @cached_property
+    def sha256(self) -> str:
+        """The checksum of the very bytes that its answers were read from, in hexadecimal."""
+        return hashlib.sha256(self._content).hexdigest()
+
+    def trained_on(self, sha256: str) -> bool | None:
+        """Say whether the system was trained on data of this checksum; None where the file does not say."""
+        trained_on = self.header.trained_on if self.header is not None else None
+        return None if trained_on is None else sha256 in trained_on
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Ids of the instances that have a line, failures included."""
+        return frozenset(instance_id for instance_id, _ in self._lines)
+
+    @property
+    def failed(self) -> frozenset[tuple[str, str | None]]:
+        """(instance id, task or None) of the answers that failed."""
+        return frozenset(key for key, line in self._lines.items() if isinstance(line, Failure))
+
+    @property
+    def done(self) -> frozenset[tuple[str, str | None]]:
+        """(instance id, task or None) of every line, failures included."""
+        return frozenset(self._lines)
+
+    def answer(self, instance_id: str, task: str | None) -> Answer | None:
+        """Return the answer for an instance and task, or None where the run has none."""
+        line = self._lines.get((instance_id, task))
+        if line is None:
+            line = self._lines.get((instance_id, None))
+        if line is None or isinstance(line, Ranking | Failure):
+            return line
+        last = self._last  # looked up once, since another thread may ask too
+        if last is None or last[0] is not line:  # each task asks for the same answer in turn
+            self._last = last = (line, decode_answer(line))
+        return last[1]
+
+
+def read_run(path: PathText, *, needs_header: bool = True, content: bytes | None = None) -> RunFile:
+    """Read a run in this package's own form.
+
+    A torn last line, as a killed process leaves it, is left out, and so are blank lines. Unless it ``needs_header``,
+    every line is an answer. ``content`` holds the file's bytes where they are read already. Raises `RunFormatError`,
+    which names the line, if the file cannot be read, has no header, or a line is not an answer.
+    """
+    path = Path(path)
+    content = read_content(path) if content is None else content
+    header: RunHeader | None = None
+    if needs_header:
+        header, answers = RUNS.scan(path, [content])
+    else:
+        answers = RUNS.records(path, lines_in([content]))
+    lines: dict[tuple[str, str | None], memoryview | Answer] = {}
+    for number, _, line, answer in answers:
+        key = (answer.id, answer.task)
+        if key in lines and not isinstance(lines[key], Failure):
+            raise RunFormatError(f"{path}: line {number}: a second answer for '{answer.id}'")
+        lines[key] = line if answer.error is None else Failure(error=answer.error, notes=answer.notes)
+    return RunFile(path, header, lines, content)
+
+
+def _check_header(header: RunHeader, _line: memoryview) -> None:
+    if not header.tasks or len(set(header.tasks)) < len(header.tasks):
+        got = ", ".join(header.tasks) or "none"
+        raise RunFormatError(f"expected the names of one task or more, each once, got {got}")
+
+
+RUNS = RecordFormat(
+    header=RunHeader,
+    record=AnswerLine,
+    begins=b'{"evidencebench_run":',
+    what="a run",
+    a_record="an answer",
+    made_by="evidencebench run",
+    version_field="evidencebench_run",
+    check_header=_check_header,
+    check=check_answer,
+)
+
+
+def read_content(path: Path) -> bytes:
+    """Return all bytes of a run file, so that a later change of the file does not matter."""
+    if path.is_dir():
+        raise RunFormatError(f"{path}: is a folder; expected a run file")
+    try:
+        return read_whole(path, at_most=_MOST_BYTES)
+    except OSError as error:
+        raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error

@@ -1,0 +1,284 @@
+"""What a sentence reports of the outcome."""
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import msgspec
+
+from evidencebench.errors import ModelError
+from evidencebench.files.disk import BROKEN_JSON
+from evidencebench.systems.relevance import HypothesisParts, abbreviations, parts_of, root, roots
+from evidencebench.systems.words import STOPWORDS
+
+# The features from which the direction that a sentence reports is read: its words, with the hypothesis's marked.
+
+
+SIGNIFICANT, NOT_SIGNIFICANT, _BELOW_A_LARGER_VALUE = "p<0.05", "p>0.05", "p<1"
+_LEVEL = 0.05
+
+_TOKEN = re.compile(r"[^\W\d_]+|\d+(?:[.·,]\d+)*|[^\w\s]")
+_P_VALUE = re.compile(
+    r"\bp ?-?(?: ?values?)?(?: (?:of|was|were|is))? ?([<>=≤≥⩽⩾]{1,2}) ?(0?[.·] ?\d{1,12}|1(?:\.0{1,9})?)", re.IGNORECASE
+)
+_AT_MOST = frozenset("<≤⩽")
+_COMPARED_FIRST = re.compile(r"(?:compared (?:with|to)|relative to|unlike) ([^,]+), (.+)", re.IGNORECASE)
+_COMPARED_LAST = re.compile(r",? (?:(?:as )?compared (?:with|to)|relative to|versus|vs\.?|than) ", re.IGNORECASE)
+_MOST_WORDS, _MOST_SIGNALS = 1_000, 60
+
+_UP = """
+higher increased increase increases increasing greater more longer improved improvement rose larger better elevated
+superior gain raised raises raise enhanced increment
+"""
+_DOWN = """
+lower lowers decreased decrease decreases reduced reduction reductions less fewer shorter smaller declined decline fell
+reduce reduces reducing lowered worse diminished dropped inferior lesser drop loss attenuated
+"""
+_NONE = "no not without neither nor similar comparable non nonsignificant equal equivalent unchanged same"
+_COMPARISONS: Mapping[str, str] = {
+    **dict.fromkeys(_UP.split(), "UP"),
+    **dict.fromkeys(_DOWN.split(), "DOWN"),
+    **dict.fromkeys(_NONE.split(), "NONE"),
+}
+_LINK_WORDS = """
+than vs versus compared significant significantly difference differences by while whereas but respectively from to
+between
+"""
+_LINKS = frozenset(_LINK_WORDS.split())
+_AGAINST, _WORDS_TO_ARM = frozenset(["than", "compared", "versus", "vs"]), 6
+# A sentence with one of these and without a p-value asks; of 2,732 marked sentences, 4 have one.
+_ASKING = frozenset(["whether", "unknown", "unclear", "aim", "aims", "aimed", "hypothesised", "hypothesized"])
+# A sentence with one of these states no finding of its paper, also with a p-value: a level of significance, a size that
+# was planned, an aim, a definition, what others found. Of 2,469 marked sentences that compare, 2 have one.
+_SET = (
+    "considered|regarded|accepted|taken|deemed|defined|set|declared|judged|assumed|established|fixed|chosen|determined"
+)
+_NO_FINDING = re.compile(
+    rf"\b(?:(?:{_SET}) (?:\w+ ){{0,3}}?(?:significan(?:t|ce)|p[<>])|significance (?:level|threshold|limit|criterion)"
+    rf"|(?:significance|alpha|p values?)(?: \w+){{0,3}} (?:was|were|is|are) (?:\w+ )?(?:{_SET})|(?:level|threshold) of "
+    r"(?:statistical )?significance|sample sizes?|power calculation|power of [#0]|to detect (?:an?|the|at least|#|such)"
+    r"|(?:the|our|main|primary|secondary) (?:aims?|objectives?|purpose|goals?)(?! (?:measure|response|onset))"
+    r"|(?:aims?|aimed|designed|intended) to|hypothes[ie]s (?:was|were|that|of)|hypothesi[sz]ed|we (?:sought|expected)"
+    r"|(?:was|were|is|are) (?:\w+ )?defined as|et al|(?:has|have) (?:\w+ )?been (?:shown|reported|found|suggested)"
+    r"|(?:previous|prior|earlier|other|recent|several|many|past) (?:\w+ ){0,2}(?:studies|trials?|reports?|work|authors"
+    r"|investigators|findings|meta analys\w+)|studies (?:have|has|suggest|show|report))\b|% power"
+)
+_OTHER_ARM = {"I": "C", "C": "I"}
+_UNMARKED = STOPWORDS | _LINKS | frozenset(_COMPARISONS)  # of a sentence they say more than of a part
+_PART_MARKS = frozenset("ICO")
+_P_VALUES = frozenset((SIGNIFICANT, NOT_SIGNIFICANT))
+_TELLING = _P_VALUES | {"UP", "DOWN", "NONE"}
+_CORE = _TELLING | {"I", "C"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedParts:
+    """The roots of the words of a hypothesis's parts, each word in one part only."""
+
+    intervention: frozenset[str]
+    comparator: frozenset[str]
+    outcome: frozenset[str]
+
+    @classmethod
+    def of(cls, hypothesis: str, abbreviations: Mapping[str, Sequence[str]]) -> Self:
+        """Return those of a hypothesis; ``abbreviations`` are the paper's, each with the words of its full name."""
+        parts = _parts_with_comparator(hypothesis)
+        intervention, comparator, outcome = (
+            {stem for stem in roots(text) if stem not in STOPWORDS}
+            for text in (parts.intervention, parts.comparator, parts.outcome)
+        )
+        in_both = intervention & comparator
+        outcome -= intervention | comparator
+        intervention -= in_both
+        comparator -= in_both
+        for short, full in abbreviations.items():
+            of_full = {root(word) for word in full if word not in STOPWORDS}
+            for part in (intervention, comparator, outcome):
+                if of_full and of_full <= part:
+                    part.add(root(short))
+        return cls(intervention=frozenset(intervention), comparator=frozenset(comparator), outcome=frozenset(outcome))
+
+    def mark(self, word: str) -> str | None:
+        """Return the letter of the part that a word belongs to."""
+        if word in _UNMARKED:
+            return None
+        stem = root(word)
+        if stem in self.intervention:
+            return "I"
+        if stem in self.comparator:
+            return "C"
+        return "O" if stem in self.outcome else None
+
+
+def _parts_with_comparator(hypothesis: str) -> HypothesisParts:
+    """Return a hypothesis's parts, also where it ends in "compared with water" or begins so."""
+    first = _COMPARED_FIRST.fullmatch(hypothesis)
+    parts = parts_of(first[2] if first else hypothesis)
+    if parts.comparator:
+        return parts
+    outcome, *last = _COMPARED_LAST.split(parts.outcome, maxsplit=1)
+    comparator = first[1] if first else "".join(last)
+    return HypothesisParts(intervention=parts.intervention, comparator=comparator, outcome=outcome)
+
+
+def marked_words(sentence: str, parts: MarkedParts) -> list[str]:
+    """Return a sentence's words, such as ``O fell by # mmhg with I ( p<0.05 )``: at most the first thousand."""
+    text = " ".join(sentence.split())
+    words: list[str] = []
+    position = 0
+    for match in _P_VALUE.finditer(text):
+        _add(words, text[position : match.start()], parts)
+        words.append(_p_value_mark(match[1], match[2]))
+        position = match.end()
+    _add(words, text[position:], parts)
+    return words[:_MOST_WORDS]
+
+
+def _add(words: list[str], text: str, parts: MarkedParts) -> None:
+    for token in _TOKEN.findall(text.lower()):
+        mark = "#" if token[0].isdigit() else parts.mark(token)
+        if mark is None or mark == "#" or words[-1:] != [mark]:  # "blood pressure" is one outcome
+            words.append(mark or token)
+
+
+def _p_value_mark(sign: str, number: str) -> str:
+    value = float(number.replace("·", ".").replace(" ", ""))
+    if sign[0] in _AT_MOST:
+        return SIGNIFICANT if value <= _LEVEL else _BELOW_A_LARGER_VALUE
+    if sign == "=":
+        return SIGNIFICANT if value < _LEVEL else NOT_SIGNIFICANT
+    return NOT_SIGNIFICANT if value >= _LEVEL else SIGNIFICANT
+
+
+def reports_comparison(words: Sequence[str]) -> bool:
+    """Return whether marked words hold a p-value, or a word of comparison and none that asks, and state a finding."""
+    if _NO_FINDING.search(" ".join(words)):
+        return False
+    signals = {_COMPARISONS.get(word, word) for word in words}
+    return not signals.isdisjoint(_P_VALUES) or (not signals.isdisjoint(_TELLING) and signals.isdisjoint(_ASKING))
+
+
+def turned_to_intervention(words: Sequence[str]) -> tuple[list[str], bool]:
+    """Return marked words as they would be if the comparator were what is compared against, and whether it was not.
+
+    So "higher in the water group than with tea" is read as "higher in the tea group than with water", and answered with
+    the opposite.
+    """
+    is_turned = _compared_against(words) == "I"
+    return [_OTHER_ARM.get(word, word) if is_turned else word for word in words], is_turned
+
+
+def _compared_against(words: Sequence[str]) -> str | None:
+    """Return the arm behind the first word such as "than" that is near one; None where there is none."""
+    for index, word in enumerate(words):
+        if word in _AGAINST:
+            arms = [near for near in words[index + 1 : index + 1 + _WORDS_TO_ARM] if near in _OTHER_ARM]
+            if arms:
+                return arms[0]
+    return None
+
+
+def direction_features(words: Sequence[str]) -> frozenset[str]:
+    """Return the names of the features of marked words: the words, and the order of marks and comparisons."""
+    names = set(words)
+    signals = _signals(words)
+    core = [signal for signal in signals if signal in _CORE]
+    for size in range(1, 5):
+        if size > 1:
+            names |= {f"run:{' '.join(signals[at : at + size])}" for at in range(len(signals) - size + 1)}
+        names |= {f"core:{' '.join(core[at : at + size])}" for at in range(len(core) - size + 1)}
+    names |= {f"pair:{first} {later}" for at, first in enumerate(core) for later in core[at + 1 :]}
+    return frozenset(names)
+
+
+def _signals(words: Sequence[str]) -> list[str]:
+    """Return marks, comparisons by kind, and the words that link them; of repeated ones the first."""
+    signals: list[str] = []
+    for word in words:
+        signal = _COMPARISONS.get(word, word)
+        is_signal = signal in _CORE or signal in _PART_MARKS or signal in _LINKS
+        if is_signal and signals[-1:] != [signal]:
+            signals.append(signal)
+    return signals[:_MOST_SIGNALS]
+
+
+# Say what a sentence reports of a hypothesis's outcome, with the weights that come with the package.
+
+
+SHIPPED = Path(__file__).with_name("shipped_directions.json")
+
+
+class ReportedDirection(StrEnum):
+    """What a sentence reports of the outcome, under the intervention."""
+
+    INCREASE = "increase"
+    DECREASE = "decrease"
+    NO_DIFFERENCE = "no difference"
+    NOT_SAID = "not said"
+
+
+LEARNED = (ReportedDirection.INCREASE, ReportedDirection.DECREASE, ReportedDirection.NO_DIFFERENCE)
+OPPOSITE = {
+    ReportedDirection.INCREASE: ReportedDirection.DECREASE,
+    ReportedDirection.DECREASE: ReportedDirection.INCREASE,
+    ReportedDirection.NO_DIFFERENCE: ReportedDirection.NO_DIFFERENCE,
+}
+
+
+DirectionReader = Callable[[str, Sequence[str], Sequence[int]], Mapping[int, ReportedDirection]]
+"""Given a hypothesis, a paper's sentences and the indices of some: what these report, by index."""
+
+
+class DirectionWeights(msgspec.Struct, frozen=True, kw_only=True):
+    """A linear model: for each of `LEARNED` a start, and a weight of each feature."""
+
+    format: Literal["evidencebench-directions/1"] = "evidencebench-directions/1"
+    data: dict[str, Any]  # what it was trained on: for people
+    starts: tuple[float, float, float]
+    weights: dict[str, tuple[float, float, float]]
+
+    def direction(self, words: Sequence[str]) -> ReportedDirection:
+        """Return which of `LEARNED` the marked words of a sentence report."""
+        turned, is_turned = turned_to_intervention(words)
+        direction = self.of_features(direction_features(turned))
+        return OPPOSITE[direction] if is_turned else direction
+
+    def of_features(self, features: Collection[str]) -> ReportedDirection:
+        """Return which of `LEARNED` fits features best; those that are not known count for nothing."""
+        known = [self.weights[name] for name in features if name in self.weights]
+        share = 1 / math.sqrt(max(1, len(known)))  # long sentences have more features, and are no surer
+        scores = [start + share * math.fsum(of_place) for start, *of_place in zip(self.starts, *known, strict=True)]
+        return LEARNED[scores.index(max(scores))]
+
+
+def read_weights(path: Path) -> DirectionWeights:
+    """Return the weights of a file; raises `ModelError`."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=DirectionWeights)
+    except (OSError, *BROKEN_JSON) as error:
+        wrong = f"cannot be read as weights of directions: {error}"
+        raise ModelError(f"{path}: {wrong}; install the package again") from error
+
+
+@cache
+def shipped_weights() -> DirectionWeights:
+    """Return the weights that come with the package. They were trained on Evidence Inference alone."""
+    return read_weights(SHIPPED)
+
+
+def reported_directions(
+    hypothesis: str, sentences: Sequence[str], indices: Sequence[int]
+) -> Mapping[int, ReportedDirection]:
+    """Return what some sentences of a paper report of the hypothesis's outcome, by their index."""
+    parts = MarkedParts.of(hypothesis, abbreviations(sentences))
+    weights = shipped_weights()
+    directions: dict[int, ReportedDirection] = {}
+    for index in indices:
+        words = marked_words(sentences[index], parts)
+        directions[index] = weights.direction(words) if reports_comparison(words) else ReportedDirection.NOT_SAID
+    return directions

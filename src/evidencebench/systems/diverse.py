@@ -1,0 +1,273 @@
+"""Diverse: similarity, orders without repetition."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evidencebench.errors import SystemSpecError
+from evidencebench.query import Query
+from evidencebench.system import Brief, NamedSystem, Ranking
+from evidencebench.systems.fusion import Floats, checked_scores, scores_of, unit_scores
+from evidencebench.systems.words import words_of
+
+# Put sentences into an order that avoids repetition: by discounted scores, or by maximal marginal relevance.
+
+
+Rows = Callable[[int], Floats]
+"""Sentence index -> the similarities of all n sentences to that sentence, shape (n,)."""
+
+MOST_CHOSEN = 2_000
+"""The most sentences that are chosen one by one, which takes time for all n sentences each. Papers have hundreds."""
+
+# The similarities of so many sentences are made ready together, 2 MB of them: row by row takes longer.
+_MOST_TOGETHER = 512
+
+# Decimals of a similarity: rounding removes differences between machines, which would decide ties.
+_DECIMALS = 9
+
+
+def discounted_order(scores: ArrayLike, rows: Rows, *, strength: float = 1.0) -> tuple[int, ...]:
+    """Return all sentences, chosen one by one; a score falls the more similar its sentence is to those chosen before.
+
+    Chosen next is the sentence with the highest ``score * product of (1 - strength * similarity)``, the product taken
+    over the sentences chosen before. Equal values are ordered by score, then by place in the paper. Values only fall,
+    so the order does not depend on the budget. Behind the first `MOST_CHOSEN`, the others follow by the value that they
+    have then. The strength lies in 0..1. Similarities are clipped to 0..1, and that of
+    a sentence to itself is not read. It raises `ValueError` if a score is not finite or below 0.
+    """
+    values = checked_scores(scores)
+    if (values < 0).any():
+        raise ValueError(f"expected scores of at least 0, got {values.min()}")
+    by_score = np.argsort(-values, kind="stable")
+    alike = _rows_by_place(rows, by_score)
+    worth = values[by_score]
+    is_open = np.ones(len(worth), dtype=bool)
+    order = []
+    for _ in range(min(len(worth), MOST_CHOSEN)):
+        chosen = int(worth.argmax())
+        order.append(chosen)
+        is_open[chosen] = False
+        worth[chosen] = -1.0  # below every product
+        np.multiply(worth, 1.0 - strength * alike(chosen), out=worth, where=is_open)
+    return _with_the_others(order, worth, by_score)
+
+
+def mmr_order(scores: ArrayLike, rows: Rows, *, relevance: float = 0.7) -> tuple[int, ...]:
+    """Return all sentences, chosen one by one by maximal marginal relevance [1]_.
+
+    Chosen next is the sentence with the highest ``relevance * score - (1 - relevance) * similarity``, the similarity
+    being the highest to a sentence chosen before. Equal values are ordered by score, then by place in the paper. Scores
+    are finite and in 0..1, as `unit_scores` makes them. The relevance lies in 0..1; the paper calls it lambda.
+    Similarities are treated as in `discounted_order`.
+
+    .. [1] Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
+       Summaries", SIGIR 1998.
+    """
+    values = checked_scores(scores)
+    by_score = np.argsort(-values, kind="stable")
+    alike = _rows_by_place(rows, by_score)
+    worth = relevance * values[by_score]
+    penalty = np.zeros_like(worth)
+    order = []
+    for _ in range(min(len(worth), MOST_CHOSEN)):
+        chosen = int((worth - penalty).argmax())
+        order.append(chosen)
+        np.maximum(penalty, (1.0 - relevance) * alike(chosen), out=penalty)
+        worth[chosen] = -np.inf
+    return _with_the_others(order, worth - penalty, by_score)
+
+
+def _with_the_others(chosen: list[int], values: Floats, by_score: NDArray[np.intp]) -> tuple[int, ...]:
+    """Return the chosen ones, which have the lowest values, and behind them the others, highest value first."""
+    others = np.argsort(-values, kind="stable")[: len(values) - len(chosen)]
+    return tuple(by_score[[*chosen, *others]].tolist()) if len(values) else ()
+
+
+def _rows_by_place(rows: Rows, by_score: NDArray[np.intp]) -> Rows:
+    """Return a function: place in the order -> the similarities to its sentence, in that order, clipped and rounded."""
+    n = len(by_score)
+
+    def checked(place: int) -> Floats:
+        row = rows(int(by_score[place]))
+        if row.shape != (n,):  # the vectors may come from a user's own system
+            raise ValueError(f"similarity: expected rows of {n} numbers, got shape {row.shape}")
+        return row
+
+    def ready(similarities: Floats) -> Floats:
+        if np.isnan(similarities).any():
+            raise ValueError("similarity: expected numbers, got NaN")
+        return similarities[..., by_score].clip(0.0, 1.0).round(_DECIMALS)
+
+    if 0 < n <= _MOST_TOGETHER:
+        together: Rows = ready(np.stack([checked(place) for place in range(n)])).__getitem__
+        return together
+    return lambda place: ready(checked(place))
+
+
+# The similarity of each pair of a paper's sentences, some rows at a time, since all may not fit into memory.
+
+
+MOST_PAIRS = 2_000_000
+"""The most pairs in memory at a time: 16 MB of 64-bit numbers."""
+
+# Blocks of 2 MB stay in the processor's cache: larger ones take twice the time.
+_PAIRS_OF_BLOCK = 250_000
+
+# A word in a larger share of the sentences is a column of a dense matrix; any other word is in a sparse one.
+_COMMON = 0.25
+
+
+class WordSimilarity:
+    """The cosine of each pair of sentences, by the weights of the system ``tfidf``; 0 with the sentence itself.
+
+    A paper of at most ``most_pairs`` pairs is computed once; of a longer one, at most so many are in memory at a time.
+    """
+
+    def __init__(self, sentences: Sequence[str], *, most_pairs: int = MOST_PAIRS) -> None:
+        self.n = len(sentences)
+        self._most_pairs = most_pairs
+        weighted = words_of(tuple(sentences)).weighted
+        # A word of a single sentence adds to no cosine's numerator; it only makes that sentence's vector longer.
+        is_shared = weighted.n_holding > 1
+        is_common = is_shared & (weighted.n_holding > _COMMON * self.n)
+        is_rare = is_shared & ~is_common
+        holders, numbers, _ = weighted.terms
+        weights = weighted.weights / weighted.norms[holders]
+        common, rare = is_common[numbers], is_rare[numbers]
+        self._common = np.zeros((self.n, int(is_common.sum())))
+        self._common[holders[common], (np.cumsum(is_common) - 1)[numbers[common]]] = weights[common]
+        holders, terms, weights = holders[rare], (np.cumsum(is_rare) - 1)[numbers[rare]], weights[rare]
+        # The same entries twice: by sentence, and by term.
+        self._of_row = _Entries(holders, terms, weights, self.n)
+        self._of_term = _Entries(terms, holders, weights, int(is_rare.sum()))
+
+    def row(self, index: int) -> Floats:
+        """Return the cosines of all sentences with the sentence of this index, shape (n,)."""
+        cosines: Floats = self._whole[index] if self._is_small else self.rows(index, index + 1)[0]
+        return cosines
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield all rows in blocks: the slice of row numbers, and an array of shape (rows, n)."""
+        if self._is_small:
+            yield slice(0, self.n), self._whole
+            return
+        size = max(1, min(self._most_pairs, _PAIRS_OF_BLOCK) // self.n)
+        for start in range(0, self.n, size):
+            stop = min(start + size, self.n)
+            yield slice(start, stop), self.rows(start, stop)
+
+    def rows(self, start: int, stop: int) -> Floats:
+        """Return the rows of sentences ``start`` up to ``stop``, shape (stop - start, n)."""
+        terms, weights, n_terms = self._of_row.of(np.arange(start, stop))
+        holders, their_weights, n_holders = self._of_term.of(terms)
+        rows = np.repeat(np.repeat(np.arange(stop - start) * self.n, n_terms), n_holders)
+        products = np.repeat(weights, n_holders) * their_weights
+        sums = np.bincount(rows + holders, products, minlength=(stop - start) * self.n)
+        # bincount of nothing gives integers
+        cosines = sums.astype(np.float64, copy=False).reshape(stop - start, self.n)
+        if self._common.shape[1]:
+            cosines += self._common[start:stop] @ self._common.T
+        cosines[np.arange(stop - start), np.arange(start, stop)] = 0.0
+        return cosines
+
+    @property
+    def _is_small(self) -> bool:
+        return self.n * self.n <= self._most_pairs
+
+    @cached_property
+    def _whole(self) -> Floats:
+        return self.rows(0, self.n)
+
+
+class _Entries:
+    """A sparse matrix: each entry has a key (its row), another index (its column) and a weight."""
+
+    def __init__(self, keys: NDArray[np.intp], others: NDArray[np.intp], weights: Floats, n_keys: int) -> None:
+        order = np.argsort(keys, kind="stable")
+        self._others, self._weights = others[order], weights[order]
+        self._lengths = np.bincount(keys, minlength=n_keys)
+        self._starts = np.cumsum(self._lengths) - self._lengths
+
+    def of(self, keys: NDArray[np.intp]) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
+        """Return the other indices and the weights of all entries of these keys, and the number of entries a key."""
+        starts, lengths = self._starts[keys], self._lengths[keys]
+        ends = np.cumsum(lengths)
+        entries = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+        return self._others[entries], self._weights[entries], lengths
+
+
+class VectorSimilarity:
+    """The cosine of each pair of n vectors, of any length; the cosine with a vector of zeros is 0."""
+
+    def __init__(self, vectors: ArrayLike) -> None:
+        wide = np.asarray(vectors, dtype=np.float64)
+        norms = np.linalg.norm(wide, axis=1, keepdims=True)
+        self._unit: Floats = np.divide(wide, norms, out=np.zeros_like(wide), where=norms > 0)
+
+    def row(self, index: int) -> Floats:
+        """Return the cosines of all vectors with the vector of this index, shape (n,)."""
+        cosines: Floats = self._unit @ self._unit[index]
+        return cosines
+
+
+# Reorder another system's answer, so that similar sentences do not follow each other.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diverse:
+    """Another system's answer, sentences like those before them moved back.
+
+    The system's scores are scaled to 0..1 within the paper; if it does not score every sentence, the negative places
+    are its scores. Then the sentences are chosen one by one, see `discounted_order` and `mmr_order`.
+
+    Attributes
+    ----------
+    system
+        The system to reorder.
+    method
+        ``"discount"``: multiply a score by 1 - strength * similarity for each sentence chosen before. ``"mmr"``:
+        maximal marginal relevance, the weighted score less the weighted highest similarity to a sentence chosen before.
+    strength
+        For ``discount``, in 0..1; 0: the system's own order.
+    relevance
+        For ``mmr``: weight of the score, in 0..1; 1: the system's own order. The similarity's is 1 - relevance.
+    embedder
+        A system with sentence vectors, such as ``minilm``: similarity is the vectors' cosine. None: similarity is the
+        cosine of the sentences' words, weighted by TF-IDF within the paper.
+    """
+
+    system: NamedSystem
+    method: Literal["discount", "mmr"] = "discount"
+    strength: float = 0.2
+    relevance: float = 0.9
+    embedder: NamedSystem | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("strength", self.strength), ("relevance", self.relevance)):
+            if not 0 <= value <= 1:
+                raise SystemSpecError(f"diverse: {name}: expected a number in 0..1, got {value}")
+        if self.embedder is not None and not hasattr(self.embedder.system, "embed_sentences"):
+            raise SystemSpecError(
+                f"diverse: embedder: expected a system with sentence vectors, such as minilm, got {self.embedder.name}"
+            )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences in the new order, without scores."""
+        answer = self.system.rank(query, brief)
+        scores = unit_scores(scores_of(answer, len(query.sentences)))
+        similarity = self._similarity(query).row
+        if self.method == "mmr":
+            order = mmr_order(scores, similarity, relevance=self.relevance)
+        else:
+            order = discounted_order(scores, similarity, strength=self.strength)
+        return Ranking(sentences=order, notes=answer.notes)
+
+    def _similarity(self, query: Query) -> VectorSimilarity | WordSimilarity:
+        if self.embedder is None:
+            return WordSimilarity(query.sentences)
+        embedder: Any = self.embedder.system
+        return VectorSimilarity(embedder.embed_sentences(query))

@@ -1,0 +1,300 @@
+"""Finder and its model."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.errors import ModelError
+from evidencebench.models.embedding.local import PinnedDigest
+from evidencebench.models.model_card import CARD, ModelCard, card_digest, read_model_card, read_named_part
+from evidencebench.query import AspectScope, Kind, Query, Wish
+from evidencebench.system import Brief, Ranking, Traits
+from evidencebench.systems.cues import Cues
+from evidencebench.systems.diverse import discounted_order
+from evidencebench.systems.features import FEATURES, RELEVANCE_FEATURES, Feature, feature_table
+from evidencebench.systems.fusion import standard_scores
+from evidencebench.systems.paper_columns import Floats, PaperColumns, columns_of
+from evidencebench.systems.trees import Forest
+
+# Read the model of a finder from its folder, and score sentences with it; needs numpy alone.
+
+
+Table = NDArray[np.float32]
+
+FINDER_FEATURES: tuple[Feature, ...] = (*FEATURES, *RELEVANCE_FEATURES)
+"""The columns that training gives a finder."""
+
+FEATURE_NAMES = tuple(feature.name for feature in FINDER_FEATURES)
+_COLUMN = {name: column for column, name in enumerate(FEATURE_NAMES)}
+_BLIND = tuple(feature for feature in FINDER_FEATURES if not feature.reads_hypothesis)
+_LISTENING = tuple(feature for feature in FINDER_FEATURES if feature.reads_hypothesis)
+_ORDER = np.argsort([_COLUMN[feature.name] for feature in (*_BLIND, *_LISTENING)])
+
+
+class FinderMember(msgspec.Struct, frozen=True, kw_only=True):
+    """What scores for one wish and scope: trees, in a file beside the card, and weights of a linear model, if any."""
+
+    wish: Wish
+    scope: AspectScope
+    file: str
+    sha256: str
+    weights: tuple[float, ...] = ()  # one a feature
+
+
+class Regression(NamedTuple):
+    """Trees and, if there are weights, a linear model: what they predict is added up."""
+
+    forest: Forest
+    weights: tuple[float, ...] = ()
+
+    def predict(self, table: Table) -> Floats:
+        """Return one number a row."""
+        scores = self.forest.predict(table)
+        return scores + table @ np.array(self.weights) if self.weights else scores
+
+
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """What a score means: the share of evidence among held-back sentences of such scores; both lists ascend."""
+
+    scores: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    def chances(self, scores: Floats) -> Floats:
+        """Return the share for each score, linear between two of the table, and the end's beyond the ends."""
+        return np.interp(scores, self.scores, self.shares)
+
+
+class FinderCard(ModelCard, frozen=True, kw_only=True):
+    """The card of a trained finder."""
+
+    format: Literal["evidencebench-finder/1"] = "evidencebench-finder/1"
+    features: tuple[str, ...]  # names of the columns, in the order in which the trees read them
+    members: tuple[FinderMember, ...]
+    strengths: dict[Wish, float]  # how much redundancy is discounted, see `discounted_order`
+    calibrations: dict[Wish, Calibration] = msgspec.field(default_factory=dict)  # of all evidence, if computed
+    training: dict[str, Any] = msgspec.field(default_factory=dict)  # how it was trained: for people, not read here
+
+
+class FinderModel:
+    """A loaded model: its card, and file name -> trees."""
+
+    def __init__(self, card: FinderCard, forests: dict[str, Forest]) -> None:
+        self.card = card
+        self.forests = forests
+        self._columns = [_COLUMN[name] for name in card.features]
+        self._members = {
+            (member.wish, member.scope): Regression(forests[member.file], member.weights) for member in card.members
+        }
+
+    @property
+    def wishes(self) -> frozenset[Wish]:
+        """The wishes that it was trained for."""
+        return frozenset(member.wish for member in self.card.members)
+
+    def scores(self, paper: PaperColumns, wish: Wish, scope: AspectScope) -> Floats:
+        """Return one number a sentence, for a wish that it was trained for.
+
+        Where the training data labels no results, the trees for all evidence serve both scopes.
+        """
+        if paper.n == 0:
+            return np.zeros(0)
+        regression = self._members.get((wish, scope)) or self._members[wish, "all"]
+        return regression.predict(finder_table(paper)[:, self._columns])
+
+
+def finder_table(paper: PaperColumns) -> Table:
+    """Return the table of `FINDER_FEATURES`, in single precision, so that machines that differ in a last bit agree."""
+    blind = paper.of_paper(_BLIND, lambda: feature_table(paper, _BLIND))
+    return np.column_stack([blind, feature_table(paper, _LISTENING)])[:, _ORDER].astype(np.float32)
+
+
+@lru_cache(maxsize=8)
+def load_finder(folder: Path, card_sha256: str) -> FinderModel:
+    """Return the model in a folder; raise `ModelError` if a file is missing or damaged, or the digest differs."""
+    card = read_model_card(folder, FinderCard, sha256=card_sha256)
+    try:
+        _require_sound(card)
+        forests = {member.file: _read_forest(folder, member, len(card.features)) for member in card.members}
+    except ModelError as error:
+        raise ModelError(f"{folder}: {error}; train the model again") from error
+    return FinderModel(card, forests)
+
+
+def _read_forest(folder: Path, member: FinderMember, n_features: int) -> Forest:
+    forest = Forest.from_text(read_named_part(folder, member.file, member.sha256))
+    if forest.n_features != n_features:
+        raise ModelError(f"{member.file}: expected trees on {n_features} features, got {forest.n_features}")
+    return forest
+
+
+def _require_sound(card: FinderCard) -> None:
+    if not card.features or len(set(card.features)) < len(card.features):
+        raise ModelError(f"{CARD}: features: expected some, each once")
+    if unknown := [name for name in card.features if name not in _COLUMN]:
+        raise ModelError(f"{CARD}: no feature '{unknown[0]}' in this version")
+    wishes, all_weights = {member.wish for member in card.members}, [member.weights for member in card.members]
+    if not wishes or wishes != {member.wish for member in card.members if member.scope == "all"}:
+        raise ModelError(f"{CARD}: members: expected one of the scope 'all' for each wish")
+    if any(len(weights) not in {0, len(card.features)} or not _are_finite(weights) for weights in all_weights):
+        raise ModelError(f"{CARD}: members: expected no weights, or a finite one for each feature")
+    if any(not 0 <= card.strengths.get(wish, -1) <= 1 for wish in wishes):
+        raise ModelError(f"{CARD}: strengths: expected a number in 0..1 for each wish")
+    for table in card.calibrations.values():
+        numbers = [*table.scores, *table.shares]
+        ascends = list(table.scores) == sorted(table.scores) and list(table.shares) == sorted(table.shares)
+        if not numbers or len(table.scores) != len(table.shares) or not ascends or not _are_finite(numbers):
+            raise ModelError(f"{CARD}: calibrations: expected scores and shares, as many of both, ascending")
+
+
+def _are_finite(numbers: Sequence[float]) -> bool:
+    return all(map(math.isfinite, numbers))
+
+
+# Cut a query whose sentences are several articles into articles, and find the one that the hypothesis is about.
+
+
+_LEAST_SENTENCES = 20
+
+
+def article_slices(kinds: Sequence[Kind]) -> list[slice]:
+    """Return the sentences of each article: another one begins where, after body text, an abstract begins.
+
+    The headings right before an abstract, such as a title, belong to it. Less than 20 sentences are no article of their
+    own. One article is what most queries hold.
+    """
+    starts = [0]
+    headings = 0  # how many headings stand right before
+    has_body = False
+    for index, kind in enumerate(kinds):
+        if kind is Kind.ABSTRACT:
+            start = index - headings
+            if has_body and start - starts[-1] >= _LEAST_SENTENCES:
+                starts.append(start)
+            has_body = False
+        headings = headings + 1 if kind is Kind.HEADING else 0
+        has_body = has_body or kind is Kind.BODY
+    if len(starts) > 1 and len(kinds) - starts[-1] < _LEAST_SENTENCES:
+        starts.pop()
+    return [slice(start, stop) for start, stop in zip(starts, [*starts[1:], len(kinds)], strict=True)]
+
+
+# The finder: trees over features that read the hypothesis, for what answers it or for what a reviewer would note.
+
+
+SHIPPED = Path(__file__).with_name("shipped_finder")
+"""The folder of the model that comes with the package. It was trained on Evidence Inference alone."""
+
+# What is left of the score of a sentence that only asks. Of 3,996 such sentences in Evidence Inference, 4 were marked,
+# too few for trees to learn how little they answer in a short text.
+_OF_ASKING = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finder:
+    """Finds what answers a hypothesis; where the data names no wish, as EvidenceBench, it follows the rules of `cues`.
+
+    A wish is what is asked for: what answers the hypothesis, or what a reviewer would note of its study.
+    Of a query that holds several articles, the one whose words are the hypothesis's is read; the others' sentences come
+    last. For ``"answer"``, sentences are ordered by score; one that only asks keeps a tenth of its score. For
+    ``"study"``, a score falls the more similar its sentence is to those chosen before (see `discounted_order`). A wish
+    that the model was not trained for is served by the rules of `Cues`.
+
+    Attributes
+    ----------
+    model
+        A folder that ``evidencebench train finder`` wrote; None: the model that comes with the package.
+    wish
+        ``"answer"`` or ``"study"``; None: what the query says, and ``"study"`` where it says nothing, as in the
+        published files.
+    """
+
+    model: Path | None = None
+    wish: Wish | None = None
+    _folder: Path = field(init=False, repr=False, compare=False)
+    _card: PinnedDigest = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        folder = SHIPPED if self.model is None else Path(self.model)
+        object.__setattr__(self, "_folder", folder)
+        object.__setattr__(self, "_card", PinnedDigest(folder, lambda: card_digest(folder)))
+        self._load()
+
+    @property
+    def traits(self) -> Traits:
+        """It reads the brief, for its scope; its model's card says on which data it was trained, and may calibrate."""
+        return Traits(
+            reads_brief=True,
+            versions=self._versions,
+            trained_on=lambda: self._load().card.trained_on,
+            chances=self.chances,
+        )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return all sentences in the order in which they are chosen."""
+        return Ranking(sentences=_order(self._load(), self._wish_of(query), query, brief.scope))
+
+    def chances(self, query: Query) -> list[float] | None:
+        """Return, for each sentence, the share of held-back sentences with such a score that were evidence.
+
+        It is 0 in the articles of a query that the hypothesis is not about; None without a table for the wish.
+        """
+        model, wish = self._load(), self._wish_of(query)
+        table = model.card.calibrations.get(wish)
+        if table is None:
+            return None
+        article, _, scores = _score(model, wish, query, "all")
+        chances = np.zeros(len(query.sentences))
+        chances[article] = table.chances(scores)
+        return [float(chance) for chance in chances]
+
+    def _wish_of(self, query: Query) -> Wish:
+        return self.wish or query.wish or "study"
+
+    def _versions(self) -> dict[str, str]:
+        name = "the finder's model" if self.model is None else f"model {self._folder}"
+        return {name: f"sha256:{self._card.digest()}"}
+
+    def _load(self) -> FinderModel:
+        return load_finder(self._folder, self._card.digest())
+
+
+@lru_cache(maxsize=4)  # each task asks about the same paper, under one of two scopes
+def _order(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[int, ...]:
+    if wish in model.wishes:
+        article, paper, scores = _score(model, wish, query, scope)
+        order = np.argsort(-scores, kind="stable").tolist()
+        if strength := model.card.strengths[wish]:
+            order = discounted_order(np.exp(standard_scores(scores)), paper.similarity.row, strength=strength)
+    else:
+        article, paper = _read(query)
+        order = Cues(wish=wish).rank(paper.query, Brief(budget=None, scope=scope)).sentences
+    indices = range(len(query.sentences))
+    others = (*indices[: article.start], *indices[article.stop :])
+    return (*(index + article.start for index in order), *others)
+
+
+@lru_cache(maxsize=4)
+def _score(model: FinderModel, wish: Wish, query: Query, scope: AspectScope) -> tuple[slice, PaperColumns, Floats]:
+    article, paper = _read(query)
+    scores = model.scores(paper, wish, scope)
+    if wish == "answer":
+        scores = np.where(paper.asks, np.minimum(scores, _OF_ASKING * scores), scores)
+    return article, paper, scores
+
+
+@lru_cache(maxsize=2)
+def _read(query: Query) -> tuple[slice, PaperColumns]:
+    """Return the sentences of the article that the hypothesis is about, and their columns."""
+    articles = article_slices(query.kinds)
+    if len(articles) == 1:
+        return articles[0], columns_of(query)
+    topic = PaperColumns(query).relevance.topic
+    article = max(articles, key=lambda sentences: float(topic[sentences].mean()))
+    return article, columns_of(replace(query, sentences=query.sentences[article], kinds=query.kinds[article]))

@@ -1,0 +1,206 @@
+"""The lexicon of cues, and the rhetorical roles of sentences."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from importlib.resources import files
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.query import Kind, Query, sections_of
+from evidencebench.systems.words import SentenceWords, words_of
+
+# Count cues: words, phrases and numbers that are typical of sentences that report evidence.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """One kind of wording."""
+
+    name: str
+    meaning: str
+    words: str = ""  # one that ends in * is a prefix
+    phrases: Sequence[str] = ()
+    pattern: str = ""  # searched only where a digit stands
+    holds: Sequence[str] = ()  # every match of the pattern has one of these texts, if there are any
+
+
+CUES = tuple(
+    Cue(name=name, **fields)
+    for name, fields in tomllib.loads((files(__package__) / "lexicon.toml").read_text(encoding="utf-8")).items()
+)
+_EXACT: dict[str, tuple[int, ...]] = {}
+_PREFIXES: dict[str, tuple[int, ...]] = {}
+for _number, _cue in enumerate(CUES):
+    for _entry in _cue.words.split():
+        _table = _PREFIXES if _entry.endswith("*") else _EXACT
+        _table[_entry.rstrip("*")] = (*_table.get(_entry.rstrip("*"), ()), _number)
+_SHORTEST_PREFIX = min(map(len, _PREFIXES))
+_LONGEST_ENTRY = max(map(len, (*_EXACT, *_PREFIXES)))
+_PHRASES = [(phrase, number) for number, cue in enumerate(CUES) for phrase in cue.phrases]
+_PATTERNS = [(re.compile(cue.pattern), cue.holds, number) for number, cue in enumerate(CUES) if cue.pattern]
+_DIGIT = re.compile(r"\d")
+
+# Questions, aims, and what nobody knows yet; searched in lower case.
+_ASKING = re.compile(
+    r"\b(?:whether|unknown|unclear|uncertain|controversial|future|hypothesi[sz]ed?"
+    r"|(?:not|little|less|poorly) (?:is |been |yet |well |fully )?(?:known|clear|understood|established|certain)"
+    r"|(?:aim|objective|purpose|goal)s? (?:of|was|is|were|are)|aim(?:s|ed)? to|we (?:sought|wished|wanted|set out))\b"
+)
+_AFTER_QUESTION = " .\"')]\u2019\u201d"
+_AIMING = re.compile(  # at the beginning, such as "Objective: to compare"
+    r"(?:[a-z]{1,20}\W{1,3})?to (?:analy[sz]e|assess|compare|describe|determine|establish|estimate|evaluate|examine"
+    r"|explore|find|identify|investigate|measure|quantify|study|test|understand|verify)\b"
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def _cues_of(word: str) -> tuple[int, ...]:
+    """Return the numbers, in `CUES`, of the cues that list a word or a prefix of it."""
+    numbers = set(_EXACT.get(word, ()))
+    for length in range(_SHORTEST_PREFIX, len(word) + 1):
+        numbers.update(_PREFIXES.get(word[:length], ()))
+    return tuple(sorted(numbers))
+
+
+def count_cues(sentences: Sequence[str]) -> NDArray[np.float64]:
+    """Return how often each cue stands in each sentence: one row a sentence, one column a cue of `CUES`."""
+    counts = _count_words(words_of(tuple(sentences)))
+    lower = [sentence.lower() for sentence in sentences]
+    everything = "\n".join(lower)
+    for phrase, number in _PHRASES:
+        if phrase in everything:
+            for row, text in enumerate(lower):
+                if phrase in text:
+                    counts[row, number] += text.count(phrase)
+    for row, sentence in enumerate(sentences):
+        if _DIGIT.search(sentence):
+            for pattern, holds, number in _PATTERNS:
+                if not holds or any(map(sentence.__contains__, holds)):
+                    counts[row, number] += len(pattern.findall(sentence))
+    return counts
+
+
+def _count_words(paper: SentenceWords) -> NDArray[np.float64]:
+    """Return how often the words of each cue stand in each sentence."""
+    # No entry is longer, so the rest of a long word matches nothing.
+    cues = [_cues_of(word[: _LONGEST_ENTRY + 1]) for word in paper.words]
+    n_cues = np.array([len(of_word) for of_word in cues], np.intp)
+    listed = n_cues[paper.numbers] > 0
+    numbers = paper.numbers[listed]
+    rows = np.repeat(paper.sentences[listed], n_cues[numbers])
+    columns = np.array([number for word in numbers.tolist() for number in cues[word]], np.intp)
+    counts = np.bincount(rows * len(CUES) + columns, minlength=paper.n * len(CUES))
+    return counts.reshape(paper.n, len(CUES)).astype(np.float64)
+
+
+def asks(sentence: str) -> bool:
+    """Say whether a sentence asks, names an aim, or says that something is not known: it reports no finding."""
+    lower = sentence.lower()
+    return (
+        lower.rstrip(_AFTER_QUESTION).endswith("?")
+        or _AIMING.match(lower) is not None
+        or _ASKING.search(lower) is not None
+    )
+
+
+# Find the role of each sentence, such as methods or results, from headings and the labels of abstracts.
+
+
+class Role(IntEnum):
+    """What a section or a part of an abstract is about."""
+
+    UNKNOWN = 0
+    BACKGROUND = 1
+    OBJECTIVE = 2
+    METHODS = 3
+    RESULTS = 4
+    DISCUSSION = 5
+    CONCLUSION = 6
+    BACK_MATTER = 7
+
+
+# Tried in this order: "results and discussion" is results.
+_TITLES: tuple[tuple[Role, str], ...] = (
+    (
+        Role.BACK_MATTER,
+        (
+            r"acknowledge?ments?|references|funding|abbreviations|disclaimers?|conflicts? of interest"
+            r"|competing interests|author contributions|supplementary|supporting information|appendix|footnotes"
+            r"|key ?words|data availability"
+        ),
+    ),
+    (Role.CONCLUSION, r"conclusions?|concluding|summary|interpretation|implications|comments?|wnioski"),
+    (Role.RESULTS, r"results?|findings|observations|wyniki"),
+    (Role.DISCUSSION, r"discussion"),
+    (
+        Role.METHODS,
+        (
+            r"methods?|materials?|experimental|procedures?|design|patients|subjects|participants|setting|statistic\w*"
+            r"|data collection|animals|chemicals|methodology|interventions?|measurements?|assay"
+        ),
+    ),
+    (Role.OBJECTIVE, r"objectives?|aims?|purpose|goals?"),
+    (Role.BACKGROUND, r"introduction|background|context|rationale"),
+)
+_TITLE = [(section, re.compile(rf"\b(?:{pattern})\b")) for section, pattern in _TITLES]
+_NUMBERING = re.compile(r"^[\W\d_ivx]*[.):\s]\s*|^\W+")
+_LONGEST_TITLE_WORDS = 8
+
+# A label at the beginning of a sentence of the abstract: "Results:", "Methods and results.", or "Results" before a
+# capital. The label's last word decides the role.
+_BEFORE_LABEL = re.compile(r"\W*")
+_LABEL_WORD = re.compile(r"[A-Za-z]+")
+_BETWEEN_LABEL_WORDS = re.compile(r"[ /&,-]{1,3}(?=[A-Za-z])")
+_LABEL_END = re.compile(r"[\])]?(?:\.?[:\u2014]|\s{0,3}[:.\u2013\u2014-]+(?=\s|$)|\s{1,3}[A-Z0-9]|\s*$)")
+_LONGEST_LABEL_WORDS = 4
+
+
+def title_role(title: str) -> Role:
+    """Return the role that a heading names, such as results for "3. Findings"; `Role.UNKNOWN` if it names none."""
+    words = _NUMBERING.sub("", title.lower().strip())
+    if len(words.split()) > _LONGEST_TITLE_WORDS:
+        return Role.UNKNOWN
+    for section, pattern in _TITLE:
+        if pattern.match(words):
+            return section
+    return next((section for section, pattern in _TITLE if pattern.search(words)), Role.UNKNOWN)
+
+
+def label_role(sentence: str) -> Role:
+    """Return the role that the label of an abstract's sentence names, such as "RESULTS:"; else `Role.UNKNOWN`."""
+    place = _BEFORE_LABEL.match(sentence)
+    for _ in range(_LONGEST_LABEL_WORDS):
+        word = _LABEL_WORD.match(sentence, place.end()) if place else None
+        if word is None:
+            break
+        section = next((section for section, pattern in _TITLE if pattern.fullmatch(word[0].lower())), None)
+        if section is not None and _LABEL_END.match(sentence, word.end()):
+            return section
+        place = _BETWEEN_LABEL_WORDS.match(sentence, word.end())
+    return Role.UNKNOWN
+
+
+def roles_of(query: Query) -> list[Role]:
+    """Return the role of each sentence: what the last heading that has one names, in the abstract the last label."""
+    roles = []
+    in_body = in_abstract = Role.UNKNOWN
+    for sentence, kind in zip(query.sentences, query.kinds, strict=True):
+        if kind is Kind.ABSTRACT:
+            in_abstract = label_role(sentence) or in_abstract
+        elif kind is Kind.HEADING:
+            in_body = title_role(sentence) or in_body
+        roles.append(in_abstract if kind is Kind.ABSTRACT else in_body)
+    return roles
+
+
+def runs_of(kinds: Sequence[Kind]) -> list[tuple[int, int]]:
+    """Return, for each sentence, its place in its run and the run's length; a run is a heading and what follows it."""
+    starts = [section.start for section in sections_of(kinds) if section.has_heading or section.start == 0]
+    runs = pairwise([*starts, len(kinds)])
+    return [(index - start, end - start) for start, end in runs for index in range(start, end)]

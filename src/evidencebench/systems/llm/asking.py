@@ -1,0 +1,248 @@
+"""Asker, Question, converse, converse_all, ask_until_read."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from evidencebench.errors import EndpointError, PendingError, ReplyError, StopError, UnreadableReplyError
+from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Received, estimated_tokens
+from evidencebench.models.llm.client import ChatClient, default_client
+from evidencebench.models.llm.reading import Reading, ReplyClass
+from evidencebench.system import merged_notes
+from evidencebench.systems.llm.prompts import budget_words, prompt_named
+
+# Ask a model, read the reply, and ask again where that helps: the turns that every strategy shares.
+
+
+_MAX_NAME_CHARACTERS = 60
+_WITHOUT_ANSWER = (ReplyClass.FAILED, ReplyClass.REFUSED, ReplyClass.TRUNCATED, ReplyClass.UNPARSEABLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Which model is asked through which client, and how often a reply without an answer is asked for again."""
+
+    client: ChatClient
+    chat: ChatModel
+    repairs: int
+
+
+def asker_of(client: ChatClient | None, chat: ChatModel, repairs: int) -> Asker:
+    """Return an `Asker` of the strategy's own client, or of the client that all share where it has none."""
+    return Asker(client=default_client() if client is None else client, chat=chat, repairs=repairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question to a model, and how its reply is read.
+
+    For a selection, an empty list is an answer, and a part of a list is not. For scores or an order it is the other way
+    round.
+    """
+
+    text: str  # the first message
+    stand_in: str  # what a well-formed reply would look like, for estimates
+    schema: Mapping[str, Any]  # of the reply, for models whose replies are structured
+    read: Callable[[ChatReply], Reading]  # never raises
+    form: str  # how the answer is asked for again, without its reasoning
+    selects: bool = False
+    budget: int | None = None  # how many sentences count where they are selected; None: any number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """The outcome of the turns with a model."""
+
+    reading: Reading | None  # of the reply with the answer, which may be an empty list; None where no reply has one
+    notes: Mapping[str, int]  # counts by name: replies by class and by branch, requests, tokens, cost
+    why: str = ""  # there is no answer
+
+
+def converse(asker: Asker, question: Question) -> Conversation:
+    """Ask a model, in several turns where that is needed and allowed, and return the outcome.
+
+    A reply without an answer (unparseable, cut off, or naming only sentences that were not shown) is asked for again,
+    up to `Asker.repairs` times. Where no reply is whole, the largest part of an order or of scores is the answer; a
+    part of a selection never is. A refusal is final.
+
+    Where a reply names too many sentences, the model is asked once to choose among them. If the next reply is still too
+    long, it is the answer. If that has no answer, or an empty one, the longer set is.
+
+    Raises `ReplyError` if a request failed for good, with the notes of the replies before it too, `StopError` if no
+    more requests may be sent, and `PendingError` if a reply waits for a batch.
+    """
+    notes: Counter[str] = Counter()
+    messages: tuple[Message, ...] = (Message("user", question.text),)
+    longer: Reading | None = None
+    part: Reading | None = None
+    n_repairs = 0
+    while True:
+        reply = _ask_once(asker, messages, question, notes)
+        reading = question.read(reply)
+        notes[f"reply_{reading.reply_class}"] += 1
+        if reading.read_by:
+            notes[f"read_by {reading.read_by}"] += 1
+        if is_answer(reading, question):
+            if longer is None and question.budget is not None and len(reading.indices) > question.budget:
+                longer = reading
+                messages = _next_messages(asker.chat, messages, reply, fewer_text(reading, question))
+                continue
+            return Conversation(reading=reading if reading.indices or longer is None else longer, notes=notes)
+        if not question.selects and len(reading.indices) > (0 if part is None else len(part.indices)):
+            part = reading
+        if n_repairs == asker.repairs or reading.reply_class is ReplyClass.REFUSED:
+            return Conversation(reading=longer or part, notes=notes, why=f"{reading.reply_class}: {reading.why}")
+        n_repairs += 1
+        messages = _next_messages(asker.chat, messages, reply, repair_text(reply, question))
+
+
+def repair_text(reply: ChatReply, question: Question) -> str:
+    """Return the message that asks again after a reply without an answer."""
+    return prompt_named("repair" if reply.text.strip() else "repair_empty").render(form=question.form)
+
+
+def fewer_text(reading: Reading, question: Question) -> str:
+    """Return the message that asks a model to choose among too many sentences."""
+    return prompt_named("over_length").render(
+        n_selected=str(len(reading.indices)), budget=budget_words(question.budget), form=question.form
+    )
+
+
+def is_answer(reading: Reading, question: Question) -> bool:
+    """Return whether a reply answers a question: not where it must be asked again, or is a refusal."""
+    if reading.reply_class in _WITHOUT_ANSWER:
+        return False
+    return bool(reading.indices) or (question.selects and reading.reply_class is ReplyClass.EMPTY)
+
+
+def _ask_once(asker: Asker, messages: tuple[Message, ...], question: Question, notes: Counter[str]) -> ChatReply:
+    request = asker.chat.request(messages, question.schema)
+    try:
+        received = asker.client.ask(request, stand_in=question.stand_in)
+    except EndpointError as error:
+        n_lost = asker.client.totals.maybe_charged.pop(request.key, 0)
+        notes.update({"reply_failed": 1, "requests": 1, **({"maybe_charged": n_lost} if n_lost else {})})
+        raise ReplyError(str(error), notes=notes) from error
+    notes.update(_notes_of(received))
+    return received.reply
+
+
+def _notes_of(received: Received) -> dict[str, int]:
+    """Return the tokens and the cost of a reply as notes: the same whether it was sent now or lay in the cache."""
+    usage, cost_usd = received.reply.usage, received.cost_usd
+    notes = {
+        "requests": 1,
+        "prompt_tokens": usage.prompt_tokens or 0,
+        "completion_tokens": usage.completion_tokens or 0,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cost_microusd": 0 if cost_usd is None else round(cost_usd * 1_000_000),
+        "unpriced_replies": int(cost_usd is None),
+        "maybe_charged": received.reply.maybe_charged,
+    }
+    if name := _printable(received.reply.served_by):
+        notes[f"served_by {name}"] = 1
+    if day := _printable(received.reply.priced_as_of):
+        notes[f"prices_of {day}"] = 1
+    return {name: count for name, count in notes.items() if count}
+
+
+def _printable(name: str) -> str:
+    return "".join(letter if letter.isprintable() else "?" for letter in name)[:_MAX_NAME_CHARACTERS]
+
+
+def _next_messages(chat: ChatModel, messages: tuple[Message, ...], reply: ChatReply, text: str) -> tuple[Message, ...]:
+    """Return the messages with a reply and the next message, ``text``.
+
+    Of a reply that is too long for the window, only the end is kept, since the answer is looked for there. Where
+    nothing of it fits, it is left out, since servers take no empty message, and ``text`` is added to the last message.
+    """
+    used = sum(estimated_tokens(message.text) for message in (*messages, Message("user", text)))
+    quoted = _end_of(reply.text.strip(), chat.context_tokens - chat.max_tokens - used)
+    if not quoted:
+        return (*messages[:-1], Message("user", f"{messages[-1].text}\n\n{text}"))
+    return (*messages, Message("assistant", quoted), Message("user", text))
+
+
+def _end_of(text: str, max_tokens: int) -> str:
+    """Return an end of a text that fits: its first half is dropped until it does."""
+    while text and estimated_tokens(text) > max_tokens:
+        text = text[(len(text) + 1) // 2 :]
+    return text.strip()
+
+
+def converse_all(asker: Asker, questions: Sequence[Question]) -> list[Conversation]:
+    """Run conversations at once, and return their outcomes. All of them end before an error is raised.
+
+    So where one waits for a batch, the requests of the others are recorded, and where one fails, their replies are
+    stored. The notes of a `ReplyError` are those of all conversations; a `StopError` is raised rather than that.
+    """
+    ended = asker.client.together([partial(converse, asker, question) for question in questions])
+    errors = sorted((end for end in ended if isinstance(end, BaseException)), key=error_priority)
+    outcomes = [end for end in ended if not isinstance(end, BaseException)]
+    if errors and isinstance(errors[0], ReplyError):
+        notes = merged_notes(
+            *(end.notes for end in (*outcomes, *errors) if isinstance(end, (Conversation, ReplyError)))
+        )
+        raise ReplyError(str(errors[0]), notes=notes) from errors[0]
+    if errors:
+        raise errors[0]
+    return outcomes
+
+
+def error_priority(error: BaseException) -> int:
+    """Return an error's priority, the lowest first: unexpected errors, `StopError`, `PendingError`, `ReplyError`."""
+    ranks = (StopError, PendingError, ReplyError)
+    return next((rank for rank, kind in enumerate(ranks) if isinstance(error, kind)), -1)
+
+
+# Ask a model for an answer that selects no sentences, and ask again where its reply cannot be read.
+
+
+_LONGEST_SAID = 2_000
+"""The most characters of a reply that are shown to the model again."""
+
+Answer = TypeVar("Answer")
+
+
+class ReadReply(NamedTuple, Generic[Answer]):
+    """What a model answered, and the key of the request whose reply says so."""
+
+    answer: Answer
+    request_key: str
+
+
+def ask_until_read(
+    asker: Asker,
+    question: str,
+    *,
+    schema: Mapping[str, Any],
+    stand_in: str,
+    read: Callable[[ChatReply], tuple[Answer, str]],
+    again: Callable[[str], str],
+    what: str,
+) -> ReadReply[Answer]:
+    """Return what a model answers to a question.
+
+    ``read`` returns the answer of a reply, and why there is none, which is empty where there is one. ``again`` returns,
+    of that reason, the words that ask once more, up to `Asker.repairs` times. ``what`` is missing, in messages.
+
+    Raises `UnreadableReplyError` where no reply has the answer, `ReplyError` where a request failed for good, and
+    `StopError` and `PendingError` as a client does.
+    """
+    first = Message("user", question)
+    messages: tuple[Message, ...] = (first,)
+    why = ""
+    for _ in range(1 + asker.repairs):
+        request = asker.chat.request(messages, schema)
+        try:
+            received = asker.client.ask(request, stand_in=stand_in)
+        except EndpointError as error:
+            raise ReplyError(str(error)) from error
+        answer, why = read(received.reply)
+        if not why:
+            return ReadReply(answer, request.key)
+        said = received.reply.text.strip()[-_LONGEST_SAID:]
+        messages = (first, *([Message("assistant", said)] if said else []), Message("user", again(why)))
+    raise UnreadableReplyError(f"no {what}: {why}")

@@ -1,0 +1,302 @@
+"""The part of a paper that a prompt shows; windows."""
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evidencebench.errors import ReplyError, SystemSpecError
+from evidencebench.models.llm.chat import ChatModel, ChatReply, estimated_tokens
+from evidencebench.models.llm.providers import server_of
+from evidencebench.models.llm.reading import Reading, read_order, read_scores, read_selection
+from evidencebench.query import AspectScope, Query, sections_of
+from evidencebench.systems.llm.asking import Question
+from evidencebench.systems.llm.prompts import form_text, prompt_named, schema_of, well_formed
+
+# The part of a paper that a prompt shows: numbered lines between two marks, as many as fit.
+
+
+FIRST_MARK, LAST_MARK = "<paper>", "</paper>"
+NO_MARK = "\u2039"
+"""The character in place of the first one of a mark that stands within a sentence."""
+
+_MARK_BEGINS = re.compile(r"<(?=\s*/?\s*paper)", re.IGNORECASE)
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LINE_MARGIN_TOKENS = 2  # for a line's end, and for its count being rounded by itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """The sentences that a prompt shows."""
+
+    shown: Mapping[int, str]  # index -> the text as it is shown, in paper order
+    n_cut: int = 0  # sentences that were to be shown and are left out, or not shown to their end
+
+    @property
+    def block(self) -> str:
+        """The lines between their marks."""
+        lines = (numbered(index, text) for index, text in self.shown.items())
+        return "\n".join((FIRST_MARK, *lines, LAST_MARK))
+
+    @property
+    def notes(self) -> dict[str, int]:
+        """The notes of the answer: whether any sentence was cut."""
+        return notes_of_excerpts([self])
+
+
+def notes_of_excerpts(excerpts: Sequence[Excerpt]) -> dict[str, int]:
+    """Return the notes of several excerpts: how many sentences and prompts are cut; none where nothing is cut."""
+    n_cut = sum(excerpt.n_cut for excerpt in excerpts)
+    n_prompts = sum(excerpt.n_cut > 0 for excerpt in excerpts)
+    return {"truncated_sentences": n_cut, "truncated_prompts": n_prompts} if n_cut else {}
+
+
+def prompt_line(text: str) -> str:
+    r"""Return a text on one line, in which nothing can pass for the mark that ends the paper in a prompt.
+
+    White space is collapsed, control characters become spaces, and halves of surrogate pairs become question marks.
+    Text that could pass for a mark begins with U+2039 instead.
+
+    >>> prompt_line("It ended.\n</paper> Answer 1.") == f"It ended. {NO_MARK}/paper> Answer 1."
+    True
+    """
+    if text.isprintable() and "<" not in text and "  " not in text:  # true of nearly all texts; the rest takes longer
+        return text.strip()
+    whole = text.encode(errors="replace").decode()
+    return _MARK_BEGINS.sub(NO_MARK, " ".join(_CONTROLS.sub(" ", whole).split()))
+
+
+def numbered(index: int, text: str) -> str:
+    """Return a sentence's line in a prompt: its number in the paper, and its text."""
+    return f"[{index}] {text}"
+
+
+def line_tokens(index: int, text: str) -> int:
+    """Return how many tokens a sentence's line may have, its end included."""
+    return estimated_tokens(numbered(index, text)) + 1  # for the line's end and for rounding
+
+
+def excerpt_of(query: Query, indices: Sequence[int], max_tokens: int) -> Excerpt:
+    """Return the first of some sentences, as many as have lines that fit.
+
+    Only the place decides which sentences are cut: papers begin with their abstract and end with acknowledgements. The
+    indices are in paper order. ``max_tokens`` is of all lines together, as estimated.
+    """
+    texts = {index: prompt_line(query.sentences[index]) for index in indices}
+    everything = Excerpt(shown=texts)
+    if estimated_tokens(everything.block) + _LINE_MARGIN_TOKENS * len(texts) <= max_tokens:  # no need to count lines
+        return everything
+    shown: dict[int, str] = {}
+    used = 0
+    for index, text in texts.items():
+        used += line_tokens(index, text)
+        if used > max_tokens:
+            break
+        shown[index] = text
+    return Excerpt(shown=shown, n_cut=len(texts) - len(shown))
+
+
+# A paper in parts: its sections, tiny ones merged with their neighbours and long ones cut into overlapping windows.
+
+
+Sentences = tuple[int, ...]
+
+MIN_WINDOW_TOKENS = 64
+"""The smallest window that is worth a question, in estimated tokens of the lines."""
+
+
+def windows_of(query: Query, *, max_tokens: int, min_tokens: int = 0, overlap: int = 0) -> tuple[Excerpt, ...]:
+    """Return a paper in parts of bounded length, by its sections. Every sentence is in at least one part.
+
+    A tiny section is joined to the next one, and a tiny last one to the one before it. A section that is then longer
+    than a window is cut into windows of like length that share sentences. A single sentence that is longer than a
+    window has a window of its own and is cut; it counts in that window's `n_cut`.
+
+    `max_tokens` and `min_tokens` are of the lines together, as estimated. A section with fewer than `min_tokens` is
+    tiny. `overlap` is how many sentences a window shares with the one before it in its section: fewer where they would
+    fill half of it. Raises `ValueError` where windows are too short for any sentence.
+    """
+    if max_tokens < MIN_WINDOW_TOKENS:
+        raise ValueError(f"max_tokens: expected at least {MIN_WINDOW_TOKENS}, got {max_tokens}")
+    texts = [prompt_line(text) for text in query.sentences]
+    sizes = [line_tokens(index, text) for index, text in enumerate(texts)]
+    sections = [tuple(range(section.start, section.stop)) for section in sections_of(query.kinds)]
+    windows: list[Sentences] = []
+    for section in _merge_sections(sections, sizes, min_tokens):
+        windows += _cut_section(section, sizes, max_tokens, overlap)
+    return tuple(_excerpt(window, texts, sizes, max_tokens) for window in windows)
+
+
+def _merge_sections(sections: Sequence[Sentences], sizes: Sequence[int], min_tokens: int) -> list[Sentences]:
+    """Return the sections, each tiny one joined to the next, and a tiny last one to the one before it."""
+    merged: list[Sentences] = []
+    for section in sections:
+        if merged and _size(merged[-1], sizes) < min_tokens:
+            merged[-1] += section
+        else:
+            merged.append(section)
+    if len(merged) > 1 and _size(merged[-1], sizes) < min_tokens:
+        last = merged.pop()
+        merged[-1] += last
+    return merged
+
+
+def _size(section: Sentences, sizes: Sequence[int]) -> int:
+    return sum(sizes[index] for index in section)
+
+
+def _cut_section(section: Sentences, sizes: Sequence[int], max_tokens: int, overlap: int) -> list[Sentences]:
+    """Return windows of like length over a section; each but the first begins with the last sentences before it."""
+    size = _size(section, sizes)
+    enough = size / math.ceil(size / max_tokens)
+    windows: list[Sentences] = []
+    window: list[int] = []
+    n_new_tokens = 0
+    for index in section:
+        if window and (n_new_tokens >= enough or _size((*window, index), sizes) > max_tokens):
+            windows.append(tuple(window))
+            window = _shared_sentences(window, sizes, min(max_tokens // 2, max_tokens - sizes[index]), overlap)
+            n_new_tokens = 0
+        window.append(index)
+        n_new_tokens += sizes[index]
+    return [*windows, tuple(window)]
+
+
+def _shared_sentences(window: Sequence[int], sizes: Sequence[int], max_tokens: int, overlap: int) -> list[int]:
+    """Return the last sentences of a window for the next one: at most ``overlap``, and as many as fit."""
+    shared: list[int] = []
+    for index in reversed(window[1:]):  # never all of it, so that windows move on
+        if len(shared) == overlap or _size((*shared, index), sizes) > max_tokens:
+            break
+        shared.append(index)
+    return shared[::-1]
+
+
+def _excerpt(window: Sentences, texts: Sequence[str], sizes: Sequence[int], max_tokens: int) -> Excerpt:
+    if _size(window, sizes) <= max_tokens:
+        return Excerpt(shown={index: texts[index] for index in window})
+    (index,) = window  # only a sentence alone can be longer than a window
+    text = texts[index]
+    n_fit = bisect_left(range(1, len(text) + 1), x=True, key=lambda end: line_tokens(index, text[:end]) > max_tokens)
+    return Excerpt(shown={index: text[:n_fit]}, n_cut=1)
+
+
+# A question about a paper, without the paper's sentences, and how many of these fit into it.
+
+
+SHARED_PROMPTS = ("task", "reading", "wanted_all", "wanted_results", "repair", "repair_empty")
+"""The names of the prompts that are parts of every question."""
+
+_FEWEST_SHOWN = 5
+_FOLLOW_UP_TOKENS = 256  # kept free for the words of a second turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperQuestion:
+    """A question without its sentences: the prompt's name, the query, the scope, and the prompt's further fields."""
+
+    prompt: str
+    query: Query
+    scope: AspectScope
+    fields: Mapping[str, str]
+
+    def text(self, excerpt: Excerpt) -> str:
+        """Return the question with these sentences."""
+        return prompt_named(self.prompt).render(
+            task=prompt_named("task").render(),
+            reading=prompt_named("reading").render(hypothesis=prompt_line(self.query.hypothesis), paper=excerpt.block),
+            wanted=prompt_named(f"wanted_{self.scope}").render(),
+            **self.fields,
+        )
+
+    def question(self, kind: str, excerpt: Excerpt, chat: ChatModel, budget: int | None = None) -> Question:
+        """Return the question with these sentences, for a reply in the form ``kind`` (see `form_name`)."""
+        shown, n_sentences, structured = excerpt.shown, len(self.query.sentences), chat.structured
+
+        def read(reply: ChatReply) -> Reading:
+            if kind == "answer":
+                return read_selection(reply, shown, budget=budget, n_sentences=n_sentences)
+            return (read_order if kind == "order" else read_scores)(reply, shown, n_sentences=n_sentences)
+
+        return Question(
+            text=self.text(excerpt),
+            stand_in=well_formed(kind, list(shown)[:budget], structured=structured),
+            schema=schema_of(kind),
+            read=read,
+            form=form_text(kind, structured=structured, n_sentences=n_sentences, budget=budget, with_reasoning=False),
+            selects=kind == "answer",
+            budget=budget,
+        )
+
+    def room(self, chat: ChatModel) -> int:
+        """Return how many tokens the sentences may have, as estimated, beside the words, a reply and a second turn."""
+        words = estimated_tokens(self.text(Excerpt(shown={})))
+        return chat.context_tokens - chat.max_tokens - words - _FOLLOW_UP_TOKENS
+
+    def fitted(self, indices: Sequence[int], chat: ChatModel) -> Excerpt:
+        """Return the first of some sentences, as many as fit into the model's window."""
+        excerpt = excerpt_of(self.query, indices, self.room(chat))
+        if len(excerpt.shown) < min(_FEWEST_SHOWN, len(indices)):
+            raise _window_error(chat)
+        return excerpt
+
+    def windows(self, chat: ChatModel, *, max_tokens: int, min_tokens: int, overlap: int) -> tuple[Excerpt, ...]:
+        """Return the paper in parts by `windows_of`, each of which fits into the question and the model's window."""
+        max_tokens = min(max_tokens, self.room(chat))
+        if max_tokens < MIN_WINDOW_TOKENS:
+            raise _window_error(chat)
+        return windows_of(self.query, max_tokens=max_tokens, min_tokens=min_tokens, overlap=overlap)
+
+
+def _window_error(chat: ChatModel) -> ReplyError:
+    """Return the error for a model's window into which no sentences fit."""
+    return ReplyError(
+        f"context_tokens: {chat.context_tokens}, of which {chat.max_tokens} are kept for the reply, leave no room for "
+        "the paper; raise context_tokens to what the model reads, or lower max_tokens"
+    )
+
+
+# Checks of the options of strategies; each function raises a `SystemSpecError` that names system and option.
+
+
+_MAX_REPAIRS = 3
+
+
+def require_chat(system: str, chat: ChatModel, repairs: int, *, prompt: str) -> None:
+    """Raise unless the options of a model are valid, and a paper fits beside the words of the first prompt."""
+    provider, _, name = chat.model.partition("/")
+    if not (provider.strip() and name.strip()):
+        raise SystemSpecError(f"{system}: model: expected provider/name, such as openai/NAME, got '{chat.model}'")
+    try:
+        server_of(chat)  # asked once now, rather than failing for every instance
+    except SystemSpecError as error:
+        raise SystemSpecError(f"{system}: {error}") from error
+    if chat.temperature is not None:
+        require_within(system, "temperature", chat.temperature, 0)
+    if chat.top_p is not None and not 0 < chat.top_p <= 1:
+        raise SystemSpecError(f"{system}: top_p: expected a number above 0 and up to 1, got {chat.top_p}")
+    require_within(system, "max_tokens", chat.max_tokens, 1)
+    nothing = Query(instance_id="", paper_id="", hypothesis="", sentences=(), kinds=())
+    fields = dict.fromkeys(prompt_named(prompt).fields - {"task", "reading", "wanted"}, "")
+    room = PaperQuestion(prompt=prompt, query=nothing, scope="all", fields=fields).room(chat)
+    if room < MIN_WINDOW_TOKENS:
+        raise SystemSpecError(
+            f"{system}: context_tokens: expected at least {chat.context_tokens - room + MIN_WINDOW_TOKENS}, so that a "
+            f"paper fits beside the question and the {chat.max_tokens} of max_tokens, got {chat.context_tokens}"
+        )
+    require_within(system, "repairs", repairs, 0, _MAX_REPAIRS)
+
+
+def require_section_options(system: str, section_tokens: int, min_section_tokens: int, overlap: int) -> None:
+    """Raise unless the options that cut a paper into sections are within their bounds."""
+    require_within(system, "section_tokens", section_tokens, MIN_WINDOW_TOKENS)
+    require_within(system, "min_section_tokens", min_section_tokens, 0)
+    require_within(system, "overlap", overlap, 0)
+
+
+def require_within(system: str, option: str, value: float, least: float, most: float = math.inf) -> None:
+    """Raise unless a number is finite and within both bounds, themselves included."""
+    if not least <= value <= most or value == math.inf:
+        expected = f"of at least {least}" if most == math.inf else f"in {least}..{most}"
+        raise SystemSpecError(f"{system}: {option}: expected a number {expected}, got {value}")

@@ -1,0 +1,389 @@
+"""Llm_base, llm_in_context, llm_rerank, llm_sections."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from evidencebench.errors import ReplyError, RunMismatchError, SystemSpecError
+from evidencebench.files.disk import file_sha256
+from evidencebench.models.llm.chat import ChatModel
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.query import AspectScope, Query
+from evidencebench.system import Brief, NamedSystem, Ranking, Traits, merged_notes
+from evidencebench.systems.fusion import full_order
+from evidencebench.systems.llm.asking import Asker, Conversation, asker_of, converse, converse_all
+from evidencebench.systems.llm.excerpts import (
+    SHARED_PROMPTS,
+    Excerpt,
+    PaperQuestion,
+    notes_of_excerpts,
+    prompt_line,
+    require_chat,
+    require_section_options,
+    require_within,
+)
+from evidencebench.systems.llm.prompts import (
+    PromptExample,
+    budget_words,
+    form_name,
+    form_text,
+    read_examples,
+    reason_against,
+    versions_of,
+)
+
+# Show a model sentences of a paper and let it select: shared by all strategies that select.
+
+
+NOTHING = Ranking(sentences=(), ordered=False)
+"""The answer where nothing can be selected, for which no model is asked."""
+
+
+def selection_versions(chat: ChatModel, *names: str) -> Mapping[str, str]:
+    """Return the checksums of all prompts of a strategy that selects; ``names`` are those of its own."""
+    form = form_name("answer", structured=chat.structured)
+    return versions_of((*names, *SHARED_PROMPTS, "over_length", form))
+
+
+def selection_question(prompt: str, query: Query, brief: Brief, chat: ChatModel, **fields: str) -> PaperQuestion:
+    """Return the question for a selection; ``fields`` are the prompt's fields besides budget and form."""
+    form = form_text("answer", structured=chat.structured, n_sentences=len(query.sentences), budget=brief.budget)
+    asked = {"budget": budget_words(brief.budget), "form": form}
+    return PaperQuestion(prompt=prompt, query=query, scope=brief.scope, fields={**asked, **fields})
+
+
+def select_from(
+    asker: Asker,
+    prompt: str,
+    query: Query,
+    brief: Brief,
+    indices: Sequence[int],
+    *,
+    notes: Mapping[str, int] = MappingProxyType({}),
+    fields: Mapping[str, str] = MappingProxyType({}),
+) -> Ranking:
+    """Show a model some sentences, in paper order and as many as fit into its window, and return what it selects.
+
+    ``notes`` are those of earlier work on the answer; they are added to the notes of the answer or of the error. Raises
+    `ReplyError` where a request failed for good, nothing fits, or the replies hold no answer.
+    """
+    if brief.budget == 0 or not query.sentences:
+        return NOTHING
+    asked = selection_question(prompt, query, brief, asker.chat, **fields)
+    try:
+        excerpt = asked.fitted(indices, asker.chat)
+        outcome = converse(asker, asked.question("answer", excerpt, asker.chat, brief.budget))
+    except ReplyError as error:
+        raise ReplyError(str(error), notes=merged_notes(notes, error.notes)) from error
+    noted = merged_notes(notes, outcome.notes, excerpt.notes)
+    if outcome.reading is None:
+        raise ReplyError(outcome.why, notes=noted)
+    return selected(outcome.reading.indices, noted)
+
+
+def selected(indices: Iterable[int], notes: Mapping[str, int]) -> Ranking:
+    """Return a selection as an answer: a set, in paper order."""
+    return Ranking(sentences=tuple(sorted(set(indices))), ordered=False, notes=notes)
+
+
+# The whole paper at once: reasoning, then the sentences.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmBase:
+    """A language model that reads the whole paper and names the sentences.
+
+    A paper that is longer than the model's window is cut behind the last sentence that fits, and counted. Where the
+    budget is 0, no model is asked.
+
+    Attributes
+    ----------
+    chat
+        Which model, and how it samples.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+
+    References
+    ----------
+    .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025.
+    """
+
+    chat: ChatModel
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_chat("llm_base", self.chat, self.repairs, prompt="base")
+
+    @property
+    def traits(self) -> Traits:
+        """The traits; the versions are the checksums of the prompts."""
+        return Traits(
+            reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(self.chat, "base")
+        )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
+        asker = asker_of(self.client, self.chat, self.repairs)
+        return select_from(asker, "base", query, brief, range(len(query.sentences)))
+
+
+# The whole paper at once, behind examples of other papers' hypotheses and their best sentences.
+
+
+_POINTS: Mapping[AspectScope, str] = {
+    "all": "every point of the reviewer's summary of that paper",
+    "results": "every outcome and every analysis in the reviewer's summary of that paper",
+}
+"""The prompt's words for what the sentences of the examples state, by scope."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmInContext:
+    """As `llm_base`, with examples in the prompt: hypotheses about other papers and the texts of their best sentences.
+
+    Examples come from a file, since no system reads labels: ``evidencebench llm examples`` draws them. A query is
+    refused if its paper, or a paper with the same text, is among them.
+
+    Attributes
+    ----------
+    chat
+        Which model, and how it samples.
+    examples
+        A file of examples. The run's header holds its checksum.
+    n
+        How many of them are shown, the first ones, at least 1. For the Results tasks those without Results are left
+        out, and counted in ``examples_left_out``.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+
+    References
+    ----------
+    .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025,
+       whose in-context setting has 8 examples.
+    """
+
+    chat: ChatModel
+    examples: Path
+    n: int = 8
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+    _shown: tuple[PromptExample, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "examples", Path(self.examples))
+        require_chat("llm_icl", self.chat, self.repairs, prompt="in_context")
+        require_within("llm_icl", "n", self.n, 1)
+        examples = read_examples(self.examples).examples
+        if len(examples) < self.n:
+            raise SystemSpecError(
+                f"llm_icl: n: expected at most as many examples as {self.examples} holds, {len(examples)}, got {self.n}"
+            )
+        object.__setattr__(self, "_shown", examples[: self.n])
+
+    @property
+    def traits(self) -> Traits:
+        """The traits; the versions are the checksums of the prompts and of the examples."""
+        return Traits(
+            reads_brief=True,
+            selects=True,
+            waits=True,
+            versions=self._versions,
+            check=lambda asked: self._require_unseen(asked.queries()),
+        )
+
+    def _require_unseen(self, queries: Iterable[Query]) -> None:
+        """Raise `RunMismatchError` where the paper of a query is among the examples."""
+        for query in queries:
+            if reason := reason_against(self._shown, query):
+                raise RunMismatchError(
+                    f"{query.instance_id}: may not be asked with the examples in {self.examples}: {reason}; draw them "
+                    "from other data with 'evidencebench llm examples'"
+                )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model names; raises as `converse`, and for a paper of an example."""
+        self._require_unseen([query])
+        if brief.budget == 0 or not query.sentences:
+            return NOTHING
+        examples = [example for example in self._shown if example.in_scope(brief.scope)]
+        if not examples:
+            raise SystemSpecError(
+                f"llm_icl: examples: none of {self.examples} has Results sentences; draw them from data with Results "
+                "labels"
+            )
+        asker = asker_of(self.client, self.chat, self.repairs)
+        texts = "\n\n".join(_example_text(number, one, brief.scope) for number, one in enumerate(examples, 1))
+        n_left_out = self.n - len(examples)
+        notes = {"examples_left_out": n_left_out} if n_left_out else {}
+        fields = {"points": _POINTS[brief.scope], "examples": texts}
+        indices = range(len(query.sentences))
+        return select_from(asker, "in_context", query, brief, indices, notes=notes, fields=fields)
+
+    def _versions(self) -> Mapping[str, str]:
+        sha256 = file_sha256(self.examples)
+        return {**selection_versions(self.chat, "in_context"), f"examples {self.examples}": f"sha256:{sha256}"}
+
+
+def _example_text(number: int, example: PromptExample, scope: AspectScope) -> str:
+    """Return an example as a prompt shows it, each sentence on a line."""
+    sentences = (f"- {prompt_line(sentence)}" for sentence in example.in_scope(scope))
+    return "\n".join((f"Example {number}, hypothesis: {prompt_line(example.hypothesis)}", *sentences))
+
+
+# Ask about each section by itself, then about the sentences that were found in all of them.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmSections:
+    """A language model that reads section by section, then picks from what it found.
+
+    In each section, the model may name as many sentences as the budget. Those of all sections are then shown together,
+    in paper order and under the paper's own numbers, and the model picks as many as the budget. This last request is
+    left out where the sections name no more than the budget, since fewer sentences never score higher, and where there
+    is no budget.
+
+    A section whose replies hold no answer gives no sentence and is counted in ``unread_sections``: to ask again would
+    bring the same replies from the cache. A request that fails for good, such as by HTTP 400, fails the whole query,
+    after all sections have been asked. It leaves no reply in the cache, so that asking the failed queries again sends
+    only the requests without a reply.
+
+    Each heading opens a section, and the abstract is one of its own; see `windows_of` for tiny and long ones.
+
+    Attributes
+    ----------
+    chat
+        Which model, and how it samples.
+    section_tokens
+        The longest part of a paper that is read at once, as estimated, at least 64; less where the model's window is
+        smaller.
+    min_section_tokens
+        Shorter sections are read together with their neighbours.
+    overlap
+        How many sentences two windows over a long section share.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+
+    References
+    ----------
+    .. [1] Wang, Cao et al., "EvidenceBench: A Benchmark for Extracting Evidence from Biomedical Papers", COLM 2025.
+    """
+
+    chat: ChatModel
+    section_tokens: int = 2000
+    min_section_tokens: int = 100
+    overlap: int = 2
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_chat("llm_sections", self.chat, self.repairs, prompt="section")
+        require_section_options("llm_sections", self.section_tokens, self.min_section_tokens, self.overlap)
+
+    @property
+    def traits(self) -> Traits:
+        """The traits; the versions are the checksums of the prompts."""
+        return Traits(
+            reads_brief=True,
+            selects=True,
+            waits=True,
+            versions=lambda: selection_versions(self.chat, "section", "union"),
+        )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model picks; raises as `converse`, or if no section has an answer."""
+        if brief.budget == 0 or not query.sentences:
+            return NOTHING
+        asker = asker_of(self.client, self.chat, self.repairs)
+        asked = selection_question("section", query, brief, self.chat)
+        sections = asked.windows(
+            self.chat, max_tokens=self.section_tokens, min_tokens=self.min_section_tokens, overlap=self.overlap
+        )
+        outcomes = converse_all(
+            asker, [asked.question("answer", section, self.chat, brief.budget) for section in sections]
+        )
+        notes = _notes_of(outcomes, sections)
+        readings = [outcome.reading for outcome in outcomes if outcome.reading is not None]
+        if not readings:
+            raise ReplyError(f"no section has an answer; the first: {outcomes[0].why}", notes=notes)
+        union = sorted({index for reading in readings for index in reading.indices})
+        if brief.budget is None or len(union) <= brief.budget:
+            return selected(union, notes)
+        return select_from(asker, "union", query, brief, union, notes=notes)
+
+
+def _notes_of(outcomes: Sequence[Conversation], sections: Sequence[Excerpt]) -> dict[str, int]:
+    notes = merged_notes(*(outcome.notes for outcome in outcomes), notes_of_excerpts(sections))
+    n_unread = sum(outcome.reading is None for outcome in outcomes)
+    return {**notes, "unread_sections": n_unread} if n_unread else notes
+
+
+# Only the first sentences of a cheap system are shown, in paper order and with their neighbours.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmRerank:
+    """A language model that selects among the first sentences of another system.
+
+    They are shown in paper order, under the paper's own numbers, with the sentences around them. Any shown sentence may
+    be selected. An extract that is longer than the model's window is cut behind the last sentence that fits; the rest
+    is counted in ``truncated_sentences``.
+
+    Attributes
+    ----------
+    system
+        The system whose first sentences are shown. A set without order is taken in paper order. Sentences that it
+        does not name are shown only as neighbours. Where it names none at all, the first of the paper are shown.
+    chat
+        Which model, and how it samples.
+    top
+        How many of its sentences are shown, at least 1; fewer where it names fewer.
+    neighbours
+        How many sentences on either side of each are shown too.
+    repairs
+        How often a reply without an answer is asked for again, 0..3.
+    client
+        What sends the requests; None: the one that all share.
+    """
+
+    system: NamedSystem
+    chat: ChatModel
+    top: int = 40
+    neighbours: int = 1
+    repairs: int = 1
+    client: ChatClient | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_chat("llm_rerank", self.chat, self.repairs, prompt="extract")
+        require_within("llm_rerank", "top", self.top, 1)
+        require_within("llm_rerank", "neighbours", self.neighbours, 0)
+
+    @property
+    def traits(self) -> Traits:
+        """The traits; the versions are the checksums of the prompts."""
+        return Traits(
+            reads_brief=True, selects=True, waits=True, versions=lambda: selection_versions(self.chat, "extract")
+        )
+
+    def rank(self, query: Query, brief: Brief) -> Ranking:
+        """Return the set of sentences that the model names; raises as `converse` does, or if its replies hold none."""
+        if brief.budget == 0 or not query.sentences:
+            return NOTHING
+        first = self.system.rank(query, brief)
+        n_named = len(set(first.sentences)) or self.top
+        order = full_order(first, len(query.sentences))[: min(self.top, n_named)]
+        last = len(query.sentences) - 1
+        indices = {
+            near
+            for index in order
+            for near in range(max(0, index - self.neighbours), min(last, index + self.neighbours) + 1)
+        }
+        asker = asker_of(self.client, self.chat, self.repairs)
+        return select_from(asker, "extract", query, brief, sorted(indices), notes=first.notes)

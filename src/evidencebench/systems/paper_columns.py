@@ -1,0 +1,221 @@
+"""The columns from which features are made: one entry a sentence, each column computed once for a query."""
+
+from collections.abc import Callable, Hashable
+from functools import cached_property, lru_cache
+from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.query import Kind, Query
+from evidencebench.systems.bm25 import BM25
+from evidencebench.systems.diverse import WordSimilarity
+from evidencebench.systems.lexicon import CUES, Role, asks, count_cues, roles_of, runs_of
+from evidencebench.systems.relevance import PaperWords, Relevance
+from evidencebench.systems.tfidf import TfIdf
+from evidencebench.systems.words import tokens, words_of
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+_Column = TypeVar("_Column")
+
+EVIDENCE_CUES = (
+    *("p_value", "interval", "ratio", "percent", "increase", "decrease", "association", "significance", "negation"),
+    *("finding", "conclusion", "comparison"),
+)
+"""The cues of wording that reports findings."""
+
+
+ALIKE = 0.4
+"""Two sentences with a higher cosine count as alike."""
+
+# Decimals of a sum: rounding gives equal sentences equal sums.
+_DECIMALS = 9
+
+_DISCUSSION = (int(Role.DISCUSSION), int(Role.CONCLUSION))
+
+
+class Cosines(NamedTuple):
+    """Sums and maxima of the TF-IDF cosines of each sentence with the paper's other sentences, one entry a sentence."""
+
+    total: Floats  # sum over all other sentences
+    highest: Floats
+    highest_before: Floats  # with an earlier sentence
+    n_alike: Floats  # number of cosines over `ALIKE`
+    abstract_total: Floats
+    abstract_highest: Floats
+    results_highest: Floats  # outside the abstract
+    discussion_highest: Floats  # of discussion and conclusion, outside the abstract
+
+
+class _OfPaper(Generic[_Column]):
+    """A column that is the same for every hypothesis of a paper, and is computed once for all of them."""
+
+    def __init__(self, compute: Callable[[Any], _Column]) -> None:
+        self._compute, self._name, self.__doc__ = compute, compute.__name__, compute.__doc__
+
+    @overload
+    def __get__(self, columns: None, kind: object) -> Self: ...
+    @overload
+    def __get__(self, columns: "PaperColumns", kind: object) -> _Column: ...
+    def __get__(self, columns: "PaperColumns | None", kind: object) -> Self | _Column:
+        return self if columns is None else columns.of_paper(self._name, lambda: self._compute(columns))
+
+
+class PaperColumns:
+    """Columns of one entry for each of the n sentences of a query; each is computed when it is first read.
+
+    `columns_of` returns columns that share what does not depend on the hypothesis.
+    """
+
+    def __init__(self, query: Query, *, kept: dict[Hashable, Any] | None = None) -> None:
+        self.query = query
+        self._kept = {} if kept is None else kept
+        self.n = len(query.sentences)
+        self.index = np.arange(self.n, dtype=float)
+
+    def of_paper(self, name: Hashable, compute: Callable[[], _Column]) -> _Column:
+        """Return what was computed under a name for the paper, whatever the hypothesis; compute it the first time."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        column: _Column = self._kept[name]
+        return column
+
+    @_OfPaper
+    def is_heading(self) -> Flags:
+        """Return True for a heading."""
+        return np.array([kind is Kind.HEADING for kind in self.query.kinds], dtype=bool)
+
+    @_OfPaper
+    def is_abstract(self) -> Flags:
+        """Return True for a sentence of the abstract."""
+        return np.array([kind is Kind.ABSTRACT for kind in self.query.kinds], dtype=bool)
+
+    @_OfPaper
+    def abstract_place(self) -> Floats:
+        """Return how many sentences of the abstract stand before the sentence."""
+        return (np.cumsum(self.is_abstract) - self.is_abstract).astype(float)
+
+    @_OfPaper
+    def sections(self) -> NDArray[np.int64]:
+        """Return the number of the `Role` of the sentence's section, or of its part of the abstract."""
+        return np.array([int(section) for section in roles_of(self.query)], dtype=np.int64)
+
+    @_OfPaper
+    def section_position(self) -> Floats:
+        """Return the place among the sentences of the same role, from 0 to 1; the abstract is counted apart."""
+        keys = self.sections * 2 + self.is_abstract
+        positions = np.zeros(self.n)
+        for key in np.unique(keys):
+            members = np.flatnonzero(keys == key)
+            positions[members] = np.arange(len(members)) / max(1, len(members) - 1)
+        return positions
+
+    @_OfPaper
+    def runs(self) -> tuple[Floats, Floats]:
+        """Return two columns: the sentences since the last heading, and from the last heading to the next."""
+        places, lengths = np.array(runs_of(self.query.kinds), dtype=float).reshape(self.n, 2).T
+        return places, lengths
+
+    @_OfPaper
+    def cues(self) -> Floats:
+        """Return how often each cue of `CUES` occurs, one column a cue."""
+        return count_cues(self.query.sentences)
+
+    @_OfPaper
+    def evidence(self) -> Floats:
+        """Return how much of the wording reports findings: ln(1 + count) of each of `EVIDENCE_CUES`, summed."""
+        columns = [number for number, cue in enumerate(CUES) if cue.name in EVIDENCE_CUES]
+        sums: Floats = np.log1p(self.cues[:, columns]).sum(axis=1)
+        return sums
+
+    @_OfPaper
+    def asks(self) -> Flags:
+        """Return True for a sentence that asks, names an aim, or says that something is not known."""
+        return np.array([asks(sentence) for sentence in self.query.sentences], dtype=bool)
+
+    @_OfPaper
+    def n_characters(self) -> Floats:
+        """Return the length in characters."""
+        return np.array([len(sentence) for sentence in self.query.sentences], dtype=float)
+
+    def count(self, is_counted: Callable[[str], bool]) -> Floats:
+        """Return how many of the sentence's characters `is_counted` accepts, such as `str.isupper`."""
+        codes, ends = self._codes
+        flags = np.zeros(int(codes.max(initial=0)) + 1, bool)
+        flags[[ord(letter) for letter in set().union(*self.query.sentences) if is_counted(letter)]] = True
+        sums = np.concatenate([[0], np.cumsum(flags[codes])])
+        return np.diff(sums[ends]).astype(float)
+
+    @_OfPaper
+    def _codes(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return the code points of all characters, and where each sentence ends, after a 0."""
+        codes = np.frombuffer("".join(self.query.sentences).encode("utf-32-le", "surrogatepass"), np.uint32)
+        return codes, np.concatenate([[0], np.cumsum(self.n_characters)]).astype(np.int64)
+
+    @_OfPaper
+    def similarity(self) -> WordSimilarity:
+        """Return the TF-IDF cosines between sentences; a sentence's cosine with itself is taken as 0."""
+        return WordSimilarity(self.query.sentences)
+
+    @_OfPaper
+    def cosines(self) -> Cosines:
+        """Return the columns made from these cosines, block by block, since not all cosines need fit into memory."""
+        abstract = np.flatnonzero(self.is_abstract)
+        results = np.flatnonzero((self.sections == int(Role.RESULTS)) & ~self.is_abstract)
+        discussion = np.flatnonzero(np.isin(self.sections, _DISCUSSION) & ~self.is_abstract)
+        columns = Cosines(*np.zeros((len(Cosines._fields), self.n)))
+        for rows, cosines in self.similarity.blocks():
+            columns.total[rows] = cosines.sum(axis=1).round(_DECIMALS)
+            columns.highest[rows] = cosines.max(axis=1, initial=0.0)
+            before_block = cosines[:, : rows.start].max(axis=1, initial=0.0)
+            columns.highest_before[rows] = np.maximum(before_block, np.tril(cosines[:, rows]).max(axis=1, initial=0.0))
+            columns.n_alike[rows] = (cosines > ALIKE).sum(axis=1)
+            columns.abstract_total[rows] = cosines[:, abstract].sum(axis=1)
+            columns.abstract_highest[rows] = cosines[:, abstract].max(axis=1, initial=0.0)
+            columns.results_highest[rows] = cosines[:, results].max(axis=1, initial=0.0)
+            columns.discussion_highest[rows] = cosines[:, discussion].max(axis=1, initial=0.0)
+        return columns
+
+    @cached_property
+    def hypothesis_cosine(self) -> Floats:
+        """The TF-IDF cosine with the hypothesis."""
+        return np.array(TfIdf().scores(self.query), dtype=float)
+
+    @cached_property
+    def bm25(self) -> Floats:
+        """The BM25 score for the hypothesis."""
+        return np.array(BM25().scores(self.query), dtype=float)
+
+    @cached_property
+    def relevance(self) -> Relevance:
+        """How much each sentence speaks of each part of the hypothesis."""
+        return Relevance(self.query, self.words)
+
+    @_OfPaper
+    def words(self) -> PaperWords:
+        """Return the roots of each sentence's words, and the paper's abbreviations."""
+        return PaperWords(self.query.sentences)
+
+    @cached_property
+    def terms_held(self) -> Floats:
+        """The share of the hypothesis's words that a sentence holds."""
+        wanted = set(tokens(self.query.hypothesis))
+        paper = words_of(self.query.sentences)
+        sentences, numbers, _ = paper.weighted.terms
+        held = np.bincount(sentences[paper.where(wanted)[numbers]], minlength=self.n)
+        return held / max(1, len(wanted))
+
+
+def columns_of(query: Query) -> PaperColumns:
+    """Return the columns of a query; what reads no hypothesis is computed once for all that ask about the paper."""
+    return PaperColumns(query, kept=_kept_of(query.sentences, query.kinds))
+
+
+@lru_cache(maxsize=2)
+def _kept_of(
+    sentences: tuple[str, ...],  # noqa: ARG001 - it decides which dictionary is returned, as the other does
+    kinds: tuple[Kind, ...],  # noqa: ARG001
+) -> dict[Hashable, Any]:
+    """Return the dictionary in which the columns of a paper are kept; those of the last two papers are."""
+    return {}

@@ -1,0 +1,362 @@
+"""Parts of a hypothesis, how sentences speak of them."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidencebench.query import Kind, Query
+from evidencebench.systems.words import STOPWORDS, tokens, words_of
+
+# Cut a hypothesis into what is done, what it is compared with, and what it changes; find its words in sentences.
+
+
+# The verb between a cause and its effect.
+_VERB = re.compile(
+    r"\b(?:(?:is|are|was|were)(?: (?:not|causally|inversely|positively|independently))* associated with|increas\w+"
+    r"|decreas\w+|reduc\w+|rais\w+|lower\w*|elevat\w+|caus\w+|induc\w+|affect\w*|alter\w*|impair\w*|improv\w+"
+    r"|disrupt\w*|modulat\w+|inhibit\w*|promot\w+|lead\w*|upregulat\w+|enhanc\w+|contribut\w+|prevent\w*|chang\w+)\b",
+    re.IGNORECASE,
+)
+
+# Words that a hypothesis says of its effect, not of its topic.
+_OF_EFFECTS = """
+increase increases increased decrease decreases decreased reduce reduces reduced change changes changed higher lower
+compared versus vs than group groups effect effects affect affects cause causes induce induces associated via through
+more less does do have has can may which who those between during after before per from without
+"""
+NOT_OF_TOPIC = frozenset(_OF_EFFECTS.split())
+_ROOT_LETTERS, _LEAST_PLURAL = 6, 4
+_HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]+(?:[-\u2010\u2011\u2013][^\W_]+)+")
+_ABBREVIATION = re.compile(r"\(\s?([A-Za-z][A-Za-z0-9-]{1,9})\s?[);,]")
+_LONGEST_ABBREVIATED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HypothesisParts:
+    """The texts of a hypothesis's parts."""
+
+    intervention: str
+    comparator: str  # empty without one
+    outcome: str
+
+
+def parts_of(hypothesis: str) -> HypothesisParts:
+    """Return the parts of a hypothesis; one without a known verb is cut in its middle.
+
+    >>> parts_of("Tea, compared with water, changes blood pressure.")
+    HypothesisParts(intervention='Tea', comparator='water', outcome='blood pressure')
+    """
+    text = hypothesis.strip()
+    arms, changes, outcome = text.rpartition(", changes ")
+    intervention, compared, comparator = arms.partition(", compared with ")
+    if changes and compared:  # "Tea, compared with water, changes blood pressure."
+        return HypothesisParts(intervention=intervention, comparator=comparator, outcome=outcome.removesuffix("."))
+    verb = _VERB.search(text, 1)
+    if verb and text[verb.end() :].strip(" ."):
+        intervention, outcome = text[: verb.start()].strip(), text[verb.end() :].strip()
+    else:
+        words = text.split()
+        middle = (len(words) + 1) // 2
+        intervention, outcome = " ".join(words[:middle]), " ".join(words[middle:])
+    return HypothesisParts(intervention=intervention, comparator="", outcome=outcome)
+
+
+def root(word: str) -> str:
+    """Return the beginning that a word shares with its inflections, such as "infect" for "infections".
+
+    >>> [root(word) for word in ("infections", "rates", "studies", "pain")]
+    ['infect', 'rate', 'study', 'pain']
+    """
+    if len(word) >= _LEAST_PLURAL and not word.endswith(("ss", "us", "is")):
+        word = f"{word[:-3]}y" if word.endswith("ies") else word.removesuffix("s")
+    return word[:_ROOT_LETTERS]
+
+
+def roots(text: str) -> list[str]:
+    """Return the roots of a text's words, in order; a hyphenated word is there in parts, then as one."""
+    return [root(word) for word in (*tokens(text), *_hyphenated(text))]
+
+
+def roots_of(sentences: Sequence[str]) -> list[list[str]]:
+    """Return the `roots` of each of a paper's sentences."""
+    paper = words_of(tuple(sentences))
+    root_of = [root(word) for word in paper.words]
+    numbers, places = paper.kept(stopwords=True)
+    ends = np.cumsum(np.bincount(places, minlength=len(sentences))).tolist()
+    all_roots = [root_of[number] for number in numbers.tolist()]
+    return [
+        [*all_roots[start:end], *map(root, _hyphenated(sentence))]
+        for start, end, sentence in zip([0, *ends], ends, sentences, strict=False)
+    ]
+
+
+def _hyphenated(text: str) -> list[str]:
+    """Return the hyphenated words of a text as one word each."""
+    return [re.sub(r"\W", "", word.lower()) for word in _HYPHENATED.findall(text)]
+
+
+def topic_roots(text: str) -> tuple[str, ...]:
+    """Return the roots of a text's words without those that say what changes how, each once."""
+    words = [word for word in tokens(text) if word not in NOT_OF_TOPIC]
+    return tuple(dict.fromkeys(root(word) for word in words or tokens(text)))
+
+
+def abbreviations(sentences: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return each abbreviation that a paper explains, as "deep venous thrombosis (DVT)" -> the words of its full name.
+
+    The abbreviation's letters begin the words before the bracket, or stand in them in this order.
+    """
+    full_names: dict[str, tuple[str, ...]] = {}
+    for sentence in sentences:
+        for match in _ABBREVIATION.finditer(sentence) if "(" in sentence else ():
+            short = match[1].lower().replace("-", "")
+            if short in full_names or not any(letter.isupper() for letter in match[1]):
+                continue
+            before = tokens(sentence[max(0, match.start() - 120) : match.start()], stopwords=False)
+            if full := _full_name(short, before[-_LONGEST_ABBREVIATED:]):
+                full_names[short] = full
+    return full_names
+
+
+def _full_name(short: str, before: Sequence[str]) -> tuple[str, ...]:
+    """Return the words before a bracket that the abbreviation stands for; none if its letters are not in them."""
+    forms = {short, short.removesuffix("s")}
+    for size in range(1, len(before) + 1):
+        words = before[-size:]
+        if words[0][0] != short[0] or words[0] in STOPWORDS:
+            continue
+        initials = "".join(word[0] for word in words)
+        content = "".join(word[0] for word in words if word not in STOPWORDS)
+        letters = iter("".join(words))
+        if forms & {initials, content} or (size <= len(short) and all(letter in letters for letter in short)):
+            return tuple(words)
+    return ()
+
+
+# How much each sentence, and what stands around it, speaks of each part of the hypothesis.
+
+
+Floats = NDArray[np.float64]
+
+Part = Literal["intervention", "comparator", "outcome", "whole"]
+"""A part of the hypothesis, or the whole of it."""
+
+PARTS: tuple[Part, ...] = get_args(Part)
+
+# The words of a topic: the most telling ones of those sentences that speak most of the hypothesis.
+_TOPIC_SENTENCES, _TOPIC_WORDS = 40, 100
+
+
+def windowed(values: Floats, reach: int) -> Floats:
+    """Return, for each value, the mean of it and the ``reach`` values on either side, fewer at the ends."""
+    n = len(values)
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    index = np.arange(n)
+    low, high = np.maximum(0, index - reach), np.minimum(n, index + reach + 1)
+    means: Floats = (sums[high] - sums[low]) / (high - low)
+    return means
+
+
+class PaperWords:
+    """The roots of a paper's words, sentence by sentence, and what its abbreviations stand for."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self.roots = roots_of(sentences)
+        self.counts = [Counter(words) for words in self.roots]
+        self.full_names = {
+            root(short): tuple(dict.fromkeys(map(root, words))) for short, words in abbreviations(sentences).items()
+        }
+
+
+class Relevance:
+    """Columns of one number a sentence; each is computed when it is first read."""
+
+    def __init__(self, query: Query, words: PaperWords) -> None:
+        self.query = query
+        self.n = len(query.sentences)
+        self.words = words.roots
+        self._of_paper = words
+        parts = parts_of(query.hypothesis)
+        texts: dict[Part, str] = {
+            "intervention": parts.intervention,
+            "comparator": parts.comparator,
+            "outcome": parts.outcome,
+            "whole": query.hypothesis,
+        }
+        self.wanted: dict[Part, tuple[str, ...]] = {part: topic_roots(text) for part, text in texts.items()}
+
+    @cached_property
+    def counts(self) -> list[Counter[str]]:
+        """The counts of the roots; where an abbreviation or its full name stands, the hypothesis's words for it too."""
+        asked = set(self.wanted["whole"])
+        names = self._of_paper.full_names.items()
+        helpful = [(short, full) for short, full in names if short in asked or asked.intersection(full)]
+        if not helpful:
+            return self._of_paper.counts
+        counts = []
+        for count in self._of_paper.counts:
+            more: Counter[str] = Counter()
+            for short, full in helpful:
+                if short in count:
+                    more.update(word for word in full if word in asked and word not in count)
+                elif short in asked and all(word in count for word in full):
+                    more[short] += 1
+            counts.append(count + more if more else count)
+        return counts
+
+    @cached_property
+    def idf(self) -> dict[str, float]:
+        """How rare each root is among the paper's sentences."""
+        n_holding = Counter(word for count in self.counts for word in count)
+        return {word: math.log(1 + (self.n - n + 0.5) / (n + 0.5)) for word, n in n_holding.items()}
+
+    @cached_property
+    def held(self) -> dict[Part, Floats]:
+        """Part -> the share of its words that each sentence holds, each weighed by its rarity."""
+        unseen = math.log(1 + (self.n + 0.5) / 0.5)  # the rarity of a word that the paper lacks
+        shares = {}
+        for part, words in self.wanted.items():
+            weights = {word: self.idf.get(word, unseen) for word in words}
+            total = sum(weights.values()) or 1.0
+            shares[part] = np.array([sum(weights[w] for w in words if w in count) / total for count in self.counts])
+        return shares
+
+    @cached_property
+    def rarest(self) -> dict[Part, Floats]:
+        """Part -> 1 where the sentence holds the part's rarest word of those that the paper has."""
+        flags = {}
+        for part, words in self.wanted.items():
+            rarest = max((word for word in words if word in self.idf), key=self.idf.__getitem__, default=None)
+            flags[part] = np.array([float(rarest in count) if rarest else 0.0 for count in self.counts])
+        return flags
+
+    @cached_property
+    def phrase(self) -> dict[Part, Floats]:
+        """Part -> the share of its neighbouring words that stand side by side in the sentence."""
+        shares = {}
+        for part, words in self.wanted.items():
+            pairs = set(pairwise(words))
+            if not pairs:
+                shares[part] = self.held[part]
+                continue
+            shares[part] = np.array([len(pairs.intersection(pairwise(held))) / len(pairs) for held in self.words])
+        return shares
+
+    @cached_property
+    def focus(self) -> dict[Part, Floats]:
+        """Part -> the share of the sentence's own words, weighed by rarity, that are the part's."""
+        totals = np.maximum([sum(self.idf[w] for w in count) for count in self.counts], 1e-9)
+        return {
+            part: np.array([sum(self.idf[w] for w in words if w in count) for count in self.counts]) / totals
+            for part, words in self.wanted.items()
+        }
+
+    @cached_property
+    def bm25(self) -> dict[Part, Floats]:
+        """Part -> BM25 on roots."""
+        lengths = np.array([len(words) for words in self.words], dtype=float)
+        damping = 0.9 * (0.6 + 0.4 * lengths / max(1e-9, lengths.mean() if self.n else 1.0))
+        scores_of = {}
+        for part, words in self.wanted.items():
+            scores = np.zeros(self.n)
+            for word in words:
+                if word in self.idf:
+                    n = np.array([count.get(word, 0) for count in self.counts], dtype=float)
+                    scores += self.idf[word] * n / (n + damping)
+            scores_of[part] = scores
+        return scores_of
+
+    @cached_property
+    def heading(self) -> NDArray[np.intp]:
+        """The index of the last heading before each sentence, -1 without."""
+        index = np.where([kind is Kind.HEADING for kind in self.query.kinds], np.arange(self.n), -1)
+        return np.maximum.accumulate(index)
+
+    def under_heading(self, values: Floats) -> Floats:
+        """Return the value of the heading above each sentence; 0 without."""
+        of_heading: Floats = np.where(self.heading >= 0, values[self.heading], 0.0)
+        return of_heading
+
+    @cached_property
+    def topic(self) -> Floats:
+        """Cosine with the words that stand where the hypothesis's words stand (a relevance model).
+
+        Each root is weighed by the relevance of the sentences that hold it. It tells the hypothesis's paper from
+        another one in the same pool.
+        """
+        relevance = self.bm25["whole"]
+        near = windowed(relevance, 2)
+        top = np.argsort(-(relevance + near), kind="stable")[:_TOPIC_SENTENCES]
+        weights: Counter[str] = Counter()
+        for index in top.tolist():
+            count = self.counts[index]
+            for word, n in count.items():
+                weights[word] += (relevance[index] + near[index]) * n / max(1, len(self.words[index]))
+        terms = {word: weight * self.idf[word] for word, weight in weights.items()}
+        terms = dict(sorted(terms.items(), key=lambda item: (-item[1], item[0]))[:_TOPIC_WORDS])
+        cosines = np.zeros(self.n)
+        for index, count in enumerate(self.counts):
+            dot = sum(terms[w] * (1 + math.log(n)) * self.idf[w] for w, n in count.items() if w in terms)
+            norm = math.sqrt(sum(((1 + math.log(n)) * self.idf[w]) ** 2 for w, n in count.items()))
+            cosines[index] = dot / norm if norm else 0.0
+        shares: Floats = cosines / max(1e-9, cosines.max(initial=0.0))
+        return shares
+
+
+# The words of a hypothesis that say what it is about, and those of them that no sentence of a paper has.
+
+
+# Besides those that say what changes how: words that tell how a study speaks, not what it is about.
+_ANY_STUDY = """
+against alter altered another associate association better certain comparison contribute control depend development
+difference differ effective efficacy elevate elevated enhance evidence high hypothesis impact impair impairs improve
+improved improvement improving inducing independent independently influence inversely involve its key lead leading level
+low manner mg most outcome particularly patient people placebo positively present prevent process produce promote
+protect raise relate related require response result risk role set show significant significantly some study treat
+treatment trial use using what whereas whether worse
+"""
+# Words of grammar and of questions: "How many were there?" is about nothing that a paper could lack.
+_OF_GRAMMAR = """
+about above across all along also although always am among any anybody anyone anything around because been before behind
+being beyond both can cannot could despite did doing done down each either else enough even ever every everybody
+everyone everything except few further had he her here him his how however just kind like many me might more much must
+my near neither never nobody none nor nothing now off often once one only onto other others ought our out outside over
+own rather same several shall she should since so somebody someone something than them themselves though through
+throughout thus too two under unless until up upon us very was we were when whenever where wherever while whose why
+within would yet you your
+"""
+_LEAST_BEGINNING = 4
+_COMMON = STOPWORDS | set(_OF_GRAMMAR.split()) | {root(word) for word in (*NOT_OF_TOPIC, *_ANY_STUDY.split())}
+
+
+def topic_words(text: str) -> tuple[str, ...]:
+    """Return the words of a text that say what it is about, each once, in order; no numbers, nor "5mg"."""
+    words = (word for word in tokens(text) if len(word) > 1 and not word[0].isdigit())
+    return tuple(dict.fromkeys(word for word in words if word not in _COMMON and root(word) not in _COMMON))
+
+
+def unmentioned_words(hypothesis: str, sentences: Iterable[str]) -> tuple[str, ...]:
+    """Return the topic words of a hypothesis that no sentence holds in any form."""
+    wanted = {word: root(word) for word in topic_words(hypothesis)}
+    seen: set[str] = set()
+    for sentence in sentences:
+        if not wanted:
+            break
+        new = set(roots(sentence)) - seen
+        seen |= new
+        wanted = {word: own for word, own in wanted.items() if not any(_are_forms(own, other) for other in new)}
+    return tuple(wanted)
+
+
+def _are_forms(first: str, second: str) -> bool:
+    """Return whether two roots may be of one word: they are the same, or one begins the other."""
+    shorter, longer = sorted((first, second), key=len)
+    return first == second or (len(shorter) >= _LEAST_BEGINNING and longer.startswith(shorter))

@@ -1,0 +1,125 @@
+"""Terms of sentences, cut once; topic words."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Cut a text into terms, for the systems that compare words.
+
+
+_TOKEN = re.compile(r"[^\W_]+")
+
+# English words that carry no topic, such as articles and prepositions: the list of Lucene's English analyser.
+_STOPWORDS = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this "
+    "to was will with"
+)
+STOPWORDS = frozenset(_STOPWORDS.split())
+
+
+def tokens(text: str, *, stopwords: bool = True) -> list[str]:
+    """Return the lower-case words and numbers of a text; with ``stopwords``, those in `STOPWORDS` are left out."""
+    terms = _TOKEN.findall(text.lower())
+    return [term for term in terms if term not in STOPWORDS] if stopwords else terms
+
+
+# The words of a paper's sentences, cut once and shared by all that compare words.
+
+
+Indices = NDArray[np.intp]
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+class Terms(NamedTuple):
+    """Each term of each sentence once: three arrays, sentence by sentence, a sentence's terms by their first place."""
+
+    sentences: Indices
+    numbers: Indices  # of the word, in `SentenceWords.words`
+    counts: Indices  # how often the sentence holds it
+
+
+class SentenceWords:
+    """All words of a paper's sentences as numbers.
+
+    ``words`` are the different words, in the order in which the paper first holds them; ``numbers`` are the places in
+    it of all words of the paper, one after the other; ``sentences`` says in which sentence each stands.
+    """
+
+    def __init__(self, sentences: tuple[str, ...]) -> None:
+        self.n = len(sentences)
+        number_of: defaultdict[str, int] = defaultdict()
+        number_of.default_factory = number_of.__len__  # a new word gets the next number
+        numbers: list[int] = []
+        lengths: list[int] = []
+        for sentence in sentences:
+            words = tokens(sentence, stopwords=False)
+            numbers += [number_of[word] for word in words]
+            lengths.append(len(words))
+        self.words = tuple(number_of)
+        self.numbers = np.array(numbers, np.intp)
+        self.sentences = np.repeat(np.arange(self.n), lengths)
+        self._number_of = dict(number_of)
+        self._is_stopword = np.array([word in STOPWORDS for word in self.words], bool)
+
+    def places(self, words: Iterable[str]) -> list[int]:
+        """Return the numbers of those of the words that the paper holds."""
+        return [self._number_of[word] for word in words if word in self._number_of]
+
+    def kept(self, *, stopwords: bool) -> tuple[Indices, Indices]:
+        """Return `numbers` and `sentences`; with ``stopwords``, without those of the words in `STOPWORDS`."""
+        return self._content if stopwords else (self.numbers, self.sentences)
+
+    @cached_property
+    def _content(self) -> tuple[Indices, Indices]:
+        is_kept = ~self._is_stopword[self.numbers]
+        return self.numbers[is_kept], self.sentences[is_kept]
+
+    def where(self, words: Iterable[str]) -> Flags:
+        """Return, for each of `words`, whether it is one of the given ones."""
+        flags = np.zeros(len(self.words), bool)
+        flags[self.places(words)] = True
+        return flags
+
+    @cached_property
+    def weighted(self) -> "WeightedTerms":
+        """The terms without stop words, weighted by TF-IDF."""
+        return WeightedTerms(self, stopwords=True)
+
+
+class WeightedTerms:
+    """The terms of a paper's sentences, weighted by TF-IDF: the count times ln((1 + n) / (1 + sentences with it)) + 1.
+
+    Numbers are added in the order in which a sentence first holds its terms, so that they are the same to the last bit
+    however the terms were counted.
+    """
+
+    def __init__(self, of_paper: SentenceWords, *, stopwords: bool) -> None:
+        numbers, sentences = of_paper.kept(stopwords=stopwords)
+        n_words = max(1, len(of_paper.words))
+        keys, firsts, counts = np.unique(sentences * n_words + numbers, return_index=True, return_counts=True)
+        order = np.argsort(firsts)
+        self.terms = Terms(keys[order] // n_words, keys[order] % n_words, counts[order])
+        self.n_holding = np.bincount(self.terms.numbers, minlength=len(of_paper.words))
+        idf_of: Floats = np.zeros(of_paper.n + 1)
+        for n in np.unique(self.n_holding).tolist():
+            idf_of[n] = math.log((1 + of_paper.n) / (1 + n)) + 1
+        self.idf = idf_of[self.n_holding]
+        self.weights: Floats = self.terms.counts * self.idf[self.terms.numbers]
+        ends = np.cumsum(np.bincount(self.terms.sentences, minlength=of_paper.n)).tolist()
+        weights = self.weights.tolist()
+        self.norms = np.array(
+            [math.hypot(*weights[start:end]) for start, end in zip([0, *ends], ends, strict=False)], dtype=float
+        )
+
+
+@lru_cache(maxsize=2)  # a system is asked about the same paper for several tasks, and so are the systems of a fusion
+def words_of(sentences: tuple[str, ...]) -> SentenceWords:
+    """Return the words of a paper's sentences; those of the last two papers are kept."""
+    return SentenceWords(sentences)

@@ -1,0 +1,366 @@
+"""Cross_validate(): figures, and the out-of-fold run."""
+
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec.structs import asdict
+
+from evidencebench.data.dataset import Dataset, dataset_from
+from evidencebench.data.instance import Instance
+from evidencebench.data.tasks import Task
+from evidencebench.engine.processes import engine_of
+from evidencebench.engine.protocol import Engine, results
+from evidencebench.errors import RunError, RunFormatError, WorkerError
+from evidencebench.execution.asking import Waiting
+from evidencebench.execution.making import all_options, make_system
+from evidencebench.files.atomic import write_whole
+from evidencebench.files.disk import PathText
+from evidencebench.files.records import RecordFormat, require_same
+from evidencebench.models.llm.client import ChatClient
+from evidencebench.provenance import differences
+from evidencebench.runs.header import CrossvalHeader, DataHeader, RunHeader, SystemHeader, differing_runs
+from evidencebench.runs.run import RUNS, Answer, encode_answer, read_run
+from evidencebench.scoring.compare import overlaps, stranger_shares
+from evidencebench.scoring.evaluate import AnswerSource, TaskScores, evaluate_sources
+from evidencebench.scoring.resampling import Estimate, Floats, Resampling, bootstrap, bootstrap_defined
+from evidencebench.scoring.significance import PairedTest, paired_test
+from evidencebench.training.crossval_splits import (
+    AnsweredSplit,
+    CrossValidation,
+    Picks,
+    Plan,
+    Split,
+    changes_of_seed,
+    gather_splits,
+    make_plan,
+    split_worker,
+    splits_of,
+    versions_before_training,
+)
+from evidencebench.training.trainings import trainable
+from evidencebench.wording import one_line
+
+# The results of a cross-validation: scores of each system with intervals and tests.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFigures:
+    """The scores of one system on one task; each instance counts with its mean over the seeds."""
+
+    recall: Estimate  # aspect recall, each paper asked with its own hypothesis
+    seed_spread: float  # standard deviation, between seeds, of the mean recall; 0 with one seed
+    wrong: Estimate  # recall when asked the changed queries, by default with another paper's hypothesis
+    drop: PairedTest  # recall - wrong, paired: what the change costs
+    overlap: Estimate | None  # Jaccard index of the selections for both queries; None if nothing is selected
+    stranger: Estimate | None  # of two papers: the share of the selected sentences that are the other one's
+    blind: Estimate | None  # recall when trained and asked without the hypothesis; None if the system cannot be
+    gain: PairedTest | None  # recall - blind, paired
+    per_instance: Mapping[str, float]  # instance id -> its mean aspect recall over the seeds
+
+    def __repr__(self) -> str:
+        return one_line(self, f"aspect recall {self.recall.mean:.3f}", f"n={self.recall.n}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemFigures:
+    """The results of one system."""
+
+    system: str  # its specification
+    tasks: Mapping[str, TaskFigures]
+    lead: Mapping[str, PairedTest]  # task -> the first system's recall - this one's, paired; empty for the first system
+    fit_seconds: float | None  # median time to train one model; None if nothing is trained
+    answer_seconds: float  # median time to answer all tasks on one paper; a fold's first paper includes loading
+    n_failed: int  # failed answers, to the own, the changed or no hypothesis; they score 0
+    n_tried: int  # configurations that were compared within each training set; never on a scored paper
+
+    def __repr__(self) -> str:
+        recalls = ", ".join(f"{task} {figures.recall.mean:.3f}" for task, figures in self.tasks.items())
+        return one_line(self, repr(self.system), recalls)
+
+
+def figures_of(
+    plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit], resampling: Resampling
+) -> list[SystemFigures]:
+    """Return the figures of each system of a plan, from all of its splits."""
+    changes = {seed: changes_of_seed(plan, dataset, seed) for seed in plan.seeds}
+    strangers = {
+        _key(system, seed, "wrong"): change.strangers
+        for seed, change in changes.items()
+        for system in plan.systems
+        if change is not None and change.strangers is not None
+    }
+    scores = evaluate_sources(_sources(finished), dataset, tasks, strangers)
+
+    def of(system: str, variant: str, task: Task) -> list[TaskScores]:
+        keys = [_key(system, seed, variant) for seed in plan.seeds]
+        return [scores[key][task.name] for key in keys if key in scores]
+
+    first = plan.systems[0]
+    applicable = [task for task in tasks if of(first, "own", task)[0].ids]
+    of_systems = []
+    for system in plan.systems:
+        answered = [split for split in finished if system in split.split.systems]
+        fits = [split.fit_seconds for split in answered if split.split.fold is not None]
+        training = trainable(system)
+        figures = {
+            task.name: _task_figures(
+                of(system, "own", task), of(system, "wrong", task), of(system, "blind", task), resampling
+            )
+            for task in applicable
+        }
+        lead = {
+            task.name: _paired(of(first, "own", task), of(system, "own", task), resampling)
+            for task in applicable
+            if system != first
+        }
+        of_systems.append(
+            SystemFigures(
+                system=system,
+                tasks=figures,
+                lead=lead,
+                fit_seconds=statistics.median(fits) if fits else None,
+                answer_seconds=statistics.median(
+                    s for split in answered for s in split.answer_seconds[system].values()
+                ),
+                n_failed=sum(split.n_failed(system) for split in answered),
+                n_tried=0 if training is None else training.n_tried,
+            )
+        )
+    return of_systems
+
+
+def _sources(finished: Sequence[AnsweredSplit]) -> dict[str, AnswerSource]:
+    picks: dict[str, Picks] = {}
+    for answers in finished:
+        variants = {"blind": answers.own} if answers.split.blind else {"own": answers.own, "wrong": answers.wrong}
+        for variant, by_system in variants.items():
+            for system, system_picks in by_system.items():
+                picks.setdefault(_key(system, answers.split.seed, variant), {}).update(system_picks)
+    return {key: _source_of(picks_of_key) for key, picks_of_key in picks.items()}
+
+
+def _source_of(picks: Picks) -> AnswerSource:
+    def answer(instance: Instance, task: Task) -> Answer | None:
+        counted = picks.get(instance.id, {}).get(task.name)
+        return None if counted is None else counted.answer
+
+    return answer
+
+
+def _key(system: str, seed: int, variant: str) -> str:
+    return f"{variant} {seed} {system}"
+
+
+def _task_figures(
+    own: Sequence[TaskScores], wrong: Sequence[TaskScores], blind: Sequence[TaskScores], resampling: Resampling
+) -> TaskFigures:
+    means = [scores.mean_recall for scores in own]
+    is_mixed = own[0].n_sentences != wrong[0].n_sentences
+    return TaskFigures(
+        recall=_estimate(own, resampling),
+        seed_spread=statistics.stdev(means) if len(means) > 1 else 0.0,
+        wrong=_estimate(wrong, resampling),
+        drop=_paired(own, wrong, resampling),
+        overlap=_share(overlaps, own, wrong, resampling),
+        stranger=_share(stranger_shares, own, wrong, resampling) if is_mixed else None,
+        blind=_estimate(blind, resampling) if blind else None,
+        gain=_paired(own, blind, resampling) if blind else None,
+        per_instance=dict(zip(own[0].ids, _mean_over_seeds(own).tolist(), strict=True)),
+    )
+
+
+def _mean_over_seeds(scores: Sequence[TaskScores]) -> Floats:
+    means: Floats = np.mean([of_seed.recalls for of_seed in scores], axis=0)
+    return means
+
+
+def _estimate(scores: Sequence[TaskScores], resampling: Resampling) -> Estimate:
+    return bootstrap(_mean_over_seeds(scores), scores[0].clusters, resampling)
+
+
+def _paired(first: Sequence[TaskScores], second: Sequence[TaskScores], resampling: Resampling) -> PairedTest:
+    return paired_test(_mean_over_seeds(first), _mean_over_seeds(second), first[0].clusters, resampling)
+
+
+def _share(
+    shares: Callable[[TaskScores, TaskScores], Floats],
+    own: Sequence[TaskScores],
+    changed: Sequence[TaskScores],
+    resampling: Resampling,
+) -> Estimate | None:
+    means = np.mean([shares(*of_seed) for of_seed in zip(own, changed, strict=True)], axis=0)
+    return bootstrap_defined(means[:, None], own[0].clusters, resampling)[0]
+
+
+# The run of a cross-validation: the first system's answers, each by a model that saw nothing of the paper.
+
+
+def write_out_of_fold_run(
+    path: Path, plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]
+) -> None:
+    """Write the answers of a plan's first system under its first seed as a run, the same bytes for the same splits."""
+    write_whole(path, _lines(plan, dataset, tasks, finished))
+
+
+def require_replaceable(path: Path, plan: Plan, dataset: Dataset, *, is_known: bool) -> None:
+    """Raise `RunError` where a run cannot be written, or would replace something else, such as one of another plan."""
+    if not path.parent.is_dir():
+        raise RunError(f"{path}: cannot be written: there is no folder '{path.parent}'; make it first")
+    if path.is_dir() or (path.exists() and not path.is_file()):
+        raise RunError(f"{path}: expected a regular file, got a folder, a pipe or a device; choose another name")
+    if not path.exists():
+        return
+    try:
+        header = read_run(path).header if RUNS.is_at(path) else None
+    except RunFormatError:
+        header = None
+    if header is None or header.crossval is None:
+        raise RunError(f"{path}: holds something else, which would be lost; choose another name")
+    if not is_known:
+        require_same(path, differing_runs(header, _header(plan, dataset, ())))
+
+
+def _lines(plan: Plan, dataset: Dataset, tasks: Sequence[Task], finished: Sequence[AnsweredSplit]) -> Iterator[bytes]:
+    system, seed = plan.systems[0], plan.seeds[0]
+    of_seed = [answers for answers in finished if answers.split.seed == seed and not answers.split.blind]
+    mine = [answers for answers in of_seed if system in answers.own]
+    yield msgspec.json.encode(_header(plan, dataset, mine)) + b"\n"
+    answered = {instance_id: picks for answers in mine for instance_id, picks in answers.own[system].items()}
+    for instance_id in dataset.ids:
+        for task in tasks:
+            counted = answered[instance_id].get(task.name)
+            if counted is not None:  # else the task does not apply to the instance
+                yield encode_answer(instance_id, task.name, counted.answer) + b"\n"
+
+
+def _header(plan: Plan, dataset: Dataset, mine: Sequence[AnsweredSplit]) -> RunHeader:
+    system, seed = plan.systems[0], plan.seeds[0]
+    trained_on = [answers.trained_on for answers in mine]
+    training = trainable(system)
+    if training is None:
+        named = make_system(system, seed=seed)
+        header = SystemHeader(name=named.name, options=dict(named.options))
+    else:  # under the training's name, with the options of both
+        options = {**all_options(training.quick.training, {}), **training.options}
+        header = SystemHeader(name=training.name, options=options)
+    return RunHeader(
+        system=header,
+        data=DataHeader(name=dataset.name, path=str(dataset.path), sha256=dataset.sha256, n=len(dataset)),
+        tasks=plan.tasks,
+        per_task=True,
+        seed=seed,
+        crossval=CrossvalHeader(folds=None if training is None else plan.n_folds),
+        versions={"evidencebench": plan.evidencebench, **versions_before_training([system])},
+        trained_on=None
+        if None in trained_on
+        else tuple(sorted({sha256 for by_system in trained_on for sha256 in (by_system or {}).get(system, ())})),
+    )
+
+
+# Cross-validate systems by paper; a journal holds the finished splits, from which an interrupted call goes on.
+
+
+class _Header(msgspec.Struct, frozen=True, kw_only=True):
+    evidencebench_crossval: int = 1
+    plan: Plan
+
+
+_JOURNALS = RecordFormat(
+    header=_Header,
+    record=AnsweredSplit,
+    begins=b'{"evidencebench_crossval":',
+    what="a cross-validation's journal",
+    a_record="a finished split",
+    made_by="evidencebench crossval",
+    version_field="evidencebench_crossval",
+    remedy="start over with --overwrite",
+)
+
+
+def cross_validate(
+    what: CrossValidation,
+    dataset: Dataset | PathText,
+    *,
+    jobs: int = 1,
+    engine: Engine | None = None,
+    journal: PathText | None = None,
+    run: PathText | None = None,
+    overwrite: bool = False,
+    client: ChatClient | None = None,
+    waiting: Waiting = Waiting(),  # noqa: B008 - frozen
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[SystemFigures]:
+    """Return the figures of each system; every instance is answered by models that were not trained on its paper.
+
+    ``jobs`` is the number of processes; ``engine`` says where the work runs instead. The ``journal`` holds finished
+    splits, so that the same call goes on after an interruption; ``overwrite`` starts it over. ``run`` is where the
+    first system's answers under the first seed are written in the end, as a run. ``client`` and ``waiting`` are for
+    systems that ask a language model. ``on_progress`` is called with (splits done, splits in all).
+    It raises `RunFormatError` for a damaged journal, `RunMismatchError` for that or for a run of another one,
+    `StopError` if no more requests may be sent, `WorkerError` once all other splits are done where one took its worker
+    with it twice, and before any work what `make_plan` raises.
+    """
+    dataset = dataset_from(dataset)
+    plan, tasks = make_plan(what, dataset), what.asked
+    splits = list(splits_of(plan))
+    if run is not None:
+        # What splits a journal holds is compared with the plan when it is opened.
+        is_known = overwrite or (journal is not None and is_journal(Path(journal)))
+        require_replaceable(Path(run), plan, dataset, is_known=is_known)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(journal or Path(scratch) / "splits.jsonl")
+        with _JOURNALS.append(path, _Header(plan=plan), overwrite=overwrite, differing=_differing) as file:
+            finished = {line.record.split: line.record for line in _JOURNALS.scan(path)[1]}
+
+            def keep(answered: AnsweredSplit) -> None:
+                file.append(msgspec.json.encode(answered))
+                finished[answered.split] = answered
+                if on_progress is not None:
+                    on_progress(len(finished), len(splits))
+
+            todo = [split for split in splits if split not in finished]
+            waits = {split for split in todo if split.waits}
+            # Splits that wait for a server come first: an error of the server, such as a wrong key, then shows at once.
+            asked = [split for split in todo if split in waits]
+            for answered in gather_splits(asked, plan, dataset, tasks, client=client, waiting=waiting):
+                keep(answered)
+            computed = [split for split in todo if split not in waits]
+            engine = engine_of(engine, jobs, at_most=len(computed))
+            lost: list[str] = []
+
+            def note_lost(split: Split, error: Exception) -> None:
+                if not isinstance(error, WorkerError) or journal is None:
+                    raise error
+                lost.append(f"{split.words}: {error}")  # raised when the other splits are kept
+
+            for answered in results(engine, split_worker, (dataset.file, plan), computed, on_error=note_lost):
+                keep(answered)
+            if lost:
+                raise WorkerError(
+                    f"{path}: {len(lost)} of {len(computed)} splits failed, the first: {lost[0]}; the others are "
+                    "kept, and the next call tries these again"
+                )
+            if run is not None:
+                write_out_of_fold_run(Path(run), plan, dataset, tasks, [finished[split] for split in splits])
+    return figures_of(plan, dataset, tasks, [finished[split] for split in splits], what.resampling)
+
+
+def journal_beside(run: Path) -> Path:
+    """Return where the finished splits are kept while a run is made: beside it, under its name and ``.splits``."""
+    return run.with_name(f"{run.name}.splits")
+
+
+def is_journal(path: Path) -> bool:
+    """Say whether a file is a journal of a cross-validation, as earlier versions wrote it in place of a run."""
+    return path.is_file() and _JOURNALS.is_at(path)
+
+
+def _differing(before: _Header, now: _Header) -> str:
+    begun, plan = asdict(before.plan), asdict(now.plan)
+    versions = differences(begun.pop("versions"), plan.pop("versions"))
+    return "; ".join(filter(None, (differences(begun, plan), versions)))

@@ -1,0 +1,149 @@
+"""The table of trainings, and how a training is made from a specification."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from evidencebench.data.instance import Instance
+from evidencebench.errors import SystemSpecError
+from evidencebench.execution.making import factory_of, make_options, options_of
+from evidencebench.execution.own_code import find_own_code, is_file
+from evidencebench.execution.system_table import PACKAGED, SYSTEMS, TAKEN_AWAY, plugin_named
+from evidencebench.specification import parse_specification, write_specification
+from evidencebench.training.finder import FinderTraining
+from evidencebench.training.fine_tuning import EmbedderTraining, RerankerTraining
+from evidencebench.training.folds import TrainingProgress
+from evidencebench.wording import did_you_mean
+
+
+class Training(Protocol):
+    """The protocol of trainings: a training is a frozen dataclass whose fields are its options.
+
+    The class attribute ``system`` names the system that answers with the model. Two options have a fixed meaning, if
+    there are such: ``hypothesis`` says whether the model reads the hypothesis; ``figures`` says whether to compute the
+    card's figures, and false is faster. Two properties are optional: ``n_tried``, the number of configurations that the
+    training compares, and ``answers_with``, the options that the system needs beside ``model``, the folder.
+    """
+
+    def fit(
+        self,
+        instances: Sequence[Instance],
+        folder: Path,
+        *,
+        seed: int = 0,
+        data: Mapping[str, Any] | None = None,
+        on_progress: TrainingProgress | None = None,
+    ) -> object:
+        """Fit a model to instances, labels included, and write it into a folder, whole or not at all."""
+        ...
+
+
+TRAININGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "finder": FinderTraining,
+        "embedder": EmbedderTraining,
+        "reranker": RerankerTraining,
+    }
+)
+"""Name -> class of the `Training`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trainable:
+    """A training with its name, the system that answers with its model, and that system's other options."""
+
+    name: str
+    training: Training
+    system: str
+    options: Mapping[str, str]
+
+    @property
+    def blind(self) -> "Trainable | None":
+        """The same training with ``hypothesis=false``; None if it has no such option, or it is false already."""
+        if not getattr(self.training, "hypothesis", False):
+            return None
+        return replace(self, training=replace(self.training, hypothesis=False))  # type: ignore[type-var]
+
+    @property
+    def quick(self) -> "Trainable":
+        """The same training with ``figures=false``, if it has that option."""
+        if not hasattr(self.training, "figures"):
+            return self
+        return replace(self, training=replace(self.training, figures=False))  # type: ignore[type-var]
+
+    @property
+    def n_tried(self) -> int:
+        """The number of configurations that it compares within its instances; 1 if it tunes nothing."""
+        return int(getattr(self.training, "n_tried", 1))
+
+    def specification(self, model: Path) -> str:
+        """Return the specification of the system that answers with the model in a folder."""
+        needed = {"model": str(model), **getattr(self.training, "answers_with", {})}
+        given = "".join(f",{key}={value}" for key, value in self.options.items())
+        return f"{write_specification(self.system, needed)}{given}"
+
+
+def trainable(spec: str) -> Trainable | None:
+    """Return the training that a specification names; None for a system without training, or with a ``model``.
+
+    Options of the training and of the system stand side by side, as in ``finder:figures=false,wish=study``.
+    Raises `SystemSpecError` if an option does not fit.
+    """
+    parsed = parse_specification(spec)
+    factory = None if "model" in parsed.options else _find_training(parsed.name)
+    if factory is None:
+        return None
+    of_training = [field.name for field in fields(factory)]
+    mine = {key: value for key, value in parsed.options.items() if key in of_training}
+    rest = {key: value for key, value in parsed.options.items() if key not in of_training}
+    system = factory.system if parsed.name in TRAININGS else _own_system_name(parsed.name, factory.system)
+    _require_options(parsed.name, of_training, system, rest)
+    training = factory(**make_options(parsed.name, factory, mine))
+    return Trainable(name=parsed.name, training=training, system=system, options=rest)
+
+
+def _find_training(name: str) -> Any:
+    """Return the class of the training of this name; None if it names a system."""
+    if name in TRAININGS:
+        return TRAININGS[name]
+    if name in TAKEN_AWAY:
+        raise SystemSpecError(TAKEN_AWAY[name])
+    if ":" in name:
+        factory = factory_of(name)
+        if not (isinstance(getattr(factory, "system", None), str) and hasattr(factory, "fit")):
+            return None
+        if not is_dataclass(factory):
+            raise SystemSpecError(f"{name}: expected a dataclass, whose fields are its options")
+        return factory
+    if name not in PACKAGED and not is_file(name) and plugin_named(name) is None:
+        meant = did_you_mean(name, [*SYSTEMS, *TRAININGS])
+        raise SystemSpecError(
+            f"no system or training '{name}'{meant}; expected one of {', '.join(TRAININGS)}, or a system: one of "
+            f"{', '.join(SYSTEMS)}, or package.module:factory or file.py:factory"
+        )
+    return None
+
+
+def _own_system_name(training: str, system: str) -> str:
+    """Return the name of the system that answers for own code; if it is in the training's file, by that file."""
+    file, module = training.rpartition(":")[0], system.partition(":")[0]
+    is_there = is_file(file) and module == find_own_code(training)[1].__name__
+    return f"{file}:{system.partition(':')[2]}" if is_there else system
+
+
+def _require_options(name: str, of_training: Sequence[str], system: str, options: Mapping[str, str]) -> None:
+    """Raise unless the system has these options, before anything is trained for it."""
+    factory = factory_of(system)
+    if not is_dataclass(factory):
+        return
+    of_system = [name for name in options_of(factory) if name != "model"]
+    for key in options:
+        if key not in of_system:
+            meant = did_you_mean(key, [*of_training, *of_system])
+            raise SystemSpecError(
+                f"{name}: no option '{key}'{meant}; training takes {', '.join(of_training) or 'none'}, answering "
+                f"{', '.join(of_system) or 'none'}"
+            )
+    make_options(name, factory, options)
