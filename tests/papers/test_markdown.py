@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidencebench.data.dataset import open_dataset
@@ -285,6 +285,7 @@ _PIECES = (
 )
 
 
+@example(["**", "_", "**"])
 @given(st.lists(st.sampled_from(_PIECES), max_size=30))
 def test_text_stands_where_it_says_in_any_markdown(pieces: list[str]) -> None:
     text = "".join(pieces)

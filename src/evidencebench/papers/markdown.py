@@ -168,7 +168,7 @@ class _MarkdownBlock:
     def _add(self, token: Token) -> None:
         match token.type:
             case "text" | "softbreak":
-                self._add_characters(token.content or "\n")
+                self._add_characters("\n" if token.type == "softbreak" else token.content)
             case "text_special":
                 start = self._find(token.markup)
                 stop = start + len(token.markup)
