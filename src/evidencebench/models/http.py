@@ -14,6 +14,7 @@ import os
 import re
 import ssl
 import threading
+import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
@@ -151,17 +152,14 @@ class Http:
         for future in list(self._running):
             future.cancel()
 
-        async def close_idle() -> None:
-            while self._idle:
-                await self._idle.pop().aclose()
-
         if self._idle:
-            self._run(close_idle())
+            self._run(_close_all(self._idle))
 
     def _reset(self) -> None:
         """Begin without connections; after a fork, those of the parent must not be used."""
         self._process_id = os.getpid()
         self._idle: list[httpx.AsyncClient] = []
+        weakref.finalize(self, _close_forgotten, self._idle, self._process_id).atexit = False
         self._running: set[concurrent.futures.Future[Any]] = set()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -193,6 +191,17 @@ class Http:
                 },
             )
         )
+
+
+async def _close_all(idle: "list[httpx.AsyncClient]") -> None:
+    while idle:
+        await idle.pop().aclose()
+
+
+def _close_forgotten(idle: "list[httpx.AsyncClient]", process_id: int) -> None:
+    """Close the connections of an `Http` that nobody holds any more; after a fork they are the parent's."""
+    if idle and process_id == os.getpid():
+        asyncio.run_coroutine_threadsafe(_close_all(idle), _loop())
 
 
 @dataclass(slots=True)
