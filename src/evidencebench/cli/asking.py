@@ -1,16 +1,16 @@
 """Options of commands that ask language models, the client that they make, and the estimate of their cost."""
 
-import functools
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import Finite, number, option
 from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_table, progress
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
@@ -26,32 +26,32 @@ from evidencebench.wording import counted
 _HOUR_SECONDS = 3600.0
 
 
+_above_0 = partial(option, type=Finite(0, min_open=True))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
-    """The values of the options of `asking_options`. None of them changes an answer, so no run header holds them."""
+    """The options of commands that ask language models. None of them changes an answer, so no run header holds them."""
 
-    estimate: bool
-    assumed_tokens: int
-    max_cost_usd: float | None
-    prices: Path | None
-    batch: bool
-    max_connections: int
-    requests_per_minute: float | None
-    tokens_per_minute: float | None
-    timeout_seconds: float
-    max_attempts: int
-    as_json: bool
-    progress_style: str
+    estimate: Annotated[bool, option("--estimate", "Print prompts, tokens and cost; send nothing, write no run.")]
+    assumed_tokens: Annotated[int, number("--assume-tokens N", "How long a reply is, for --estimate.")] = 400
+    max_cost_usd: Annotated[float | None, _above_0("--max-cost-usd USD", "Stop before this call can cost more.")]
+    prices: options.Prices
+    batch: Annotated[bool, option("--batch", "Use the provider's batches: cheaper, within a day.")]
+    max_connections: Annotated[int, number("--max-connections N", "Requests in flight at once.")] = DEFAULT_MAX_WAITING
+    requests_per_minute: Annotated[float | None, _above_0("--requests-per-minute N", "At most.")]
+    tokens_per_minute: Annotated[float | None, _above_0("--tokens-per-minute N", "At most.")]
+    timeout_seconds: Annotated[
+        float, _above_0("--timeout S", "Seconds for one attempt; with --batch: without a byte.")
+    ] = 600
+    max_attempts: Annotated[int, number("--max-attempts N", "For each request, the first included.")] = 6
+    as_json: options.AsJson
+    progress_style: options.ProgressStyle
 
     def __post_init__(self) -> None:
         """Raise where limits of a rate are given with ``--batch``, which cannot keep them."""
         if self.batch and (self.requests_per_minute or self.tokens_per_minute):
             raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
-
-
-def asking_options(*own: Callable[[Any], Any]) -> Callable[[options.Command], options.Command]:
-    """Return a decorator that adds these options, ``--json``, ``own`` and ``--progress``; a command gets ``asking``."""
-    return options.bundled_as("asking", Asking, *_OPTIONS, options.as_json, *own, options.progress_style)
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:
@@ -92,6 +92,11 @@ def tell_asked(client: ChatClient | None) -> None:
         click.echo(f"asked: {client.totals.dated_summary()}", err=True)
 
 
+def totals_fields(client: ChatClient | None) -> dict[str, Any]:
+    """Return the counts of requests as a program reads them; empty without a client."""
+    return {} if client is None else {"asked": client.totals.fields()}
+
+
 @contextmanager
 def closing(client: ChatClient) -> Iterator[None]:
     """Close a client when the block ends. After an interrupt, an error in closing the cache is only a warning."""
@@ -110,7 +115,7 @@ def closing(client: ChatClient) -> Iterator[None]:
 def print_estimate(
     asking: Asking, rehearse: Callable[[ChatClient, ProgressReporter], Rehearsal], *, how: str = ""
 ) -> int:
-    """Print the requests that a command would send and their cost, and return how many answers would fail.
+    """Print the requests that a command would send and their cost; return 1 where an answer would fail, else 0.
 
     ``rehearse`` asks everything with a client that sends nothing, and reports progress. ``how`` is printed behind the
     number of instances, such as how often each is asked.
@@ -129,7 +134,7 @@ def print_estimate(
         models = [asdict(estimate) for estimate in sender.estimates()]
         assumed = {"assumed_completion_tokens": asking.assumed_tokens, "batch": asking.batch}
         print_json({**asdict(found), "stored": n_stored, **assumed, "prices_as_of": as_of, "models": models})
-        return found.n_failed
+        return 1 if found.n_failed else 0
     rows: list[list[Cell]] = [
         [
             *(one.model, one.requests, one.prompt_tokens, one.completion_tokens),
@@ -144,7 +149,7 @@ def print_estimate(
         f"well-formed and {asking.assumed_tokens} tokens long (--assume-tokens). Prices as of {as_of}: check "
         "them (--prices). Nothing was sent."
     )
-    return found.n_failed
+    return 1 if found.n_failed else 0
 
 
 def _tasks_text(found: Rehearsal) -> str:
@@ -216,25 +221,3 @@ def _open_cache() -> ReplyCache | None:
 
 def _tell_status(status: BatchStatus) -> None:
     click.echo(f"batch: {status}", err=True)
-
-
-_above_0 = functools.partial(click.option, type=options.Finite(0, min_open=True))
-_OPTIONS = (
-    click.option("--estimate", is_flag=True, help="Print prompts, tokens and cost; send nothing, write no run."),
-    options.number("--assume-tokens", "assumed_tokens", default=400, help="How long a reply is, for --estimate."),
-    _above_0("--max-cost-usd", metavar="USD", help="Stop before this call can cost more."),
-    options.prices,
-    click.option("--batch", is_flag=True, help="Use the provider's batches: cheaper, within a day."),
-    options.number("--max-connections", default=DEFAULT_MAX_WAITING, help="Requests in flight at once."),
-    _above_0("--requests-per-minute", metavar="N", help="At most."),
-    _above_0("--tokens-per-minute", metavar="N", help="At most."),
-    _above_0(
-        "--timeout",
-        "timeout_seconds",
-        default=600,
-        show_default=True,
-        metavar="S",
-        help="Seconds for one attempt; with --batch: without a byte.",
-    ),
-    options.number("--max-attempts", default=6, help="For each request, the first included."),
-)

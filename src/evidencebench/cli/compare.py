@@ -5,12 +5,15 @@ from dataclasses import replace
 from itertools import combinations, groupby
 from pathlib import Path
 from string import ascii_uppercase
+from typing import Annotated
 
 import click
 
+from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
-from evidencebench.cli.plots import comparison_chart, write_picture
-from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
+from evidencebench.cli.plots import PlotFile, comparison_chart, write_picture
+from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.scoring.compare import Comparison, Pair, compare_pairs, holm_text
 from evidencebench.scoring.controls import knows_labels
 from evidencebench.scoring.output import comparison_fields, signature_of, signature_of_all
@@ -141,13 +144,14 @@ def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_
 # ``evidencebench compare``.
 
 
-@click.command
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN RUN...")
-@scoring_options(
-    click.option("--details", is_flag=True, help="Of several pairs: tables for each, after the matrix of all.")
-)
-@click.pass_context
-def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scoring: ScoringOptions) -> None:
+@options.command
+def command(
+    *,
+    runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True, kind=click.Path(path_type=Path))],
+    details: Annotated[bool, option("--details", "Of several pairs: tables for each, after the matrix of all.")],
+    plot: PlotFile,
+    scoring: ScoringOptions,
+) -> int:
     """Compare runs on the same instances, pair by pair.
 
     Differences are first - second in points of aspect recall. p is from sign
@@ -173,8 +177,8 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
             compared += compare_pairs(scores, pairs, ceilings, resampling=resampling)
             on_progress(number, len(scored.tasks))
     found = sorted(compared, key=lambda pair: pairs.index((pair.first, pair.second)))
-    if scoring.plot:
-        write_picture(scoring.plot, comparison_chart(found, scored.dataset.name, resampling))
+    if plot:
+        write_picture(plot, comparison_chart(found, scored.dataset.name, resampling))
     if scoring.as_json:
         rows = [
             {
@@ -192,7 +196,7 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
         ]
         warnings = [str(caution) for caution in cautions]
         print_json({"data": str(scored.dataset.path), "warnings": warnings, "pairs": rows})
-        ctx.exit(scoring.exit_code(scored))
+        return scoring.exit_code(scored)
     known = [label for label in labels if scored.trained_on_it(label)]
     if len(pairs) > 1 and table_format != "csv":
         notes = [matrix_note(found), *([SEEN] if known else [])]
@@ -209,4 +213,4 @@ def command(ctx: click.Context, *, runs: tuple[Path, ...], details: bool, scorin
         print_signatures((signature_of_all(scored, label, resampling) for label in labels), table_format)
         if table_format == "text":
             click.echo("\n--details shows every pair: intervals, p, overlap, instances better and worse")
-    ctx.exit(scoring.exit_code(scored))
+    return scoring.exit_code(scored)

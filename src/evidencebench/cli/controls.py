@@ -4,16 +4,16 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked
 from evidencebench.cli.compare import comparison_columns
+from evidencebench.cli.options import argument
 from evidencebench.cli.output import ProgressReporter, print_json, print_prose, print_signatures, print_table
 from evidencebench.data.dataset import Dataset, open_dataset
-from evidencebench.data.tasks import Task
 from evidencebench.execution.asking import Rehearsal, rehearse_all
 from evidencebench.execution.changes import QueryControl
 from evidencebench.execution.making import asks_model, make_system
@@ -34,27 +34,18 @@ from evidencebench.tables import Column, Table, share_column, table_for_csv, tab
 from evidencebench.wording import counted
 
 
-@click.command
-@click.argument("systems", metavar="SYSTEM...", nargs=-1, required=True, shell_complete=options.complete_systems)
-@options.data
-@options.query_control_option("--control", "controls", multiple=True, help="What is changed; repeatable.")
-@options.tasks
-@options.limit
-@options.resampling
-@asking_options(options.table_format)
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    systems: tuple[str, ...],
-    data: str,
-    controls: tuple[QueryControl, ...],
-    tasks: tuple[Task, ...],
-    limit: int | None,
-    resampling: Resampling,
+    systems: Annotated[tuple[str, ...], argument("SYSTEM...", required=True, shell_complete=options.complete_systems)],
+    data: options.Data,
+    controls: Annotated[tuple[QueryControl, ...], options.control_option("What is changed; repeatable.")],
+    tasks: options.Tasks,
+    limit: options.Limit,
+    resampling: options.ResamplingChoice,
     asking: Asking,
-    table_format: str,
-) -> None:
+    table_format: options.TableFormat,
+) -> int:
     """Measure whether SYSTEMs use the hypothesis.
 
     Each paper is asked its own query, then a changed one. A high score does not
@@ -101,8 +92,7 @@ def command(
             return rehearse_all(list(inquiries.values()), dataset, asked, limit=limit, on_progress=shown)
 
         how = f" with the own query and {counted(len(controls), 'changed one')}"
-        n_failed = print_estimate(asking, rehearse, how=how)
-        ctx.exit(1 if n_failed else 0)
+        return print_estimate(asking, rehearse, how=how)
     with warnings.catch_warnings(), opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
         named = made(client)
         warnings.simplefilter("ignore", UserWarning)  # of failed answers, which are told below
@@ -123,7 +113,7 @@ def command(
     else:
         _print(found, table_format)
         print_signatures(_signatures(found, named, dataset, resampling), table_format)
-    ctx.exit(1 if n_failed else 0)
+    return 1 if n_failed else 0
 
 
 def _tell_failed(found: Sequence[ControlResult]) -> int:

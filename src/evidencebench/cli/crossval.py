@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Annotated, NamedTuple, get_args
 
 import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.options import option
 from evidencebench.cli.output import (
     ProgressReporter,
     print_json,
@@ -20,13 +20,13 @@ from evidencebench.cli.output import (
     require_file,
 )
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.tasks import Task, task_named
+from evidencebench.data.tasks import task_named
 from evidencebench.execution.asking import Rehearsal
 from evidencebench.execution.making import asks_model
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SeededControl, code_text
 from evidencebench.scoring.output import signature
-from evidencebench.scoring.resampling import Estimate, Resampling
+from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.significance import PairedTest, estimate_columns
 from evidencebench.tables import Column, printable, table_for_csv, table_for_readers
 from evidencebench.training.crossval import SystemFigures, cross_validate, is_journal, journal_beside
@@ -35,47 +35,35 @@ from evidencebench.training.trainings import trainable
 from evidencebench.wording import counted
 
 
-@click.command
-@options.system
-@options.data
-@options.number("--folds", "n_folds", least=2, default=5, help="Parts of the papers.")
-@options.number("--seeds", "n_seeds", most=1000, default=5, help="Times they are cut.")
-@click.option(
-    "--against",
-    multiple=True,
-    metavar="SYSTEM",
-    shell_complete=options.complete_systems,
-    help="Compare with this system; repeatable.",
-)
-@click.option("--blind/--no-blind", default=True, show_default=True, help="Train without the hypothesis too.")
-@options.choice("--control", choices=get_args(SeededControl), help="Changed queries to ask too; see 'controls'.")
-@options.output(
-    "RUN", "Write SYSTEM's answers as a run; finished work is kept in RUN.splits, and gone on with.", required=False
-)
-@options.overwrite("Start over where RUN or RUN.splits is of another call.")
-@options.tasks
-@work_place
-@options.resampling
-@asking_options(options.table_format)
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    system: str,
-    data: str,
-    n_folds: int,
-    n_seeds: int,
-    against: tuple[str, ...],
-    blind: bool,
-    control: SeededControl,
-    output: Path | None,
-    overwrite: bool,
-    tasks: tuple[Task, ...],
-    place: WorkPlace,
-    resampling: Resampling,
+    system: options.System,
+    data: options.Data,
+    n_folds: Annotated[int, options.number("--folds N", "Parts of the papers.", least=2)] = 5,
+    n_seeds: Annotated[int, options.number("--seeds N", "Times they are cut.", most=1000)] = 5,
+    against: Annotated[
+        tuple[str, ...],
+        option("--against SYSTEM", "Compare with this system; repeatable.", shell_complete=options.complete_systems),
+    ],
+    blind: Annotated[bool, option("--blind/--no-blind", "Train without the hypothesis too.")] = True,
+    control: Annotated[
+        SeededControl,
+        options.choice("--control", "Changed queries to ask too; see 'controls'.", get_args(SeededControl)),
+    ],
+    output: Annotated[
+        Path | None,
+        options.output(
+            "RUN", "Write SYSTEM's answers as a run; finished work is kept in RUN.splits, and gone on with."
+        ),
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Start over where RUN or RUN.splits is of another call.")],
+    tasks: options.Tasks,
+    place: options.WorkPlaceChoice,
+    resampling: options.ResamplingChoice,
     asking: Asking,
-    table_format: str,
-) -> None:
+    table_format: options.TableFormat,
+) -> int:
     """Cross-validate SYSTEM, trained anew for every fold of papers.
 
     SYSTEM is something that 'evidencebench train' trains, with options as in
@@ -120,8 +108,7 @@ def command(
             return rehearse_splits(make_plan(what, dataset), dataset, what.asked, client=client, on_progress=shown)
 
         how = f" with the own and with a changed query under {counted(n_seeds, 'seed')}"
-        n_failed = print_estimate(asking, rehearse, how=how)
-        ctx.exit(1 if n_failed else 0)
+        return print_estimate(asking, rehearse, how=how)
     with opened_client(asking, system, asks=asks) as (client, waiting, shown):
         found = cross_validate(
             what,
@@ -140,7 +127,7 @@ def command(
     if asking.as_json:
         asked = {"folds": n_folds, "seeds": n_seeds, "control": control, "run": None if run is None else str(run)}
         print_json(msgspec.to_builtins({**asked, "systems": found}))
-        ctx.exit(1 if n_failed else 0)
+        return 1 if n_failed else 0
     rows = [row for one in found for task in one.tasks for row in _rows(one, task, control, found[0].system)]
     if table_format == "csv":
         print_table(table_for_csv(_columns(""), [row for row in rows if row.variant]), "csv")
@@ -159,7 +146,7 @@ def command(
     if table_format == "text" and run is not None:
         seed = f"seed {resampling.seed}" + (", the first" if n_seeds > 1 else "")
         print_prose(f"{printable(str(run))}: the answers under {seed}, as a run")
-    ctx.exit(1 if n_failed else 0)
+    return 1 if n_failed else 0
 
 
 def _places(output: Path) -> tuple[Path, Path | None]:

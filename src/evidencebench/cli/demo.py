@@ -2,11 +2,13 @@
 
 import tempfile
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.leaderboard import print_board
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_signatures, print_table, prose_width
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import solve_file
@@ -38,12 +40,15 @@ What to do next
 """
 
 
-@click.command
-@click.option(
-    "-o", "--output", type=options.FOLDER, help="Keep the run files in this folder; default: they are thrown away."
-)
-@options.seed
-def command(*, output: Path | None, seed: int) -> None:
+@options.command
+def command(
+    *,
+    output: Annotated[
+        Path | None,
+        option("-o, --output", "Keep the run files in this folder; default: they are thrown away.", options.FOLDER),
+    ],
+    seed: options.Seed,
+) -> None:
     """Validate, solve, run and score the embedded sample.
 
     \b

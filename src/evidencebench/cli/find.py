@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model, tell_asked
-from evidencebench.cli.options import STANDARD_INPUT, read_lines, read_standard_input
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines, read_standard_input
 from evidencebench.cli.output import (
     OutputFile,
     ProgressReporter,
@@ -137,71 +138,55 @@ def _filled(text: str, lead: str = "") -> str:
 _Work = Callable[..., tuple[list[Finding], list[EvidenceBenchError]]]
 
 
-@click.command
-@click.argument(
-    "hypothesis_and_papers",
-    nargs=-1,
-    required=True,
-    type=click.Path(allow_dash=True),  # for completion
-    metavar="[HYPOTHESIS] PAPER...",
-)
-@options.number("-k", "--budget", default=10, metavar="K", help="How many sentences.")
-@click.option(
-    "--hypotheses",
-    "hypotheses_file",
-    type=click.Path(path_type=Path, allow_dash=True),
-    metavar="FILE",
-    help="A file of hypotheses, one a line, in place of HYPOTHESIS; - is standard input.",
-)
-@options.choice(
-    "--wish",
-    choices=("answer", "study"),
-    help="What answers the hypothesis, or all that a reviewer would note of the study.",
-)
-@options.choice("--scope", choices=("all", "results"), help="All evidence, or outcomes and analyses only.")
-@click.option(
-    "--system",
-    "spec",
-    default=DEFAULT_FINDER,
-    show_default=True,
-    metavar="SYSTEM",
-    shell_complete=options.complete_systems,
-    help="What finds the evidence.",
-)
-@click.option(
-    "--split-by",
-    type=click.Choice(["direction"]),
-    help="Group the sentences by what they report: an increase, a decrease, no difference.",
-)
-@click.option(
-    "--split-model",
-    metavar="MODEL",
-    help="What --split-by asks in place of the package's own model, such as openai/NAME.",
-)
-@options.seed
-@asking_options(
-    options.output_format("text", "markdown", "csv", "ris"),
-    click.option("--html", type=OutputFile(), help="Write the papers with their evidence marked into a page."),
-    click.option("--overwrite", is_flag=True, help="Replace the page where it exists."),
-)
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    hypothesis_and_papers: tuple[str, ...],
-    hypotheses_file: Path | None,
-    budget: int,
-    wish: Wish,
-    scope: AspectScope,
-    spec: str,
-    split_by: str | None,
-    split_model: str | None,
-    seed: int,
+    hypothesis_and_papers: Annotated[
+        tuple[str, ...], argument("[HYPOTHESIS] PAPER...", required=True, kind=click.Path(allow_dash=True))
+    ],
+    budget: Annotated[int, options.number("-k, --budget K", "How many sentences.")] = 10,
+    hypotheses_file: Annotated[
+        Path | None,
+        option(
+            "--hypotheses FILE",
+            "A file of hypotheses, one a line, in place of HYPOTHESIS; - is standard input.",
+            click.Path(path_type=Path, allow_dash=True),
+        ),
+    ],
+    wish: Annotated[
+        Wish,
+        options.choice(
+            "--wish",
+            "What answers the hypothesis, or all that a reviewer would note of the study.",
+            ("answer", "study"),
+        ),
+    ],
+    scope: Annotated[
+        AspectScope, options.choice("--scope", "All evidence, or outcomes and analyses only.", ("all", "results"))
+    ],
+    spec: Annotated[
+        str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
+    ] = DEFAULT_FINDER,
+    split_by: Annotated[
+        str | None,
+        option(
+            "--split-by",
+            "Group the sentences by what they report: an increase, a decrease, no difference.",
+            click.Choice(["direction"]),
+        ),
+    ],
+    split_model: Annotated[
+        str | None,
+        option("--split-model MODEL", "What --split-by asks in place of the package's own model, such as openai/NAME."),
+    ],
+    seed: options.Seed,
     asking: Asking,
-    table_format: str,
-    html: Path | None,
-    overwrite: bool,
-) -> None:
+    table_format: Annotated[str, options.output_format("text", "markdown", "csv", "ris")],
+    html: Annotated[
+        Path | None, option("--html", "Write the papers with their evidence marked into a page.", OutputFile())
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the page where it exists.")],
+) -> int:
     """Find the evidence in papers of your own.
 
     Shown are the sentences of each PAPER that are evidence for or against
@@ -245,8 +230,7 @@ def command(
         return system, partial(find_all, system, read_directions=read)
 
     if asking.estimate:
-        n_failed = print_estimate(asking, lambda client, shown: _rehearse(work_of(client)[1], shown))
-        ctx.exit(1 if n_failed else 0)
+        return print_estimate(asking, lambda client, shown: _rehearse(work_of(client)[1], shown))
     with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
         system, work = work_of(client)
         findings, failed = work(settle=waiting.settle, on_progress=shown)
@@ -269,7 +253,7 @@ def command(
         click.echo(findings_ris(findings), nl=False)
     else:
         print_table(findings_table(findings), table_format)
-    ctx.exit(0 if not failed else 1 if findings else 2)
+    return 0 if not failed else 1 if findings else 2
 
 
 def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[str, ...], list[str]]:

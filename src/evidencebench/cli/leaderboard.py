@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_prose, print_signatures, print_table, progress
-from evidencebench.cli.plots import board_bars, board_chart, print_bars, write_picture
-from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
+from evidencebench.cli.plots import PlotFile, board_bars, board_chart, print_bars, write_picture
+from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.data.catalog import CATALOG, sha256_matches
 from evidencebench.data.dataset import Dataset
 from evidencebench.scoring.leaderboard import COLUMNS, Standing, board_of
@@ -22,16 +23,15 @@ Standings = Mapping[str, Sequence[Standing]]
 """Task name -> the rows of its leaderboard, the best system first."""
 
 
-@click.command
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@scoring_options(
-    click.option("--published", is_flag=True, help="Add the published figures (official test split)."),
-    options.controls,
-)
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context, *, runs: tuple[Path, ...], published: bool, controls: bool, scoring: ScoringOptions
-) -> None:
+    *,
+    runs: Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=click.Path(path_type=Path))],
+    published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
+    controls: options.Controls,
+    plot: PlotFile,
+    scoring: ScoringOptions,
+) -> int:
     """Rank runs by aspect recall beside the controls.
 
     Ranks are ranges: 1 + the number of systems that are significantly better, to
@@ -45,8 +45,8 @@ def command(
     dataset, resampling, table_format = scored.dataset, scoring.resampling, scoring.table_format
     with progress("ranking", scoring.progress_style):
         board = {task.name: board_of(scored, task, resampling).standings for task in scored.tasks}
-    if scoring.plot:
-        write_picture(scoring.plot, board_chart(board, dataset.name, resampling))
+    if plot:
+        write_picture(plot, board_chart(board, dataset.name, resampling))
     if scoring.as_json:
         shown: dict[str, Any] = {
             "data": str(dataset.path),
@@ -62,7 +62,7 @@ def command(
             print_table(_published_table(list(board), dataset), table_format)
         signatures = (row.signature for rows in board.values() for row in rows if row.signature is not None)
         print_signatures(signatures, table_format)
-    ctx.exit(scoring.exit_code(scored))
+    return scoring.exit_code(scored)
 
 
 _SYSTEM: Column[Standing] = Column(

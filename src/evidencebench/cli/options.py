@@ -1,20 +1,19 @@
 """Options that commands share."""
 
-import functools
-import inspect
 import os
 import re
 import secrets
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from inspect import Parameter, getdoc, signature
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -42,15 +41,121 @@ if TYPE_CHECKING:  # starlette is an extra
     from evidencebench.pages.people.tasks import TaskApp
 
 
-# Options and arguments that several commands share, each under the name of the command's parameter.
+# How a command says what it is given: each parameter of its function has, beside its type, the option that fills it.
 
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 PATH = click.Path(path_type=Path)
 FILE, EXISTING_FILE = (click.Path(path_type=Path, dir_okay=False, exists=exists) for exists in (False, True))
 FOLDER, EXISTING_FOLDER = (click.Path(path_type=Path, file_okay=False, exists=exists) for exists in (False, True))
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option or argument, but for what the parameter says: its type and default."""
+
+    names: Sequence[str]  # none for an argument
+    settings: Mapping[str, Any]
+
+    def parameter(self, name: str, hint: Any, default: Any) -> click.Parameter:
+        """Return the parameter of click; an option that may not be None and has no default is required."""
+        settings, is_tuple = dict(self.settings), get_origin(hint) is tuple
+        is_required = not is_tuple and type(None) not in get_args(hint)
+        if settings["type"] is None and Path in (hint, *get_args(hint)):
+            settings["type"] = PATH
+        if not self.names:
+            settings = {"nargs": -1 if is_tuple else 1, "required": is_required, **settings}
+            return click.Argument([name], **settings)
+        if default is not Parameter.empty:
+            settings = {"default": default, "show_default": True, **settings}
+        elif hint is bool:
+            settings = {"is_flag": True, **settings}
+        elif "default" not in settings:
+            settings = {"required": is_required, **settings}
+        return click.Option([name, *self.names], multiple=is_tuple, **settings)
+
+
+def argument(metavar: str | None = None, kind: Any = None, **settings: Any) -> Declared:
+    """Declare an argument."""
+    return Declared((), {"metavar": metavar, "type": kind, **settings})
+
+
+def option(usage: str, text: str, kind: Any = None, **settings: Any) -> Declared:
+    """Declare an option by its names and the placeholder of its value, such as ``-d, --data D``, and its help."""
+    words = [word.rstrip(",") if word.startswith("-") else word for word in usage.split()]
+    names = [word for word in words if word.startswith("-")]
+    metavar = words[-1] if len(words) > len(names) else None
+    return Declared(names, {"help": text, "type": kind, "metavar": metavar, **settings})
+
+
+def number(usage: str, text: str, *, least: int = 1, most: int | None = None, **settings: Any) -> Declared:
+    """Declare an option for a whole number."""
+    return option(usage, text, WholeNumber(least, most), **settings)
+
+
+def choice(usage: str, text: str, choices: Iterable[str], **settings: Any) -> Declared:
+    """Declare an option for one of several words, by default the first."""
+    words = list(choices)
+    return option(usage, text, click.Choice(words), default=words[0], show_default=True, **settings)
+
+
+def data_option(text: str, **settings: Any) -> Declared:
+    """Declare the option ``--data``."""
+    return option("-d, --data D", text, shell_complete=complete_data, **settings)
+
+
+def output(metavar: str, text: str, kind: Any = None) -> Declared:
+    """Declare the option ``--output``, by default for a file."""
+    return option(f"-o, --output {metavar}", text, kind or OutputFile())
+
+
+def command(function: Callable[..., int | None]) -> click.Command:
+    """Return a function as the command that its module is named after; what it returns is the exit code.
+
+    A parameter is ``Annotated[type, declared]``. One whose type is a dataclass, or that is ``Annotated[type, make]``,
+    stands for all parameters of that class or function.
+    """
+    name = function.__module__.rpartition(".")[2] if function.__name__ == "command" else function.__name__
+    name = name.strip("_").replace("_", "-")
+    return click.Command(name, callback=callback(function), params=parameters(function), help=getdoc(function))
+
+
+def callback(function: Callable[..., int | None]) -> Callable[..., None]:
+    """Return what click calls with the values of all options."""
+
+    def call(**values: Any) -> None:
+        if code := _filled(function, values):
+            click.get_current_context().exit(code)
+
+    return call
+
+
+def parameters(make: Callable[..., Any]) -> list[click.Parameter]:
+    """Return the options and arguments that a function or a class declares, in its order."""
+    found: list[click.Parameter] = []
+    for name, hint, default, declared in _declared(make):
+        found += [declared.parameter(name, hint, default)] if isinstance(declared, Declared) else parameters(declared)
+    return found
+
+
+def _declared(make: Callable[..., Any]) -> Iterator[tuple[str, Any, Any, Any]]:
+    for parameter in signature(make).parameters.values():
+        hint = declared = parameter.annotation
+        if get_origin(hint) is Annotated:
+            hint, declared = get_args(hint)
+        yield parameter.name, hint, parameter.default, declared
+
+
+def _filled(make: Callable[..., Any], values: Mapping[str, Any]) -> Any:
+    return make(
+        **{
+            name: values[name] if isinstance(declared, Declared) else _filled(declared, values)
+            for name, _, _, declared in _declared(make)
+        }
+    )
+
+
+# Values that options take.
+
 
 _MOST = 2**63 - 1  # the largest whole number of 64 bits
 _PLAIN = re.compile(r"[-+.0-9a-zA-Z]*", re.ASCII)
@@ -64,10 +169,10 @@ class WholeNumber(click.IntRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number, or fail with a message."""
         _require_plain(self, value, param, ctx)
-        found: int = super().convert(value, param, ctx)
-        if abs(found) > _MOST:
-            self.fail(f"{found} is too large.", param, ctx)
-        return found
+        whole: int = super().convert(value, param, ctx)
+        if abs(whole) > _MOST:
+            self.fail(f"{whole} is too large.", param, ctx)
+        return whole
 
 
 class Finite(click.FloatRange):
@@ -78,10 +183,10 @@ class Finite(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number, or fail with a message."""
         _require_plain(self, value, param, ctx)
-        found: float = super().convert(value, param, ctx)
-        if not isfinite(found):
+        finite: float = super().convert(value, param, ctx)
+        if not isfinite(finite):
             self.fail(f"{value} is not a finite number.", param, ctx)
-        return found
+        return finite
 
 
 def _require_plain(
@@ -91,12 +196,29 @@ def _require_plain(
         kind.fail(f"{value!r} is not a valid {kind.name}.", param, ctx)
 
 
+class Parsed(click.ParamType[Any]):
+    """A value that a function reads from the text; its errors are told as those of the option."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value, or fail with a message."""
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except (EvidenceBenchError, ValueError) as error:
+            self.fail(str(error), param, ctx)
+
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
 def _make_completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
     """Return a function for names that begin with the typed text; the shell itself completes ``more`` (``file``)."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
-        return [*(CompletionItem(incomplete, type=sort) for sort in more), *found]
+        items = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return [*(CompletionItem(incomplete, type=sort) for sort in more), *items]
 
     return complete
 
@@ -107,122 +229,31 @@ complete_trainings = _make_completer(lambda: import_module("evidencebench.traini
 complete_data = _make_completer(lambda: ("sample", *CATALOG), "file")
 
 
-class _Named(click.ParamType[Any]):
-    """What a function finds by a name."""
-
-    def __init__(self, name: str, named: Callable[[str], Any]) -> None:
-        self.name, self._named = name, named
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return self._named(value) if isinstance(value, str) else value
-        except (EvidenceBenchError, ValueError) as error:
-            self.fail(str(error), param, ctx)
-
-
-def query_control_option(*names: str, **settings: Any) -> Callable[[Command], Command]:
-    """Return an option for a query control."""
+def control_option(text: str) -> Declared:
+    """Declare the option ``--control`` for a query control."""
     complete = _make_completer(lambda: QUERY_CONTROLS)
-    return click.option(
-        *names, type=_Named("query control", query_control), metavar="CONTROL", shell_complete=complete, **settings
-    )
+    kind = Parsed("query control", query_control)
+    return option("--control CONTROL", text, kind, shell_complete=complete)
 
 
-def number(
-    *names: str, least: int = 1, most: int | None = None, metavar: str = "N", **settings: Any
-) -> Callable[[Command], Command]:
-    """Return an option for a whole number."""
-    return click.option(*names, type=WholeNumber(least, most), metavar=metavar, show_default=True, **settings)
+# Parameters that several commands have.
 
 
-def output(metavar: str, text: str, **settings: Any) -> Callable[[Command], Command]:
-    """Return the option ``--output``, by default for a file and required."""
-    settings = {"type": OutputFile(), "required": True, **settings}
-    return click.option("-o", "--output", metavar=metavar, help=text, **settings)
-
-
-def overwrite(text: str) -> Callable[[Command], Command]:
-    """Return the option ``--overwrite``."""
-    return click.option("--overwrite", is_flag=True, help=text)
-
-
-def choice(*names: str, choices: Iterable[str], **settings: Any) -> Callable[[Command], Command]:
-    """Return an option for one of several words, by default the first."""
-    words = list(choices)
-    return click.option(*names, type=click.Choice(words), default=words[0], show_default=True, **settings)
-
-
-def bundled_as(name: str, make: Callable[..., Any], *options: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return a decorator that adds options; ``make`` turns those with the names of its parameters into one argument."""
-
-    def added(command: Command) -> Command:
-        @functools.wraps(command)
-        def bundled(*args: Any, **kwargs: Any) -> Any:
-            given = {one: kwargs.pop(one) for one in inspect.signature(make).parameters if one in kwargs}
-            return command(*args, **{name: make(**given)}, **kwargs)
-
-        found: Any = bundled
-        for option in reversed(options):
-            found = option(found)
-        return cast("Command", found)
-
-    return added
-
-
-def _merge_tasks(tasks: tuple[Task, ...], budget: int | None) -> tuple[Task, ...]:
+def _merge_tasks(
+    tasks: Annotated[
+        tuple[Task, ...],
+        option(
+            "-t, --task T",
+            "Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
+            Parsed("task", task_named),
+            shell_complete=_make_completer(lambda: TASKS),
+        ),
+    ],
+    budget: Annotated[int | None, number("--budget K", "Short for --task er_at_K: K sentences, all aspects.")],
+) -> tuple[Task, ...]:
     """Return the tasks of ``--task`` and ``--budget``, each once; none where neither is given."""
-    asked = (*tasks, task_named(f"er_at_{budget}")) if budget else tasks
-    return tuple({task.name: task for task in asked}.values())
-
-
-system = click.argument("system", shell_complete=complete_systems)
-model = click.option(
-    "--model", required=True, metavar="MODEL", help="Such as openai/NAME; behind commas, options of llm_base."
-)
-data_argument = click.argument("data", metavar="D", shell_complete=complete_data)
-data = click.option(
-    "-d",
-    "--data",
-    required=True,
-    metavar="D",
-    shell_complete=complete_data,
-    help="Data file, folder or pattern of files, or a catalogue name (see 'data list').",
-)
-tasks = bundled_as(
-    "tasks",
-    _merge_tasks,
-    click.option(
-        "-t",
-        "--task",
-        "tasks",
-        multiple=True,
-        type=_Named("task", task_named),
-        metavar="T",
-        shell_complete=_make_completer(lambda: TASKS),
-        help="Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
-    ),
-    number("--budget", metavar="K", help="Short for --task er_at_K: K sentences, all aspects."),
-)
-seed = number("--seed", least=0, default=0, help="Of everything random.")
-resampling = bundled_as(
-    "resampling",
-    Resampling,
-    seed,
-    number("--draws", "n_draws", most=MAX_DRAWS, default=DEFAULT_DRAWS, help="Resamplings behind intervals and tests."),
-    click.option(
-        "--level",
-        type=Finite(0, 1, min_open=True, max_open=True),
-        metavar="SHARE",
-        default=DEFAULT_LEVEL,
-        show_default=True,
-        help="Coverage of the intervals.",
-    ),
-)
-rules = bundled_as(
-    "rules",
-    Rules,
-    *(choice(f"--{name.replace('_', '-')}", choices=text.choices, help=text.help) for name, text in RULE_TEXTS.items()),
-)
+    named = (*tasks, task_named(f"er_at_{budget}")) if budget else tasks
+    return tuple({task.name: task for task in named}.values())
 
 
 def _refuse_both(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
@@ -235,30 +266,72 @@ def _refuse_both(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
 
 
 _FORMS = f"{__name__}.forms"
-as_json = click.option("--json", "as_json", is_flag=True, callback=_refuse_both, help="Print one JSON object.")
 
 
-def output_format(*words: str) -> Callable[[Command], Command]:
-    """Return the option ``--format`` with these choices; not with ``--json``."""
-    return choice("--format", "table_format", choices=words, callback=_refuse_both, help="How tables are printed.")
+def output_format(*words: str) -> Declared:
+    """Declare the option ``--format`` with these choices; not with ``--json``."""
+    return choice("--format", "How tables are printed.", words, callback=_refuse_both)
 
 
-table_format = output_format(*RENDERERS)
-require_complete = click.option(
-    "--require-complete", is_flag=True, help="Exit with 1 where an answer failed or is missing."
-)
-max_errors = number("--max-errors", least=0, help="Stop when more than N have failed; default: go on to the end.")
-prices = click.option("--prices", type=FILE, metavar="FILE", help="Your own price table; see docs/llm.md.")
-limit = number("--limit", help="Only the first N instances.")
-progress_style = choice(
-    "--progress",
-    "progress_style",
-    choices=("auto", "rich", "plain", "none"),
-    help="How progress is shown, on standard error; auto: rich on a terminal, else a line every 30 s.",
-)
-controls = click.option(
-    "--controls/--no-controls", default=True, show_default=True, help="Show the label-free controls and the ceiling."
-)
+System = Annotated[str, argument(shell_complete=complete_systems)]
+Model = Annotated[str, option("--model MODEL", "Such as openai/NAME; behind commas, options of llm_base.")]
+DataArgument = Annotated[str, argument("D", shell_complete=complete_data)]
+Data = Annotated[str, data_option("Data file, folder or pattern of files, or a catalogue name (see 'data list').")]
+Runs = Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=PATH)]
+Tasks = Annotated[tuple[Task, ...], _merge_tasks]
+Limit = Annotated[int | None, number("--limit N", "Only the first N instances.")]
+MaxErrors = Annotated[
+    int | None, number("--max-errors N", "Stop when more than N have failed; default: go on to the end.", least=0)
+]
+Prices = Annotated[Path | None, option("--prices FILE", "Your own price table; see docs/llm.md.", FILE)]
+Seed = Annotated[int, number("--seed N", "Of everything random.", least=0, default=0, show_default=True)]
+AsJson = Annotated[bool, option("--json", "Print one JSON object.", callback=_refuse_both)]
+TableFormat = Annotated[str, output_format(*RENDERERS)]
+ProgressStyle = Annotated[
+    str,
+    choice(
+        "--progress",
+        "How progress is shown, on standard error; auto: rich on a terminal, else a line every 30 s.",
+        ("auto", "rich", "plain", "none"),
+    ),
+]
+Controls = Annotated[
+    bool,
+    option(
+        "--controls/--no-controls", "Show the label-free controls and the ceiling.", default=True, show_default=True
+    ),
+]
+
+
+def _resampling(
+    seed: Seed,
+    n_draws: Annotated[
+        int, number("--draws N", "Resamplings behind intervals and tests.", most=MAX_DRAWS)
+    ] = DEFAULT_DRAWS,
+    level: Annotated[
+        float,
+        option("--level SHARE", "Coverage of the intervals.", Finite(0, 1, min_open=True, max_open=True)),
+    ] = DEFAULT_LEVEL,
+) -> Resampling:
+    return Resampling(seed=seed, n_draws=n_draws, level=level)
+
+
+ResamplingChoice = Annotated[Resampling, _resampling]
+
+
+def _rule(name: str) -> Declared:
+    return choice(f"--{name.replace('_', '-')}", RULE_TEXTS[name].help, RULE_TEXTS[name].choices)
+
+
+def _rules(
+    over_length: Annotated[Any, _rule("over_length")],
+    ties: Annotated[Any, _rule("ties")],
+    out_of_range: Annotated[Any, _rule("out_of_range")],
+) -> Rules:
+    return Rules(over_length=over_length, ties=ties, out_of_range=out_of_range)
+
+
+RulesChoice = Annotated[Rules, _rules]
 
 
 # The options that say where work runs: ``--engine``, ``--jobs`` and those of a Ray cluster.
@@ -273,52 +346,48 @@ class WorkPlace:
 
 
 def _work_place(
-    engine: str | None, jobs: int | None, ray_address: str | None, gpus_per_worker: float | None
+    jobs: Annotated[
+        int | None,
+        number(
+            "-j, --jobs N",
+            "Processes, fewer for small data, or workers of a cluster; 0: one a processor. [default: 1]",
+            least=0,
+        ),
+    ],
+    engine: Annotated[
+        str | None,
+        option(
+            "--engine",
+            "Where work runs: this process, processes of this machine, or a Ray cluster. [default: by --jobs]",
+            click.Choice(["local", "processes", "ray"]),
+        ),
+    ],
+    ray_address: Annotated[
+        str | None, option("--ray-address A", "Of the cluster: local, auto or host:port; see docs/scale.md.")
+    ],
+    gpus_per_worker: Annotated[
+        float | None,
+        option("--gpus-per-worker N", "GPUs that each worker of a cluster holds, such as 1 or 0.5.", Finite(0)),
+    ],
 ) -> WorkPlace:
     """Return the place that the options name; raise where they do not go together."""
     if engine != "ray" and (ray_address is not None or gpus_per_worker is not None):
         raise click.UsageError("--ray-address and --gpus-per-worker go with --engine ray")
     if engine == "ray":
         require_extra("--engine ray", "ray", "ray")
-        return WorkPlace(
-            engine=RayCluster(n_actors=jobs or None, address=ray_address, gpus_per_actor=gpus_per_worker or 0)
-        )
+        cluster = RayCluster(n_actors=jobs or None, address=ray_address, gpus_per_actor=gpus_per_worker or 0)
+        return WorkPlace(engine=cluster)
     if engine == "local":
         if jobs is not None and jobs != 1:
             raise click.UsageError("--engine local is this process alone: leave --jobs out, or choose another engine")
         return WorkPlace(engine=InProcess())
     if jobs is None:
         jobs = 1 if engine is None else 0
-    return WorkPlace(jobs=jobs or _count_processors())
+    n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return WorkPlace(jobs=jobs or n_processors)
 
 
-def _count_processors() -> int:
-    """Return how many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-work_place = bundled_as(
-    "place",
-    _work_place,
-    number(
-        "-j",
-        "--jobs",
-        least=0,
-        help="Processes, fewer for small data, or workers of a cluster; 0: one a processor. [default: 1]",
-    ),
-    click.option(
-        "--engine",
-        type=click.Choice(["local", "processes", "ray"]),
-        help="Where work runs: this process, processes of this machine, or a Ray cluster. [default: by --jobs]",
-    ),
-    click.option("--ray-address", metavar="A", help="Of the cluster: local, auto or host:port; see docs/scale.md."),
-    click.option(
-        "--gpus-per-worker",
-        type=Finite(0),
-        metavar="N",
-        help="GPUs that each worker of a cluster holds, such as 1 or 0.5.",
-    ),
-)
+WorkPlaceChoice = Annotated[WorkPlace, _work_place]
 
 
 # Serving pages from a command: the address that it listens on, and the options that say which.
@@ -345,10 +414,10 @@ def listening(host: str, port: int) -> Iterator[None]:
 class PageServing:
     """The values of the options of commands that serve pages; each field has its option's name."""
 
-    port: int
-    host: str
-    expose: bool
-    is_opened: bool
+    port: Annotated[int, number("--port N", "0: a free one.", least=0, most=65535)] = 8642
+    host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1"
+    expose: Annotated[bool, option("--expose", "Allow a host that other machines reach; a token is asked for.")]
+    is_opened: Annotated[bool, option("--open/--no-open", "Open it in a browser.")] = False
 
     def serve(self, command: str, make: "Callable[[Address], AbstractContextManager[tuple[ASGIApp, str]]]") -> None:
         """Serve an app until Ctrl-C; ``make`` yields it for its address, and a few words on what it shows."""
@@ -381,19 +450,6 @@ class PageServing:
             yield make_task_app(make(), address=address), what
 
         self.serve(command, app)
-
-
-def serving_options(*own: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """Return a decorator that adds the options. The command gets them as ``serving``, and ``own`` by their names."""
-    return bundled_as(
-        "serving",
-        PageServing,
-        *own,
-        number("--port", least=0, most=65535, default=8642, help="0: a free one."),
-        click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on."),
-        click.option("--expose", is_flag=True, help="Allow a host that other machines reach; a token is asked for."),
-        click.option("--open/--no-open", "is_opened", default=False, show_default=True, help="Open it in a browser."),
-    )
 
 
 # Standard input, read whole: the file that ``-`` names.

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
+from evidencebench.cli.options import option
 from evidencebench.cli.output import prose_width
 from evidencebench.files.atomic import whole_file
 from evidencebench.pages.figures.bars import difference_chart, grouped_chart, interval_chart, reach_of
@@ -43,12 +44,10 @@ class _PictureType(click.ParamType[Path]):
         return path
 
 
-plot_option = click.option(
-    "--plot",
-    type=_PictureType(),
-    metavar="FILE",
-    help="Draw a picture too, as .svg or .png (extra 'plot'); one that is there is replaced.",
-)
+PlotFile = Annotated[
+    Path | None,
+    option("--plot FILE", "Draw a picture too, as .svg or .png (extra 'plot'); overwrites FILE.", _PictureType()),
+]
 
 
 def write_picture(path: Path, chart: Node) -> None:

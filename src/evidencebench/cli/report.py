@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import join
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_cautions, progress, refuse_existing, tell_written
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.tasks import Task
@@ -18,9 +19,7 @@ from evidencebench.files.atomic import is_stream, whole_file
 from evidencebench.files.places import cache_folder
 from evidencebench.pages.report.page import argument_of, report_page, shareable
 from evidencebench.pages.viewer import ExchangeSource
-from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.score_runs import Caution
-from evidencebench.scoring.selection import Rules
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
@@ -32,39 +31,25 @@ _NOT_SHOWN = {"progress_style", "overwrite", "jobs", "engine", "ray_address", "g
 _FILES = {"data", "output"}
 
 
-@click.command
-@click.argument("runs", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
-@options.data
-@options.output("FILE", "The page; - is standard output.")
-@options.tasks
-@options.number("--largest", most=100, default=20, metavar="K", help="The last budget of the recall curves.")
-@click.option("--title", default="", metavar="TEXT", help="Of the page; default: the data and the runs.")
-@click.option("--papers/--no-papers", default=None, help="Put the papers into the page; default: up to 5,000.")
-@click.option("--exchanges", is_flag=True, help="Put in what language models were asked and what they replied.")
-@options.limit
-@options.rules
-@options.resampling
-@work_place
-@options.overwrite("Replace FILE where it exists.")
-@options.progress_style
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    runs: tuple[Path, ...],
-    data: str,
-    output: Path,
-    tasks: tuple[Task, ...],
-    largest: int,
-    title: str,
-    papers: bool | None,
-    exchanges: bool,
-    limit: int | None,
-    rules: Rules,
-    resampling: Resampling,
-    place: WorkPlace,
-    overwrite: bool,
-    progress_style: str,
+    runs: options.Runs,
+    data: options.Data,
+    output: Annotated[Path, options.output("FILE", "The page; - is standard output.")],
+    tasks: options.Tasks,
+    largest: Annotated[int, options.number("--largest K", "The last budget of the recall curves.", most=100)] = 20,
+    title: Annotated[str, option("--title TEXT", "Of the page; default: the data and the runs.", default="")],
+    papers: Annotated[
+        bool | None, option("--papers/--no-papers", "Put the papers into the page; default: up to 5,000.", default=None)
+    ],
+    exchanges: Annotated[bool, option("--exchanges", "Put in what language models were asked and what they replied.")],
+    limit: options.Limit,
+    rules: options.RulesChoice,
+    resampling: options.ResamplingChoice,
+    place: options.WorkPlaceChoice,
+    overwrite: Annotated[bool, option("--overwrite", "Replace FILE where it exists.")],
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Write one HTML file with everything about RUNs, papers included.
 
@@ -104,7 +89,7 @@ def command(
             largest=largest,
             papers=papers,
             shown_data=data,
-            command=_command_line(ctx),
+            command=_command_line(click.get_current_context()),
             exchanges=source,
             jobs=place.jobs,
             engine=place.engine,

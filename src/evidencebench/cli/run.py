@@ -4,18 +4,17 @@ import shlex
 import textwrap
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, require_model
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model
 from evidencebench.cli.exchange import print_exchanges
 from evidencebench.cli.main import EXIT_STOPPED, print_trace
-from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, require_file
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.tasks import Task
 from evidencebench.execution.changes import QueryControl
 from evidencebench.execution.exchanges import first_requests
 from evidencebench.execution.making import asks_model
@@ -27,40 +26,28 @@ from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
 
 
-@click.command
-@options.system
-@options.data
-@options.tasks
-@options.output("RUN", "The run file.", required=False)
-@options.limit
-@work_place
-@options.query_control_option("--control", help="Change each query on purpose; see 'controls --help'.")
-@options.seed
-@options.overwrite("Start over where RUN exists; default: go on.")
-@click.option("--retry-failed", is_flag=True, help="Ask again for answers that failed.")
-@click.option("--fail-fast", is_flag=True, help="Stop at the first answer that fails, and keep it open.")
-@options.max_errors
-@click.option("--show-prompt", is_flag=True, help="Print what is asked first, of the first instance; send nothing.")
-@asking_options()
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    system: str,
-    data: str,
-    tasks: tuple[Task, ...],
-    output: Path | None,
-    limit: int | None,
-    place: WorkPlace,
-    control: QueryControl | None,
-    seed: int,
-    overwrite: bool,
-    retry_failed: bool,
-    fail_fast: bool,
-    max_errors: int | None,
-    show_prompt: bool,
+    system: options.System,
+    data: options.Data,
+    tasks: options.Tasks,
+    output: Annotated[Path | None, options.output("RUN", "The run file.")],
+    limit: options.Limit,
+    place: options.WorkPlaceChoice,
+    control: Annotated[
+        QueryControl | None, options.control_option("Change each query on purpose; see 'controls --help'.")
+    ],
+    seed: options.Seed,
+    overwrite: Annotated[bool, option("--overwrite", "Start over where RUN exists; default: go on.")],
+    retry_failed: Annotated[bool, option("--retry-failed", "Ask again for answers that failed.")],
+    fail_fast: Annotated[bool, option("--fail-fast", "Stop at the first answer that fails, and keep it open.")],
+    max_errors: options.MaxErrors,
+    show_prompt: Annotated[
+        bool, option("--show-prompt", "Print what is asked first, of the first instance; send nothing.")
+    ],
     asking: Asking,
-) -> None:
+) -> int:
     """Run SYSTEM over a data set into a run file.
 
     Each answer is appended as it comes. SYSTEM is a name of 'evidencebench systems', with options as in
@@ -88,12 +75,11 @@ def command(
         if not asks:
             raise click.UsageError("--show-prompt is for systems that ask a language model")
         print_exchanges(first_requests(system, dataset, tasks, seed=seed, control=control), as_json=asking.as_json)
-        return
+        return 0
     if asking.estimate:
-        n_failed = print_estimate(
+        return print_estimate(
             asking, lambda client, shown: rehearse(system, dataset, client=client, on_progress=shown, **what)
         )
-        ctx.exit(1 if n_failed else 0)
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_file(output, "cannot be gone on in after an interruption")
@@ -127,7 +113,7 @@ def command(
         print_json({"run": str(output), **asdict(report), **asked})
     else:
         _print(output, data, report, totals, is_labelled=has_labels(dataset))
-    ctx.exit(EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0)
+    return EXIT_STOPPED if report.n_unanswered else 1 if report.n_failed else 0
 
 
 def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool, is_cut: bool) -> str:

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import (
     print_json,
     print_prose,
@@ -19,8 +20,8 @@ from evidencebench.cli.output import (
     prose_width,
     wrapped,
 )
-from evidencebench.cli.plots import control_marks, curve_chart, print_bars, score_chart, write_picture
-from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
+from evidencebench.cli.plots import PlotFile, control_marks, curve_chart, print_bars, score_chart, write_picture
+from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.pages.figures.data import bar_of
 from evidencebench.query import AspectScope
 from evidencebench.scoring.breakdowns import (
@@ -114,32 +115,27 @@ _POINTS: list[Column[tuple[AspectScope, int, Estimate]]] = [
 ]
 
 
-@click.command
-@click.argument("run", type=click.Path(path_type=Path))
-@scoring_options(
-    options.number("--curve", most=500, metavar="K", help="Add recall at every budget up to K; as CSV, it alone."),
-    click.option("--kinds", is_flag=True, help="Add where it looks: abstract, headings, body."),
-    click.option("--places", is_flag=True, help="Add recall by where the evidence lies ('lost in the middle')."),
-    options.controls,
-    click.option(
-        "--per-instance",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Write every measure of each instance too, as .parquet or .csv; a file that is there is replaced.",
-    ),
-)
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    run: Path,
-    curve: int | None,
-    kinds: bool,
-    places: bool,
-    controls: bool,
-    per_instance: Path | None,
+    run: Annotated[Path, argument(type=click.Path(path_type=Path))],
+    curve: Annotated[
+        int | None, options.number("--curve K", "Add recall at every budget up to K; as CSV, it alone.", most=500)
+    ],
+    kinds: Annotated[bool, option("--kinds", "Add where it looks: abstract, headings, body.")],
+    places: Annotated[bool, option("--places", "Add recall by where the evidence lies ('lost in the middle').")],
+    controls: options.Controls,
+    per_instance: Annotated[
+        Path | None,
+        option(
+            "--per-instance FILE",
+            "Write every measure of each instance too, as .parquet or .csv; a file that is there is replaced.",
+            click.Path(path_type=Path, dir_okay=False),
+        ),
+    ],
+    plot: PlotFile,
     scoring: ScoringOptions,
-) -> None:
+) -> int:
     """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
 
     Aspect recall is covered aspects / all aspects that count, averaged over
@@ -182,9 +178,9 @@ def command(
     curves = _curves(scored, curve, scoring) if curve else {}
     if per_instance is not None:
         write_instance_scores(per_instance, {label: scores.values()})
-    if scoring.plot:
+    if plot:
         chart = curve_chart(curves, scored, label, resampling) if curves else score_chart(scored, label, resampling)
-        write_picture(scoring.plot, chart)
+        write_picture(plot, chart)
     if scoring.as_json:
         for task, fields in zip(tasks, rows, strict=True):
             if places:
@@ -199,7 +195,7 @@ def command(
         print_table(table_for_csv(_POINTS, _points(curves)) if curves else table, "csv")
     else:
         _print(rows, breakdowns, curves, scored, scoring.table_format)
-    ctx.exit(scoring.exit_code(scored))
+    return scoring.exit_code(scored)
 
 
 def _curves(scored: ScoredRuns, largest: int, scoring: ScoringOptions) -> Curves:

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_signatures, print_table, progress
-from evidencebench.cli.scoring_options import ScoringOptions, scoring_options
+from evidencebench.cli.scoring_options import ScoringOptions
 from evidencebench.data.tasks import Task
 from evidencebench.scoring.leaderboard import BEST, SystemCell, SystemRow, SystemsTable, systems_table
 from evidencebench.scoring.output import PUBLISHED, PublishedResult, signature_of_all
@@ -21,34 +22,19 @@ from evidencebench.tables import Bold, Cell, Column, Table, table_for_csv, table
 _UNCERTAINTIES = ("interval", "error", "none")
 
 
-@click.command
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
-@scoring_options(
-    click.option("--name", "names", multiple=True, metavar="RUN=NAME", help="Name of a run in the table; repeatable."),
-    options.choice("--uncertainty", choices=_UNCERTAINTIES, help="What stands behind a mean."),
-    click.option(
-        "--against",
-        default=BEST,
-        show_default=True,
-        metavar="SYSTEM",
-        help="Mark differences to a row of the table, to the best, or 'none'.",
-    ),
-    click.option("--published", is_flag=True, help="Add the published figures (official test split)."),
-    click.option("--controls", is_flag=True, help="Add the label-free controls and the ceiling."),
-    pictured=False,
-)
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    runs: tuple[Path, ...],
-    names: tuple[str, ...],
-    uncertainty: str,
-    against: str,
-    published: bool,
-    controls: bool,
+    runs: Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=click.Path(path_type=Path))],
+    names: Annotated[tuple[str, ...], option("--name RUN=NAME", "Name of a run in the table; repeatable.")],
+    uncertainty: Annotated[str, options.choice("--uncertainty", "What stands behind a mean.", _UNCERTAINTIES)],
+    against: Annotated[
+        str, option("--against SYSTEM", "Mark differences to a row of the table, to the best, or 'none'.")
+    ] = BEST,
+    published: Annotated[bool, option("--published", "Add the published figures (official test split).")],
+    controls: Annotated[bool, option("--controls", "Add the label-free controls and the ceiling.")],
     scoring: ScoringOptions,
-) -> None:
+) -> int:
     """Print RUNs x tasks as one table for a paper.
 
     Cells are aspect recall in %, as in 'leaderboard', the best in bold. A star
@@ -82,7 +68,7 @@ def command(
         print_table(_paper_table(found, columns, shown, caption), scoring.table_format)
         signatures = (signature_of_all(scored, label, scoring.resampling) for label in scored.runs)
         print_signatures(signatures, scoring.table_format)
-    ctx.exit(scoring.exit_code(scored))
+    return scoring.exit_code(scored)
 
 
 def _names(runs: Sequence[Path], given: Sequence[str]) -> dict[Path, str]:

@@ -1,7 +1,5 @@
 """``evidencebench tasks``."""
 
-import click
-
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.data.tasks import TASKS
@@ -10,10 +8,12 @@ from evidencebench.tables import Table
 _MEANINGS = {"optimal": "as many as the optimum", None: "no limit; recall and precision"}
 
 
-@click.command
-@options.as_json
-@options.table_format
-def command(*, as_json: bool, table_format: str) -> None:
+@options.command
+def command(
+    *,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+) -> None:
     """List the tasks: how many sentences and aspects count.
 
     Any other budget is a task too: er_at_25, result_er_at_3.

@@ -2,11 +2,12 @@
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.errors import DataError, SystemSpecError
@@ -18,33 +19,20 @@ from evidencebench.wording import counted
 _TRIAL_DATA = {"train": "dev", "dev": "train", "test": "dev", "100k-train": "100k-test", "100k-test": "100k-train"}
 
 
-@click.command
-@click.argument("what", shell_complete=options.complete_trainings)
-@click.option(
-    "-d",
-    "--data",
-    required=True,
-    multiple=True,
-    metavar="D",
-    shell_complete=options.complete_data,
-    help="Data file, or a catalogue name (see 'data list'); several: give it again.",
-)
-@options.output("MODEL", "Folder.", type=options.FOLDER)
-@options.limit
-@options.seed
-@options.overwrite("Replace a model that is there.")
-@options.as_json
-@options.progress_style
+@options.command
 def command(
     *,
-    what: str,
-    data: tuple[str, ...],
-    output: Path,
-    limit: int | None,
-    seed: int,
-    overwrite: bool,
-    as_json: bool,
-    progress_style: str,
+    what: Annotated[str, argument(shell_complete=options.complete_trainings)],
+    data: Annotated[
+        tuple[str, ...],
+        options.data_option("Data file, or a catalogue name (see 'data list'); repeatable.", required=True),
+    ],
+    output: Annotated[Path, options.output("MODEL", "Folder.", options.FOLDER)],
+    limit: options.Limit,
+    seed: options.Seed,
+    overwrite: Annotated[bool, option("--overwrite", "Replace a model that is there.")],
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Fit a model to labelled data and write it into a folder.
 

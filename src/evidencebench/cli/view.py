@@ -4,17 +4,16 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import PageServing, serving_options
+from evidencebench.cli.options import PageServing, argument, option
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.tasks import TASKS, Task
 from evidencebench.execution.finding import DEFAULT_FINDER
 from evidencebench.files.places import cache_folder
-from evidencebench.scoring.selection import Rules
 from evidencebench.tables import printable
 
 if TYPE_CHECKING:  # starlette is an extra
@@ -23,28 +22,23 @@ if TYPE_CHECKING:  # starlette is an extra
     from evidencebench.pages.app.server import Address
 
 
-@click.command
-@click.argument("runs", metavar="[RUN]...", nargs=-1, type=options.PATH)
-@click.option("-d", "--data", metavar="D", shell_complete=options.complete_data, help="Data file, or a catalogue name.")
-@options.tasks
-@options.rules
-@click.option(
-    "--people",
-    "folder",
-    type=options.FOLDER,
-    metavar="FOLDER",
-    help="Let people pick, without seeing an answer; their runs go to FOLDER.",
-)
-@options.limit
-@serving_options()
+@options.command
 def command(
     *,
-    runs: tuple[Path, ...],
-    data: str | None,
-    tasks: tuple[Task, ...],
-    rules: Rules,
-    folder: Path | None,
-    limit: int | None,
+    runs: Annotated[tuple[Path, ...], argument("[RUN]...")],
+    data: Annotated[
+        str | None,
+        options.data_option("Data file, or a catalogue name."),
+    ],
+    tasks: options.Tasks,
+    rules: options.RulesChoice,
+    folder: Annotated[
+        Path | None,
+        option(
+            "--people FOLDER", "Let people pick, without seeing an answer; their runs go to FOLDER.", options.FOLDER
+        ),
+    ],
+    limit: options.Limit,
     serving: PageServing,
 ) -> None:
     """Look at papers, their evidence and what each RUN chose.

@@ -1,24 +1,17 @@
-"""``evidencebench agreement``: check the labels of a data set with people, one command a file.
+"""``evidencebench agreement``: check the labels of a data set with people.
 
-In reading order:
-
-* `annotate`: cli/agreement/annotate
-* `printing`: cli/agreement/printing
-* `report`: cli/agreement/report
-* `sample`: cli/agreement/sample
+The files: `annotate`, `printing`, `report`, `sample`.
 """
-
-import click
 
 from evidencebench.cli.main import LazyGroup
 
-_COMMANDS = {
-    "sample": "Draw what people are asked, blind, also for other tools.",
-    "annotate": "Let people annotate TASKS in a browser, and adjudicate.",
-    "report": "Report how people agree with each other and with the model.",
-}
-
-
-@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
-def command() -> None:
-    """Check the labels of a data set with people."""
+command = LazyGroup(
+    "agreement",
+    package=__name__,
+    lines={
+        "sample": "Draw what people are asked, blind, also for other tools.",
+        "annotate": "Let people annotate TASKS in a browser, and adjudicate.",
+        "report": "Report how people agree with each other and with the model.",
+    },
+    help="Check the labels of a data set with people.",
+)

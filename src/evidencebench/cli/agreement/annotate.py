@@ -1,12 +1,10 @@
 """``evidencebench agreement annotate``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import click
+from typing import TYPE_CHECKING, Annotated
 
 from evidencebench.cli import options
-from evidencebench.cli.options import PageServing, serving_options
+from evidencebench.cli.options import PageServing, argument, option
 from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -15,11 +13,13 @@ if TYPE_CHECKING:  # starlette is an extra
     from evidencebench.pages.people.tasks import TaskApp
 
 
-@click.command(name="annotate")
-@click.argument("tasks_file", metavar="TASKS", type=options.PATH)
-@click.option("--folder", required=True, type=options.FOLDER, help="Where annotations are kept; made if missing.")
-@serving_options()
-def command(*, tasks_file: Path, folder: Path, serving: PageServing) -> None:
+@options.command
+def command(
+    *,
+    tasks_file: Annotated[Path, argument("TASKS")],
+    folder: Annotated[Path, option("--folder", "Where annotations are kept; made if missing.", options.FOLDER)],
+    serving: PageServing,
+) -> None:
     """Let people annotate TASKS in a browser, and adjudicate.
 
     TASKS is what 'agreement sample' wrote. People sign in with a name, see the

@@ -2,12 +2,13 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.agreement.printing import print_mark_report, print_ratings
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import OutputFile, print_json, progress, refuse_existing, require_file
 from evidencebench.construction.people.agreement import disagreement_table, report_marks, report_ratings
 from evidencebench.construction.people.exchange import collect_annotations
@@ -16,7 +17,6 @@ from evidencebench.construction.people.tasks import read_tasks
 from evidencebench.data.dataset import open_dataset
 from evidencebench.files.atomic import write_whole
 from evidencebench.pages.disagreements import disagreements_page
-from evidencebench.scoring.resampling import Resampling
 from evidencebench.tables import as_csv, printable
 
 DEFAULT_MARGIN = 0.05
@@ -35,53 +35,39 @@ class _Team(click.ParamType[tuple[str, tuple[str, ...]]]):
         return team.strip(), names
 
 
-@click.command(name="report")
-@click.argument("sources", nargs=-1, required=True, type=options.PATH, metavar="SOURCE...")
-@click.option("--tasks", "tasks_file", required=True, type=options.PATH, metavar="FILE", help="The tasks.")
-@click.option(
-    "-d",
-    "--data",
-    metavar="D",
-    shell_complete=options.complete_data,
-    help="The data set with the model's labels; without it, only people are compared.",
-)
-@click.option("--model-name", default="model", show_default=True, metavar="NAME", help="What to call the labels.")
-@click.option(
-    "--team", "teams", multiple=True, type=_Team(), metavar="T=A,B", help="Annotators who stand as one; repeatable."
-)
-@click.option(
-    "--margin",
-    type=options.Finite(0, 1, min_open=True, max_open=True),
-    default=DEFAULT_MARGIN,
-    show_default=True,
-    metavar="SHARE",
-    help="Differences up to it count as equivalent: 0.05 is 5 points.",
-)
-@click.option(
-    "--disagreements",
-    type=OutputFile(),
-    metavar="FILE",
-    help="Write all disagreements: as CSV, or as a page if FILE ends in .html.",
-)
-@options.overwrite("Replace the file of disagreements.")
-@options.resampling
-@options.as_json
-@options.output_format("text", "markdown", "latex")
-@options.progress_style
+@options.command
 def command(
     *,
-    sources: tuple[Path, ...],
-    tasks_file: Path,
-    data: str | None,
-    model_name: str,
-    teams: tuple[tuple[str, tuple[str, ...]], ...],
-    margin: float,
-    disagreements: Path | None,
-    overwrite: bool,
-    resampling: Resampling,
-    as_json: bool,
-    table_format: str,
-    progress_style: str,
+    sources: Annotated[tuple[Path, ...], argument("SOURCE...", required=True)],
+    tasks_file: Annotated[Path, option("--tasks FILE", "The tasks.")],
+    data: Annotated[
+        str | None,
+        options.data_option("The data set with the model's labels; without it, only people are compared."),
+    ],
+    model_name: Annotated[str, option("--model-name NAME", "What to call the labels.")] = "model",
+    teams: Annotated[
+        tuple[tuple[str, tuple[str, ...]], ...],
+        option("--team T=A,B", "Annotators who stand as one; repeatable.", _Team()),
+    ],
+    margin: Annotated[
+        float,
+        option(
+            "--margin SHARE",
+            "Differences up to it count as equivalent: 0.05 is 5 points.",
+            options.Finite(0, 1, min_open=True, max_open=True),
+        ),
+    ] = DEFAULT_MARGIN,
+    disagreements: Annotated[
+        Path | None,
+        option(
+            "--disagreements FILE", "Write all disagreements: as CSV, or as a page if FILE ends in .html.", OutputFile()
+        ),
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file of disagreements.")],
+    resampling: options.ResamplingChoice,
+    as_json: options.AsJson,
+    table_format: Annotated[str, options.output_format("text", "markdown", "latex")],
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Report how people agree with each other and with the model.
 

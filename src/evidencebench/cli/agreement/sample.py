@@ -1,11 +1,12 @@
 """``evidencebench agreement sample``."""
 
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, get_args
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json, progress, refuse_existing, require_file
 from evidencebench.construction.people.exchange import TOOLS
 from evidencebench.construction.people.sampling import draw_tasks, summaries_in
@@ -15,36 +16,26 @@ from evidencebench.files.atomic import write_whole
 from evidencebench.wording import counted
 
 
-@click.command(name="sample")
-@options.data
-@options.number("--papers", "n_papers", default=50, help="How many papers; one task each.")
-@options.choice("--sort", choices=get_args(TaskSort), help="Mark the sentences of an aspect, or rate.")
-@click.option(
-    "--drafts",
-    type=options.PATH,
-    metavar="FILE",
-    help="The drafts that D was assembled from; people then see the summaries.",
-)
-@click.option(
-    "--for", "tools", multiple=True, type=click.Choice(list(TOOLS)), help="Also write files for this tool; repeatable."
-)
-@options.seed
-@options.output("FILE", "The tasks, as .jsonl.")
-@options.overwrite("Replace files that exist.")
-@options.as_json
-@options.progress_style
+@options.command
 def command(
     *,
-    data: str,
-    n_papers: int,
-    sort: TaskSort,
-    drafts: Path | None,
-    tools: tuple[str, ...],
-    seed: int,
-    output: Path,
-    overwrite: bool,
-    as_json: bool,
-    progress_style: str,
+    data: options.Data,
+    n_papers: Annotated[int, options.number("--papers N", "How many papers; one task each.")] = 50,
+    sort: Annotated[
+        TaskSort, options.choice("--sort", "Mark the sentences of an aspect, or rate.", get_args(TaskSort))
+    ],
+    drafts: Annotated[
+        Path | None,
+        option("--drafts FILE", "The drafts that D was assembled from; people then see the summaries."),
+    ],
+    tools: Annotated[
+        tuple[str, ...], option("--for", "Also write files for this tool; repeatable.", click.Choice(list(TOOLS)))
+    ],
+    seed: options.Seed,
+    output: Annotated[Path, options.output("FILE", "The tasks, as .jsonl.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace files that exist.")],
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Draw what people are asked, blind, also for other tools.
 

@@ -2,29 +2,29 @@
 
 from dataclasses import asdict
 from pathlib import Path
-
-import click
+from typing import Annotated
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
 from evidencebench.construction.audit import AuditReport, audit_report
 from evidencebench.construction.people.tasks import read_misses
 from evidencebench.data.dataset import open_dataset
-from evidencebench.scoring.resampling import Estimate, Proportion, Resampling
+from evidencebench.scoring.resampling import Estimate, Proportion
 from evidencebench.tables import Cell, Table
 from evidencebench.wording import counted, first_few
 
 
-@click.command(name="report")
-@click.argument("misses", type=options.PATH)
-@click.option("--folder", required=True, type=options.FOLDER, help="Where 'audit review' wrote the verdicts.")
-@click.option("--run", required=True, type=options.PATH, metavar="RUN", help="The run of the misses.")
-@options.data
-@options.resampling
-@options.as_json
-@options.table_format
+@options.command
 def command(
-    *, misses: Path, folder: Path, run: Path, data: str, resampling: Resampling, as_json: bool, table_format: str
+    *,
+    misses: Annotated[Path, argument()],
+    folder: Annotated[Path, option("--folder", "Where 'audit review' wrote the verdicts.", options.FOLDER)],
+    run: Annotated[Path, option("--run RUN", "The run of the misses.")],
+    data: options.Data,
+    resampling: options.ResamplingChoice,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
 ) -> None:
     """Say by cause what people found, and correct the score.
 

@@ -1,12 +1,10 @@
 """``evidencebench audit review``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import click
+from typing import TYPE_CHECKING, Annotated
 
 from evidencebench.cli import options
-from evidencebench.cli.options import PageServing, serving_options
+from evidencebench.cli.options import PageServing, argument, option
 from evidencebench.construction.people.tasks import read_misses
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -15,11 +13,13 @@ if TYPE_CHECKING:  # starlette is an extra
     from evidencebench.pages.people.tasks import TaskApp
 
 
-@click.command(name="review")
-@click.argument("misses", type=options.PATH)
-@click.option("--folder", required=True, type=options.FOLDER, help="Where verdicts are kept; made if missing.")
-@serving_options()
-def command(*, misses: Path, folder: Path, serving: PageServing) -> None:
+@options.command
+def command(
+    *,
+    misses: Annotated[Path, argument()],
+    folder: Annotated[Path, option("--folder", "Where verdicts are kept; made if missing.", options.FOLDER)],
+    serving: PageServing,
+) -> None:
     """Let people say the cause of each miss in a browser.
 
     MISSES is what 'audit sample' wrote. People sign in with a name, see the

@@ -1,41 +1,33 @@
 """``evidencebench audit sample``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_table, refuse_existing, require_file
 from evidencebench.construction.audit import sample_misses
 from evidencebench.construction.people.tasks import MissesHeader, write_misses
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.tasks import TASKS, Task
-from evidencebench.scoring.selection import Rules
+from evidencebench.data.tasks import TASKS
 from evidencebench.tables import Table
 from evidencebench.wording import counted
 
 
-@click.command(name="sample")
-@click.argument("run", type=options.PATH)
-@options.data
-@options.tasks
-@options.number("-n", "n_misses", default=50, help="How many misses to draw.")
-@options.seed
-@options.rules
-@options.output("FILE", "The misses, as JSON Lines.")
-@options.overwrite("Replace the file where it exists.")
-@options.as_json
+@options.command
 def command(
     *,
-    run: Path,
-    data: str,
-    tasks: tuple[Task, ...],
-    n_misses: int,
-    seed: int,
-    rules: Rules,
-    output: Path,
-    overwrite: bool,
-    as_json: bool,
+    run: Annotated[Path, argument()],
+    data: options.Data,
+    tasks: options.Tasks,
+    n_misses: Annotated[int, options.number("-n N", "How many misses to draw.")] = 50,
+    seed: options.Seed,
+    rules: options.RulesChoice,
+    output: Annotated[Path, options.output("FILE", "The misses, as JSON Lines.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
+    as_json: options.AsJson,
 ) -> None:
     """Draw misses of RUN for people to look at.
 

@@ -1,28 +1,22 @@
-"""``evidencebench cache``: what is kept between runs, one command a file.
+"""``evidencebench cache``: what is kept between runs.
 
-In reading order:
-
-* `list`: cli/cache/list
-* `places`: cli/cache/places
-* `prune`: cli/cache/prune
+The files: `list`, `places`, `prune`.
 """
-
-import click
 
 from evidencebench.cli.main import LazyGroup
 
-_COMMANDS = {
-    "list": "List what is kept: replies, embeddings, open batches.",
-    "prune": "Remove what is kept, and give its space back.",
-}
+command = LazyGroup(
+    "cache",
+    package=__name__,
+    lines={
+        "list": "List what is kept: replies, embeddings, open batches.",
+        "prune": "Remove what is kept, and give its space back.",
+    },
+    help="""List and prune what is kept between runs.
 
-
-@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
-def command() -> None:
-    """List and prune what is kept between runs.
-
-    Replies of language models, which cost money, and embeddings, which cost
-    time, are kept in one folder: EVIDENCEBENCH_CACHE, by default
-    ~/.cache/evidencebench; 'off' keeps nothing. Any number of processes may
-    use it at once.
-    """
+Replies of language models, which cost money, and embeddings, which cost
+time, are kept in one folder: EVIDENCEBENCH_CACHE, by default
+~/.cache/evidencebench; 'off' keeps nothing. Any number of processes may
+use it at once.
+""",
+)

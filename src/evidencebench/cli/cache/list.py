@@ -22,10 +22,12 @@ from evidencebench.tables import Cell, Table, printable
 from evidencebench.wording import counted
 
 
-@click.command(name="list")
-@options.as_json
-@options.table_format
-def command(*, as_json: bool, table_format: str) -> None:
+@options.command
+def command(
+    *,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+) -> None:
     """List what is kept: replies, embeddings, open batches.
 
     A cost is what was paid when a reply came; it is unknown where the price

@@ -7,11 +7,13 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.cache.places import required_cache_folder, shown_cost
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json
 from evidencebench.files.sqlite import compact
 from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
@@ -36,27 +38,18 @@ _DAY_SECONDS = 86_400.0
 _REPLY_PARTS = frozenset({"replies", "damaged", "batches"})
 
 
-@click.command(name="prune")
-@click.option("--replies", is_flag=True, help="Remove replies.")
-@click.option("--embeddings", is_flag=True, help="Remove all embeddings.")
-@click.option("--all", "everything", is_flag=True, help="Remove replies and embeddings.")
-@click.option("--older-than", type=options.Finite(0), metavar="DAYS", help="Only replies that are older.")
-@click.option("--model", metavar="M", help="Only replies of this model, as provider/name.")
-@click.option("--damaged", is_flag=True, help="Only replies that are damaged.")
-@click.option("--batches", is_flag=True, help="Forget open batches: what they cost is lost.")
-@click.option("--yes", is_flag=True, help="Remove it; without, only print what would go.")
-@options.as_json
+@options.command
 def command(
     *,
-    replies: bool,
-    embeddings: bool,
-    everything: bool,
-    older_than: float | None,
-    model: str | None,
-    damaged: bool,
-    batches: bool,
-    yes: bool,
-    as_json: bool,
+    replies: Annotated[bool, option("--replies", "Remove replies.")],
+    embeddings: Annotated[bool, option("--embeddings", "Remove all embeddings.")],
+    everything: Annotated[bool, option("--all", "Remove replies and embeddings.")],
+    older_than: Annotated[float | None, option("--older-than DAYS", "Only replies that are older.", options.Finite(0))],
+    model: Annotated[str | None, option("--model M", "Only replies of this model, as provider/name.")],
+    damaged: Annotated[bool, option("--damaged", "Only replies that are damaged.")],
+    batches: Annotated[bool, option("--batches", "Forget open batches: what they cost is lost.")],
+    yes: Annotated[bool, option("--yes", "Remove it; without, only print what would go.")],
+    as_json: options.AsJson,
 ) -> None:
     """Remove what is kept, and give its space back.
 

@@ -5,12 +5,12 @@ from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table, progress
 from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.assembly.datasheet import split_table
@@ -45,57 +45,46 @@ def _checked_name(ctx: click.Context, param: click.Parameter, value: str) -> str
     return value
 
 
-@click.command(name="assemble")
-@click.argument("work", type=options.EXISTING_FOLDER, metavar="WORK")
-@click.option("--papers", required=True, type=options.FOLDER, metavar="FOLDER", help="Of the papers.")
-@click.option("--name", required=True, callback=_checked_name, metavar="NAME", help="Of the data set; it begins ids.")
-@options.output("DATASET", "The folder to make. [default: WORK/dataset]", type=options.FOLDER, required=False)
-@click.option(
-    "--shares",
-    type=_Shares(),
-    metavar="SHARES",
-    default="train=0.8,dev=0.1,test=0.1",
-    show_default=True,
-    help="Split names and their wanted shares of the instances.",
-)
-@options.choice("--split-by", choices=["both", "paper"], help="Papers and reviews stay in one split, or only papers.")
-@options.seed
-@click.option(
-    "--against",
-    multiple=True,
-    metavar="D",
-    shell_complete=options.complete_data,
-    help="Data whose papers and hypotheses to leave out; repeatable.",
-)
-@click.option(
-    "--date",
-    "made_on",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="YYYY-MM-DD",
-    help="The day that the datasheet names. [default: today]",
-)
-@options.overwrite("Replace a data set that is there.")
-@work_place
-@options.as_json
-@options.progress_style
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    work: Path,
-    papers: Path,
-    name: str,
-    output: Path | None,
-    shares: dict[str, Fraction],
-    split_by: Any,
-    seed: int,
-    against: tuple[str, ...],
-    made_on: datetime | None,
-    overwrite: bool,
-    place: WorkPlace,
-    as_json: bool,
-    progress_style: str,
-) -> None:
+    work: Annotated[Path, argument(type=options.EXISTING_FOLDER)],
+    papers: Annotated[Path, option("--papers FOLDER", "Of the papers.", options.FOLDER)],
+    name: Annotated[str, option("--name NAME", "Of the data set; it begins ids.", callback=_checked_name)],
+    output: Annotated[
+        Path | None, options.output("DATASET", "The folder to make. [default: WORK/dataset]", options.FOLDER)
+    ],
+    shares: Annotated[
+        dict[str, Fraction],
+        option(
+            "--shares SHARES",
+            "Split names and their wanted shares of the instances.",
+            _Shares(),
+            default="train=0.8,dev=0.1,test=0.1",
+            show_default=True,
+        ),
+    ],
+    split_by: Annotated[
+        Any, options.choice("--split-by", "Papers and reviews stay in one split, or only papers.", ["both", "paper"])
+    ],
+    seed: options.Seed,
+    against: Annotated[
+        tuple[str, ...],
+        option(
+            "--against D",
+            "Data whose papers and hypotheses to leave out; repeatable.",
+            shell_complete=options.complete_data,
+        ),
+    ],
+    made_on: Annotated[
+        datetime | None,
+        option("--date YYYY-MM-DD", "The day that the datasheet names. [default: today]", click.DateTime(["%Y-%m-%d"])),
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace a data set that is there.")],
+    place: options.WorkPlaceChoice,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
+) -> int:
     """Make the data set: splits, optima, datasheet.
 
     Reads WORK/filtered.jsonl. DATASET gets a file a split in the published format
@@ -136,7 +125,7 @@ def command(
         print_json({**asdict(report), "steps": [step.fields() for step in report.steps]})
     else:
         _print_report(report)
-    ctx.exit(1 if report.unproven else 0)
+    return 1 if report.unproven else 0
 
 
 def _print_report(report: AssemblyReport) -> None:

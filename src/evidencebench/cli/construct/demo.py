@@ -3,10 +3,12 @@
 import tempfile
 from datetime import date
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.demo import expected_instances, synthetic_studies, write_synthetic_review
@@ -22,16 +24,16 @@ from evidencebench.provenance import require_extra
 from evidencebench.wording import counted
 
 
-@click.command(name="demo")
-@options.output(
-    "FOLDER", "Keep all files in this folder; default: they are thrown away.", type=options.FOLDER, required=False
-)
-@click.option(
-    "--faults", type=options.Finite(0, 0.5), default=0.2, show_default=True, metavar="SHARE", help="Requests that fail."
-)
-@options.progress_style
-@click.pass_context
-def command(ctx: click.Context, *, output: Path | None, faults: float, progress_style: str) -> None:
+@options.command
+def command(
+    *,
+    output: Annotated[
+        Path | None,
+        options.output("FOLDER", "Keep all files in this folder; default: they are thrown away.", options.FOLDER),
+    ],
+    faults: Annotated[float, option("--faults SHARE", "Requests that fail.", options.Finite(0, 0.5))] = 0.2,
+    progress_style: options.ProgressStyle,
+) -> int:
     """Run all steps on a synthetic review, against a server for trials.
 
     A review of five invented papers is written. A server on this machine acts as
@@ -54,7 +56,7 @@ def command(ctx: click.Context, *, output: Path | None, faults: float, progress_
         click.echo(f"{counted(len(instances), 'instance')}: {'as they must be' if is_gold else 'NOT as they must be'}")
         if output is not None:
             click.echo(f"{folder}: reviews, papers, construction.toml, work/dataset/datasheet.md")
-    ctx.exit(0 if is_gold else 1)
+    return 0 if is_gold else 1
 
 
 def _construct(folder: Path, scratch: Path, faults: float, progress_style: str) -> tuple[Constructed, int]:

@@ -3,12 +3,11 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import click
+from typing import Annotated, Any
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import print_failures
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, print_prose, print_table, progress
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
@@ -31,32 +30,25 @@ from evidencebench.wording import counted
 _HOUR_MINUTES = 60
 
 
-@click.command(name="estimate")
-@click.argument("path", type=options.EXISTING_FILE, metavar="CONFIG.toml")
-@options.number("--assume-aspects", default=8, help="Aspects of a summary, where none are known yet.")
-@options.number("--assume-tokens", default=400, help="How long a reply is, where none are stored yet.")
-@options.number("--sample", default=200, help="Drafts that are looked at, of those that wait for the same step.")
-@click.option(
-    "--requests-per-minute",
-    type=options.Finite(0, min_open=True),
-    default=500,
-    show_default=True,
-    metavar="N",
-    help="For the hours.",
-)
-@options.prices
-@options.as_json
-@options.progress_style
+@options.command
 def command(
     *,
-    path: Path,
-    assume_aspects: int,
-    assume_tokens: int,
-    sample: int,
-    requests_per_minute: float,
-    prices: Path | None,
-    as_json: bool,
-    progress_style: str,
+    path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
+    assume_aspects: Annotated[
+        int, options.number("--assume-aspects N", "Aspects of a summary, where none are known yet.")
+    ] = 8,
+    assume_tokens: Annotated[
+        int, options.number("--assume-tokens N", "How long a reply is, where none are stored yet.")
+    ] = 400,
+    sample: Annotated[
+        int, options.number("--sample N", "Drafts that are looked at, of those that wait for the same step.")
+    ] = 200,
+    requests_per_minute: Annotated[
+        float, option("--requests-per-minute N", "For the hours.", options.Finite(0, min_open=True))
+    ] = 500,
+    prices: options.Prices,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Price what is left of a construction.
 

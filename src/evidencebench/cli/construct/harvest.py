@@ -1,6 +1,7 @@
 """``evidencebench construct harvest``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 import msgspec
@@ -8,6 +9,7 @@ import msgspec
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import make_room
 from evidencebench.cli.find import paper_names
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import OutputFile, print_json, print_prose, print_table, progress, refuse_existing
 from evidencebench.construction.draft import output_of
 from evidencebench.construction.harvest.harvest import HarvestReport, harvest
@@ -20,55 +22,42 @@ from evidencebench.tables import Table, printable
 from evidencebench.wording import counted
 
 
-@click.command(name="harvest")
-@click.argument("reviews", nargs=-1, type=click.Path(exists=True), metavar="[REVIEW]...")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=options.FOLDER,
-    default=".",
-    show_default=True,
-    metavar="FOLDER",
-    help="The work folder, into which passages.jsonl goes.",
-)
-@click.option(
-    "--papers",
-    "papers_folder",
-    type=options.EXISTING_FOLDER,
-    metavar="FOLDER",
-    help="The cited papers; passages on others are dropped.",
-)
-@click.option(
-    "--license",
-    "licences",
-    multiple=True,
-    type=click.Choice(KNOWN),
-    metavar="NAME",
-    help=f"A licence that papers and reviews may have; repeat it. One of {', '.join(KNOWN)}; default: all of these but "
-    "those with nd, and unknown.",
-)
-@click.option(
-    "--table", type=options.EXISTING_FILE, metavar="FILE", help="Summaries that you have already, instead of REVIEWs."
-)
-@click.option("--ids", "ids_file", type=OutputFile(), metavar="FILE", help="Write the ids of papers not at hand.")
-@options.overwrite("Begin anew where FOLDER has passages or summaries.")
-@options.as_json
-@options.progress_style
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    reviews: tuple[str, ...],
-    folder: Path,
-    papers_folder: Path | None,
-    licences: tuple[str, ...],
-    table: Path | None,
-    ids_file: Path | None,
-    overwrite: bool,
-    as_json: bool,
-    progress_style: str,
-) -> None:
+    reviews: Annotated[tuple[str, ...], argument("[REVIEW]...", kind=click.Path(exists=True))],
+    folder: Annotated[
+        Path,
+        option(
+            "-o, --output FOLDER",
+            "The work folder, into which passages.jsonl goes.",
+            options.FOLDER,
+            default=".",
+            show_default=True,
+        ),
+    ],
+    papers_folder: Annotated[
+        Path | None,
+        option("--papers FOLDER", "The cited papers; passages on others are dropped.", options.EXISTING_FOLDER),
+    ],
+    licences: Annotated[
+        tuple[str, ...],
+        option(
+            "--license NAME",
+            f"Allowed licence of papers and reviews; repeatable: {', '.join(KNOWN)}. "
+            "Default: all but those with nd, and unknown.",
+            click.Choice(KNOWN),
+        ),
+    ],
+    table: Annotated[
+        Path | None,
+        option("--table FILE", "Summaries that you have already, instead of REVIEWs.", options.EXISTING_FILE),
+    ],
+    ids_file: Annotated[Path | None, option("--ids FILE", "Write the ids of papers not at hand.", OutputFile())],
+    overwrite: Annotated[bool, option("--overwrite", "Begin anew where FOLDER has passages or summaries.")],
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
+) -> int:
     """Find the passages of reviews that speak of one paper each.
 
     REVIEW is a review in JATS XML, as PubMed Central has it, or a folder of them.
@@ -120,7 +109,7 @@ def command(
         _print(report, output, nouns=("passage", "passages") if table is None else ("summary", "summaries"))
     if ids_file is not None and not as_json:
         click.echo(printable(f"{ids_file}: {counted(len(report.ids), 'id')}"))
-    ctx.exit(1 if unreadable else 0)
+    return 1 if unreadable else 0
 
 
 def _print(report: HarvestReport, output: Path, *, nouns: tuple[str, str]) -> None:

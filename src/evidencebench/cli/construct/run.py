@@ -3,12 +3,12 @@
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_client, tell_asked
+from evidencebench.cli.asking import Asking, opened_client, tell_asked
 from evidencebench.cli.construct.steps import (
     agreement_fields,
     agreement_in,
@@ -16,7 +16,7 @@ from evidencebench.cli.construct.steps import (
     print_agreement,
     print_failures,
 )
-from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import STEP_FILES, output_of
@@ -26,34 +26,27 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
-@click.command(name="run")
-@click.argument("path", type=options.EXISTING_FILE, metavar="CONFIG.toml")
-@options.number("--limit", help="Only so many drafts in each step that asks a model: a pilot.")
-@click.option("--until", type=click.Choice(MODEL_STEPS), metavar="STEP", help="End behind this step.")
-@options.overwrite("Make again what is stale; stored replies cost nothing.")
-@click.option(
-    "--from",
-    "first",
-    type=click.Choice(list(STEP_FILES)),
-    metavar="STEP",
-    help="Make this step and all behind it again; what was edited by hand is kept beside.",
-)
-@click.option("--drop-failed", is_flag=True, help="Drop drafts whose request failed for good.")
-@work_place
-@asking_options()
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    path: Path,
-    limit: int | None,
-    until: str | None,
-    overwrite: bool,
-    first: str | None,
-    drop_failed: bool,
-    place: WorkPlace,
+    path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
+    limit: Annotated[
+        int | None, options.number("--limit N", "Only so many drafts in each step that asks a model: a pilot.")
+    ],
+    until: Annotated[str | None, option("--until STEP", "End behind this step.", click.Choice(MODEL_STEPS))],
+    overwrite: Annotated[bool, option("--overwrite", "Make again what is stale; stored replies cost nothing.")],
+    first: Annotated[
+        str | None,
+        option(
+            "--from STEP",
+            "Make this step and all behind it again; what was edited by hand is kept beside.",
+            click.Choice(list(STEP_FILES)),
+        ),
+    ],
+    drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed for good.")],
+    place: options.WorkPlaceChoice,
     asking: Asking,
-) -> None:
+) -> int:
     """Run all steps, and make the data set.
 
     CONFIG.toml names reviews, papers and models; see docs/construction.md. What is
@@ -91,7 +84,7 @@ def command(
     _tell(made, asking, {"asked": client.totals.fields()} | agreement_fields(agreement))
     print_agreement(agreement, as_json=asking.as_json)
     is_proven = made.dataset is None or not made.dataset.unproven
-    ctx.exit(1 if made.n_failures or made.unreadable or not is_proven else 0)
+    return 1 if made.n_failures or made.unreadable or not is_proven else 0
 
 
 def _tell(made: Constructed, asking: Asking, more: dict[str, Any]) -> None:

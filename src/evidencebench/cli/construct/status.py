@@ -1,21 +1,25 @@
 """``evidencebench construct status``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.construct.steps import agreement_fields, agreement_in, print_agreement
+from evidencebench.cli.options import argument
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.construction.pipeline import construction_status
 from evidencebench.tables import Cell, Table
 
 
-@click.command(name="status")
-@click.argument("work", type=options.EXISTING_FOLDER, metavar="WORK")
-@options.as_json
-def command(*, work: Path, as_json: bool) -> None:
+@options.command
+def command(
+    *,
+    work: Annotated[Path, argument(type=options.EXISTING_FOLDER)],
+    as_json: options.AsJson,
+) -> None:
     """Say where a construction stands.
 
     WORK is the work folder. It is only read, so that it can be asked about while

@@ -2,13 +2,15 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
+from evidencebench.cli.options import argument, number, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
 from evidencebench.construction.draft import input_of, open_drafts, output_of, set_aside
 from evidencebench.construction.harvest.papers import PaperFolder
@@ -24,45 +26,30 @@ from evidencebench.wording import counted
 
 _MOST_FAILURES = 5
 
-# Not from `pipeline`: its import takes as long as all others.
-_PLAIN_STEPS = {step.name: step for step in (SUMMARIES, HYPOTHESES, ASPECTS, LABEL_RESULTS)}
-
-_MakeStep = Callable[[ChatClient | None], ModelStep]
-
-
-_work_folder = click.argument("folder", type=options.EXISTING_FOLDER, metavar="WORK")
-_overwrite = options.overwrite("Make the file anew where it exists.")
+_StepMaker = Callable[[ChatClient | None], ModelStep]
+_WorkFolder = Annotated[Path, argument("WORK", kind=options.EXISTING_FOLDER)]
+_Overwrite = Annotated[bool, option("--overwrite", "Make the file anew where it exists.")]
 
 
-def _command(
-    name: str, text: str, *own: Callable[[Any], Any], prepare: Callable[..., _MakeStep] | None = None
-) -> click.Command:
-    """Return a step's command; ``prepare`` gets the values of its ``own`` options before anything is asked."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOptions:
+    """The options of commands that run a step."""
 
-    @_work_folder
-    @options.model
-    @options.number("--limit", help="Only so many drafts, of all reviews: a pilot.")
-    @_overwrite
-    @click.option("--drop-failed", is_flag=True, help="Drop a draft whose request failed for good.")
-    @asking_options()
-    @click.pass_context
-    def run(
-        ctx: click.Context,
-        /,
-        *,
-        folder: Path,
-        model: str,
-        limit: int | None,
-        overwrite: bool,
-        drop_failed: bool,
-        asking: Asking,
-        **values: Any,
-    ) -> None:
-        make_step = (lambda _: _PLAIN_STEPS[name]) if prepare is None else prepare(**values)
-        source, output = open_drafts(input_of(name, folder)), output_of(name, folder)
+    folder: _WorkFolder
+    model: options.Model
+    limit: Annotated[int | None, number("--limit N", "Only so many drafts, of all reviews: a pilot.")]
+    overwrite: _Overwrite
+    drop_failed: Annotated[bool, option("--drop-failed", "Drop a draft whose request failed in all attempts.")]
+    asking: Asking
+
+    def run(self, name: str, make_step: _StepMaker) -> int:
+        """Run a step, print its report and return the exit code."""
+        asking, output = self.asking, output_of(name, self.folder)
+        source = open_drafts(input_of(name, self.folder))
 
         def step(client: ChatClient | None, path: Path, **how: Any) -> StepReport:
-            return run_step(make_step(client), source, path, asker=asker_from(model, client=client), limit=limit, **how)
+            asker = asker_from(self.model, client=client)
+            return run_step(make_step(client), source, path, asker=asker, limit=self.limit, **how)
 
         if asking.estimate:
 
@@ -71,21 +58,16 @@ def _command(
                     report = step(client, Path(scratch) / "drafts.jsonl", on_progress=on_progress)
                 return rehearsal_of(report.n_drafts, report.failures)
 
-            ctx.exit(1 if print_estimate(asking, rehearse) else 0)
+            return print_estimate(asking, rehearse)
         with opened_client(asking, name, asks=True) as (client, waiting, shown):
-            make_room([output] if overwrite else [])
-            report = step(client, output, waiting=waiting, drops_failed=drop_failed, on_progress=shown)
+            make_room([output] if self.overwrite else [])
+            report = step(client, output, waiting=waiting, drops_failed=self.drop_failed, on_progress=shown)
         tell_asked(client)
-        more: dict[str, Any] = {} if client is None else {"asked": client.totals.fields()}
-        agreement = agreement_in(folder) if name == "judge" else {}
-        more |= agreement_fields(agreement) if agreement else {}
+        agreement = agreement_in(self.folder) if name == "judge" else {}
+        more = totals_fields(client) | (agreement_fields(agreement) if agreement else {})
         _print_report(report, output, as_json=asking.as_json, more=more)
         print_agreement(agreement, as_json=asking.as_json)
-        ctx.exit(1 if report.failures else 0)
-
-    for option in reversed(own):
-        run = option(run)
-    return click.command(name=name, help=text)(run)
+        return 1 if report.failures else 0
 
 
 def _print_report(report: StepReport, output: Path, *, as_json: bool, more: dict[str, Any]) -> None:
@@ -140,9 +122,70 @@ def print_failures(failures: Mapping[str, str]) -> None:
         click.echo(f"{printable(draft_id)}: {printable(why)}", err=True)
 
 
-def _judge(
-    *, papers: Path, window: int, overlap: int, at_once: bool, votes: int, second_model: str | None
-) -> _MakeStep:
+@options.command
+def summaries(step: StepOptions) -> int:
+    """Delimit passages, and keep those that report results.
+
+    Reads WORK/passages.jsonl, writes WORK/summaries.jsonl. A model says which
+    sentences are about the paper, then whether they report a result of it.
+
+    \b
+    Example: evidencebench construct summaries work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
+    """
+    return step.run("summaries", lambda _: SUMMARIES)
+
+
+@options.command
+def hypotheses(step: StepOptions) -> int:
+    """Write the hypothesis that each summary is evidence on.
+
+    Reads WORK/summaries.jsonl, writes WORK/hypotheses.jsonl. A model says why
+    the evidence was extracted, then trims that to the central question. It must
+    be one sentence of 5 to 50 words that gives no number or finding away.
+
+    \b
+    Example: evidencebench construct hypotheses work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
+    """
+    return step.run("hypotheses", lambda _: HYPOTHESES)
+
+
+@options.command
+def aspects(step: StepOptions) -> int:
+    """Split each summary into aspects, and verify them.
+
+    Reads WORK/hypotheses.jsonl, writes WORK/aspects.jsonl. One sentence of a
+    paper can match an aspect, and no aspect says more than the summary.
+
+    \b
+    Example: evidencebench construct aspects work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
+    """
+    return step.run("aspects", lambda _: ASPECTS)
+
+
+@options.command
+def judge(
+    *,
+    papers: Annotated[Path, option("--papers FOLDER", "The papers.", options.EXISTING_FOLDER)],
+    window: Annotated[int, number("--window N", "Sentences judged together.")] = 10,
+    overlap: Annotated[int, number("--overlap N", "Of them, shown again in the next window.", least=0)] = 5,
+    at_once: Annotated[bool, option("--at-once", "Ask for all aspects of a summary in one request.")],
+    votes: Annotated[int, number("--votes N", "Times that each window is asked; the majority decides.")] = 1,
+    second_model: Annotated[str | None, option("--second-model MODEL", "Decides where windows of the first disagree.")],
+    step: StepOptions,
+) -> int:
+    """Judge which sentences of each paper hold which aspects.
+
+    Reads WORK/aspects.jsonl, writes WORK/judgments.jsonl. Sentences are judged in
+    windows that overlap, so that nearly every one is judged twice; it holds the
+    aspect if either window says so. Both votes are kept.
+
+    \b
+    Example: evidencebench construct judge work --papers papers \\
+               --model openai/gpt-4o-mini --batch --max-cost-usd 20
+    """
     if overlap >= window:
         raise click.UsageError(f"--overlap: expected less than the window of {window}, got {overlap}")
     settings = JudgeSettings(window=window, overlap=overlap, at_once=at_once, votes=votes)
@@ -152,23 +195,36 @@ def _judge(
         second = None if second_model is None else asker_from(second_model, client=client)
         return judge_step(settings, folder, second=second)
 
-    return make
+    return step.run("judge", make)
 
 
-@click.command(name="filter")
-@_work_folder
-@click.option(
-    "--least-covered",
-    type=options.Finite(0, 1),
-    metavar="SHARE",
-    default=LEAST_COVERED,
-    show_default=True,
-    help="Of a draft's aspects that must have a source sentence.",
-)
-@_overwrite
-@options.as_json
-@options.progress_style
-def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: bool, progress_style: str) -> None:
+@options.command
+def label_results(step: StepOptions) -> int:
+    """Say which aspects are results.
+
+    Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
+
+    \b
+    Example: evidencebench construct label-results work \\
+               --model openai/gpt-4o-mini --max-cost-usd 1
+    """
+    return step.run("label-results", lambda _: LABEL_RESULTS)
+
+
+@options.command
+def filter_(
+    *,
+    folder: _WorkFolder,
+    least_covered: Annotated[
+        float,
+        option(
+            "--least-covered SHARE", "Minimum share of a draft's aspects with a source sentence.", options.Finite(0, 1)
+        ),
+    ] = LEAST_COVERED,
+    overwrite: _Overwrite,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
+) -> None:
     """Drop drafts of which too few aspects have a source sentence.
 
     Reads WORK/results.jsonl, writes WORK/filtered.jsonl. Drafts that are dropped
@@ -189,77 +245,7 @@ def _filter(*, folder: Path, least_covered: float, overwrite: bool, as_json: boo
         click.echo(str(path))
 
 
-_COMMANDS = (
-    _command(
-        "summaries",
-        """Delimit passages, and keep those that report results.
-
-        Reads WORK/passages.jsonl, writes WORK/summaries.jsonl. A model says which
-        sentences are about the paper, then whether they report a result of it.
-
-        \b
-        Example: evidencebench construct summaries work \\
-                   --model openai/gpt-4o-mini --max-cost-usd 1
-        """,
-    ),
-    _command(
-        "hypotheses",
-        """Write the hypothesis that each summary is evidence on.
-
-        Reads WORK/summaries.jsonl, writes WORK/hypotheses.jsonl. A model says why
-        the evidence was extracted, then trims that to the central question. It must
-        be one sentence of 5 to 50 words that gives no number or finding away.
-
-        \b
-        Example: evidencebench construct hypotheses work \\
-                   --model openai/gpt-4o-mini --max-cost-usd 1
-        """,
-    ),
-    _command(
-        "aspects",
-        """Split each summary into aspects, and verify them.
-
-        Reads WORK/hypotheses.jsonl, writes WORK/aspects.jsonl. One sentence of a
-        paper can match an aspect, and no aspect says more than the summary.
-
-        \b
-        Example: evidencebench construct aspects work \\
-                   --model openai/gpt-4o-mini --max-cost-usd 1
-        """,
-    ),
-    _command(
-        "judge",
-        """Judge which sentences of each paper hold which aspects.
-
-        Reads WORK/aspects.jsonl, writes WORK/judgments.jsonl. Sentences are judged in
-        windows that overlap, so that nearly every one is judged twice; it holds the
-        aspect if either window says so. Both votes are kept.
-
-        \b
-        Example: evidencebench construct judge work --papers papers \\
-                   --model openai/gpt-4o-mini --batch --max-cost-usd 20
-        """,
-        click.option("--papers", required=True, type=options.EXISTING_FOLDER, metavar="FOLDER", help="The papers."),
-        options.number("--window", default=10, help="Sentences judged together."),
-        options.number("--overlap", least=0, default=5, help="Of them, shown again in the next window."),
-        click.option("--at-once", is_flag=True, help="Ask for all aspects of a summary in one request."),
-        options.number("--votes", default=1, help="Times that each window is asked; the majority decides."),
-        click.option("--second-model", metavar="MODEL", help="Decides where windows of the first disagree."),
-        prepare=_judge,
-    ),
-    _command(
-        "label-results",
-        """Say which aspects are results.
-
-        Reads WORK/judgments.jsonl, writes WORK/results.jsonl.
-
-        \b
-        Example: evidencebench construct label-results work \\
-                   --model openai/gpt-4o-mini --max-cost-usd 1
-        """,
-    ),
-    _filter,
-)
-
-COMMANDS: Mapping[str | None, click.Command] = {command.name: command for command in _COMMANDS}
+COMMANDS: Mapping[str | None, click.Command] = {
+    step.name: step for step in (summaries, hypotheses, aspects, judge, label_results, filter_)
+}
 """Step -> its command."""

@@ -3,12 +3,13 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import msgspec
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import (
     OutputFile,
     ProgressReporter,
@@ -33,34 +34,29 @@ from evidencebench.wording import counted
 _MOST_SHOWN = 3  # papers that cannot be read
 
 
-@click.command(name="convert")
-@options.data_argument
-@click.argument("output", type=OutputFile())
-@click.option(
-    "--from", "read_from", type=click.Choice(["nxml", "txt"]), help="Which form of the papers to read: nxml if there."
-)
-@click.option("--split", type=click.Choice(["train", "validation", "test"]), help="Only this split of the folder.")
-@click.option(
-    "--qrels",
-    type=options.PATH,
-    metavar="FILE",
-    help="Diversity qrels (qid subtopic docno rel), as labels in place of D's own.",
-)
-@options.number("--shard-size", help="Write several files, with at most so many instances each.")
-@options.overwrite("Replace OUTPUT where it exists.")
-@options.as_json
-@options.progress_style
+@options.command
 def command(
     *,
-    data: str,
-    output: Path,
-    read_from: Any,
-    split: Any,
-    qrels: Path | None,
-    shard_size: int | None,
-    overwrite: bool,
-    as_json: bool,
-    progress_style: str,
+    data: options.DataArgument,
+    output: Annotated[Path, argument(type=OutputFile())],
+    read_from: Annotated[
+        Any | None, option("--from", "Which form of the papers to read: nxml if there.", click.Choice(["nxml", "txt"]))
+    ],
+    split: Annotated[
+        Any | None, option("--split", "Only this split of the folder.", click.Choice(["train", "validation", "test"]))
+    ],
+    qrels: Annotated[
+        Path | None,
+        option(
+            "--qrels FILE", "Diversity qrels (qid subtopic docno rel), as labels in place of D's own.", options.PATH
+        ),
+    ],
+    shard_size: Annotated[
+        int | None, options.number("--shard-size N", "Write several files, with at most so many instances each.")
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Replace OUTPUT where it exists.")],
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Write a data set in the form that OUTPUT's suffix names.
 

@@ -2,11 +2,12 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import progress, prose_width
 from evidencebench.data.catalog import CATALOG
 from evidencebench.data.download import fetch
@@ -26,25 +27,17 @@ class _Name(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-@click.command(name="download")
-@click.argument("names", nargs=-1, required=True, type=_Name(), metavar="NAME...")
-@click.option("--mirror", metavar="URL", help="Base address of a mirror that holds the files.")
-@click.option("--url", metavar="URL", help="The whole address of the file.")
-@click.option("--from-file", type=options.FILE, metavar="FILE", help="Take a local file instead.")
-@click.option("--folder", type=options.PATH, help="Where to keep it; default: see 'data list'.")
-@options.number("--attempts", most=100, default=5, help="Tries, each resuming.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
-@options.progress_style
+@options.command
 def command(
     *,
-    names: tuple[str, ...],
-    mirror: str | None,
-    url: str | None,
-    from_file: Path | None,
-    folder: Path | None,
-    attempts: int,
-    force: bool,
-    progress_style: str,
+    names: Annotated[tuple[str, ...], argument("NAME...", required=True, kind=_Name())],
+    mirror: Annotated[str | None, option("--mirror URL", "Base address of a mirror that holds the files.")],
+    url: Annotated[str | None, option("--url URL", "The whole address of the file.")],
+    from_file: Annotated[Path | None, option("--from-file FILE", "Take a local file instead.", options.FILE)],
+    folder: Annotated[Path | None, option("--folder", "Where to keep it; default: see 'data list'.")],
+    attempts: Annotated[int, options.number("--attempts N", "Tries, each resuming.", most=100)] = 5,
+    force: Annotated[bool, option("--force", "Replace a file that is there.")],
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Fetch official data, resuming and checking size and sha256.
 

@@ -4,8 +4,6 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-import click
-
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_prose, print_table
 from evidencebench.data.catalog import CATALOG, CatalogEntry
@@ -14,10 +12,12 @@ from evidencebench.files.places import data_folder
 from evidencebench.tables import Cell, Table
 
 
-@click.command(name="list")
-@options.as_json
-@options.table_format
-def command(*, as_json: bool, table_format: str) -> None:
+@options.command
+def command(
+    *,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+) -> None:
     """List the known data sets, and which of them are here.
 
     \b

@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
@@ -17,12 +18,14 @@ from evidencebench.tables import printable
 _POSITION = re.compile(r"[0-9]{1,9}")
 
 
-@click.command(name="show")
-@options.data_argument
-@click.argument("instance_id", metavar="[ID]", required=False)
-@click.option("--evidence", is_flag=True, help="Only sentences that are a source of an aspect.")
-@options.as_json
-def command(*, data: str, instance_id: str | None, evidence: bool, as_json: bool) -> None:
+@options.command
+def command(
+    *,
+    data: options.DataArgument,
+    instance_id: Annotated[str | None, argument("[ID]")],
+    evidence: Annotated[bool, option("--evidence", "Only sentences that are a source of an aspect.")],
+    as_json: options.AsJson,
+) -> None:
     """Show one instance, or without ID a line an instance.
 
     ID is an instance id, or its position from 0. A line is a sentence: # marks a

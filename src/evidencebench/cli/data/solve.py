@@ -3,11 +3,12 @@
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.options import option
 from evidencebench.cli.output import OutputFile, print_json, progress, refuse_existing, require_file
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.optima import solve_file
@@ -17,26 +18,17 @@ from evidencebench.wording import counted
 _MAX_SHOWN = 20
 
 
-@click.command(name="solve")
-@options.data_argument
-@click.option("-o", "--output", required=True, type=OutputFile(), help="The copy to write.")
-@options.overwrite("Replace the copy where it exists.")
-@work_place
-@options.max_errors
-@options.as_json
-@options.progress_style
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    data: str,
-    output: Path,
-    overwrite: bool,
-    place: WorkPlace,
-    max_errors: int | None,
-    as_json: bool,
-    progress_style: str,
-) -> None:
+    data: options.DataArgument,
+    output: Annotated[Path, option("-o, --output", "The copy to write.", OutputFile())],
+    overwrite: Annotated[bool, option("--overwrite", "Replace the copy where it exists.")],
+    place: options.WorkPlaceChoice,
+    max_errors: options.MaxErrors,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
+) -> int:
     """Derive all four optima of a data set, exactly, into a copy.
 
     After an interruption, the same command goes on where it stopped. An instance
@@ -76,4 +68,4 @@ def command(
         )
         for instance_id, tasks in report.unproven.items():
             click.echo(f"  not proven: {printable(instance_id)}: {', '.join(tasks)}")
-    ctx.exit(1 if report.unproven or report.failed else 0)
+    return 1 if report.unproven or report.failed else 0

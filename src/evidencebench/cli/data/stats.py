@@ -2,8 +2,6 @@
 
 from dataclasses import asdict
 
-import click
-
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table, progress
 from evidencebench.data.dataset import open_dataset
@@ -11,12 +9,14 @@ from evidencebench.data.statistics import describe
 from evidencebench.tables import Cell, Table
 
 
-@click.command(name="stats")
-@options.data_argument
-@options.as_json
-@options.table_format
-@options.progress_style
-def command(*, data: str, as_json: bool, table_format: str, progress_style: str) -> None:
+@options.command
+def command(
+    *,
+    data: options.DataArgument,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+    progress_style: options.ProgressStyle,
+) -> None:
     """Describe a data set in numbers.
 
     \b

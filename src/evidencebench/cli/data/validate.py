@@ -1,12 +1,12 @@
 """``evidencebench data validate``."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import WorkPlace, work_place
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, progress
 from evidencebench.data.catalog import data_path
 from evidencebench.data.validation import FileReport, count_by_rule, validate_files
@@ -16,16 +16,15 @@ from evidencebench.wording import counted
 _MAX_SHOWN = 50
 
 
-@click.command(name="validate")
-@click.argument("files", nargs=-1, required=True, metavar="D...", shell_complete=options.complete_data)
-@click.option("--optima", is_flag=True, help="Solve every instance again and compare the stored optima.")
-@work_place
-@options.as_json
-@options.progress_style
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context, *, files: tuple[str, ...], optima: bool, place: WorkPlace, as_json: bool, progress_style: str
-) -> None:
+    *,
+    files: Annotated[tuple[str, ...], argument("D...", required=True, shell_complete=options.complete_data)],
+    optima: Annotated[bool, option("--optima", "Solve every instance again and compare the stored optima.")],
+    place: options.WorkPlaceChoice,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
+) -> int:
     """Report every violation of the format, with its place.
 
     Given several files, a paper that stands in two of them is a violation. Exit
@@ -46,7 +45,7 @@ def command(
     else:
         for report in reports:
             _print_report(report, optima=optima)
-    ctx.exit(0 if is_valid else 1)
+    return 0 if is_valid else 1
 
 
 def _report_fields(report: FileReport) -> dict[str, Any]:

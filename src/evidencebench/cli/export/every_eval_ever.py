@@ -2,38 +2,35 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.export.scored_for_export import ExportScoring, export_scoring
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json
+from evidencebench.cli.scoring_options import ExportScoring
 from evidencebench.integrations.score_records import Evaluator, Relationship, write_records
 from evidencebench.tables import printable
 
 
-@click.command(name="every-eval-ever")
-@click.argument("runs", nargs=-1, required=True, type=options.PATH, metavar="RUN...")
-@export_scoring
-@click.option("--organization", required=True, metavar="NAME", help="Who evaluates.")
-@options.choice(
-    "--relationship",
-    choices=reversed(get_args(Relationship)),
-    help="How who evaluates stands to who made the system.",
-)
-@click.option("--model", metavar="ORG/NAME", help="What the collection calls the system; by default from the run.")
-@options.output("FOLDER", "The datastore.", type=options.PATH)
-@options.as_json
+@options.command
 def command(
     *,
-    runs: tuple[Path, ...],
+    runs: options.Runs,
     scoring: ExportScoring,
-    organization: str,
-    relationship: Any,
-    model: str | None,
-    output: Path,
-    as_json: bool,
+    organization: Annotated[str, option("--organization NAME", "Who evaluates.")],
+    relationship: Annotated[
+        Any,
+        options.choice(
+            "--relationship", "How who evaluates stands to who made the system.", reversed(get_args(Relationship))
+        ),
+    ],
+    model: Annotated[
+        str | None, option("--model ORG/NAME", "What the collection calls the system; by default from the run.")
+    ],
+    output: Annotated[Path, options.output("FOLDER", "The datastore.")],
+    as_json: options.AsJson,
 ) -> None:
     """Write scores of RUNs as records of Every Eval Ever.
 
@@ -48,7 +45,8 @@ def command(
           --organization 'My Lab' -o datastore
     """
     evaluator = Evaluator(organization=organization, relationship=relationship, model=model)
-    paths = write_records(output, scoring.score(runs), evaluator, scoring.resampling, now=datetime.now(UTC))
+    scored, _ = scoring.score(runs)
+    paths = write_records(output, scored, evaluator, scoring.resampling, now=datetime.now(UTC))
     if as_json:
         print_json({"records": [str(path) for path in paths]})
         return

@@ -4,11 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 import click
 import msgspec
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, progress
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.errors import DataError
@@ -17,29 +19,19 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
-@click.command
-@click.argument("data", required=False, metavar="[D]", shell_complete=options.complete_data)
-@click.option("--split", "splits", multiple=True, metavar="NAME=D", help="A split and its data; repeatable, without D.")
-@click.option(
-    "--licence",
-    "licences",
-    multiple=True,
-    metavar="[NAME=]L",
-    help="The licence of unknown data, or of one split, such as CC-BY-4.0; repeatable.",
-)
-@options.output("FOLDER", "The folder.", type=options.PATH)
-@options.overwrite("Replace a folder that this command wrote.")
-@options.as_json
-@options.progress_style
+@options.command
 def command(
     *,
-    data: str | None,
-    splits: tuple[str, ...],
-    licences: tuple[str, ...],
-    output: Path,
-    overwrite: bool,
-    as_json: bool,
-    progress_style: str,
+    data: Annotated[str | None, argument("[D]", shell_complete=options.complete_data)],
+    splits: Annotated[tuple[str, ...], option("--split NAME=D", "A split and its data; repeatable, without D.")],
+    licences: Annotated[
+        tuple[str, ...],
+        option("--licence [NAME=]L", "The licence of unknown data, or of one split, such as CC-BY-4.0; repeatable."),
+    ],
+    output: Annotated[Path, options.output("FOLDER", "The folder.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace a folder that this command wrote.")],
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Write data as a folder that load_dataset of Hugging Face opens.
 

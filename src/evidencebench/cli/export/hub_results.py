@@ -1,12 +1,12 @@
 """``evidencebench export hub-results``."""
 
 from pathlib import Path
-
-import click
+from typing import Annotated
 
 from evidencebench.cli import options
-from evidencebench.cli.export.scored_for_export import ExportScoring, export_scoring
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, refuse_existing, require_file, tell_written
+from evidencebench.cli.scoring_options import ExportScoring
 from evidencebench.files.atomic import write_whole
 from evidencebench.integrations.score_records import as_yaml, hub_entries, scored_tasks
 from evidencebench.provenance import require_extra
@@ -14,15 +14,15 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
-@click.command(name="hub-results")
-@click.argument("run", type=options.PATH)
-@export_scoring
-@click.option("--dataset", "dataset_id", required=True, metavar="ID", help="The data's name on the Hub: ORG/NAME.")
-@options.output("FILE", "The YAML file; - prints it.")
-@options.overwrite("Replace FILE where it exists.")
-@options.as_json
+@options.command
 def command(
-    *, run: Path, scoring: ExportScoring, dataset_id: str, output: Path, overwrite: bool, as_json: bool
+    *,
+    run: Annotated[Path, argument()],
+    scoring: ExportScoring,
+    dataset_id: Annotated[str, option("--dataset ID", "The data's name on the Hub: ORG/NAME.")],
+    output: Annotated[Path, options.output("FILE", "The YAML file; - prints it.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace FILE where it exists.")],
+    as_json: options.AsJson,
 ) -> None:
     """Write scores of RUN as .eval_results of a model on the Hub.
 
@@ -39,7 +39,7 @@ def command(
     if as_json:
         require_file(output, "has the entries themselves, so that --json cannot be printed there")
     refuse_existing(output, overwrite=overwrite)
-    scored = scoring.score([run])
+    scored, _ = scoring.score([run])
     ((label, opened),) = scored.runs.items()
     evaluated = opened.header.created if opened.header is not None else None
     scores = list(scored_tasks(scored, label, scoring.resampling))

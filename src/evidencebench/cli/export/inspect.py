@@ -1,38 +1,30 @@
 """``evidencebench export inspect``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, progress, refuse_existing, require_file
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.tasks import Task
 from evidencebench.provenance import require_extra
-from evidencebench.scoring.selection import Rules
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
-@click.command
-@click.argument("run", type=options.PATH)
-@options.data
-@options.tasks
-@options.output("LOG", "The log: a name in .eval.")
-@options.overwrite("Replace LOG where it exists.")
-@options.rules
-@options.as_json
-@options.progress_style
+@options.command
 def command(
     *,
-    run: Path,
-    data: str,
-    tasks: tuple[Task, ...],
-    output: Path,
-    overwrite: bool,
-    rules: Rules,
-    as_json: bool,
-    progress_style: str,
+    run: Annotated[Path, argument()],
+    data: options.Data,
+    tasks: options.Tasks,
+    output: Annotated[Path, options.output("LOG", "The log: a name in .eval.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace LOG where it exists.")],
+    rules: options.RulesChoice,
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Write RUN, scored, as a log of inspect_ai, for its viewer.
 

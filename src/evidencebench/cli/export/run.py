@@ -1,10 +1,12 @@
 """``evidencebench export run``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_json, refuse_existing
 from evidencebench.errors import DataError
 from evidencebench.files.atomic import write_whole
@@ -13,12 +15,14 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
-@click.command
-@click.argument("run", type=options.PATH)
-@options.output("FILE", "Ends in .parquet or .jsonl.", type=options.PATH)
-@options.overwrite("Replace FILE where it exists.")
-@options.as_json
-def command(*, run: Path, output: Path, overwrite: bool, as_json: bool) -> None:
+@options.command
+def command(
+    *,
+    run: Annotated[Path, argument()],
+    output: Annotated[Path, options.output("FILE", "Ends in .parquet or .jsonl.")],
+    overwrite: Annotated[bool, option("--overwrite", "Replace FILE where it exists.")],
+    as_json: options.AsJson,
+) -> None:
     """Write a run in the form that FILE's suffix names.
 
     .parquet or .jsonl. Parquet has an answer a row: id, task, sentences, scores,

@@ -2,37 +2,31 @@
 
 import textwrap
 from pathlib import Path
+from typing import Annotated
 
 import click
 import msgspec
 
 from evidencebench.cli import options
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, progress, prose_width
 from evidencebench.data.dataset import open_dataset
-from evidencebench.data.tasks import Task
 from evidencebench.integrations.trec import TrecReport, write_trec
 from evidencebench.runs.formats import open_run
 from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
-@click.command
-@options.data_argument
-@click.argument("runs", nargs=-1, type=options.PATH, metavar="[RUN]...")
-@options.output("FOLDER", "The folder.", type=options.PATH)
-@options.tasks
-@options.overwrite("Replace a folder that this command wrote.")
-@options.as_json
-@options.progress_style
+@options.command
 def command(
     *,
-    data: str,
-    runs: tuple[Path, ...],
-    output: Path,
-    tasks: tuple[Task, ...],
-    overwrite: bool,
-    as_json: bool,
-    progress_style: str,
+    data: options.DataArgument,
+    runs: Annotated[tuple[Path, ...], argument("[RUN]...")],
+    output: Annotated[Path, options.output("FOLDER", "The folder.")],
+    tasks: options.Tasks,
+    overwrite: Annotated[bool, option("--overwrite", "Replace a folder that this command wrote.")],
+    as_json: options.AsJson,
+    progress_style: options.ProgressStyle,
 ) -> None:
     """Write D and RUNs as TREC topics, diversity qrels and runs.
 

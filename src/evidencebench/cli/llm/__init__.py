@@ -1,31 +1,23 @@
-"""``evidencebench llm``: the commands about language models that are no runs, one command a file.
+"""``evidencebench llm``: the commands about language models that are no runs.
 
-In reading order:
-
-* `examples`: cli/llm/examples
-* `providers`: cli/llm/providers
-* `rewrite`: cli/llm/rewrite
-* `serve_fake`: cli/llm/serve_fake
-* `show`: cli/llm/show
+The files: `examples`, `providers`, `rewrite`, `serve_fake`, `show`.
 """
-
-import click
 
 from evidencebench.cli.main import LazyGroup
 
-_COMMANDS = {
-    "examples": "Draw examples for the prompt of llm_icl from labelled data.",
-    "providers": "List who serves models, and which of their keys are set.",
-    "rewrite": "Have a model negate or paraphrase the hypotheses, for 'controls'.",
-    "serve-fake": "Serve a fake language model for trials.",
-    "show": "Show what a model was asked for an instance, and its replies.",
-}
+command = LazyGroup(
+    "llm",
+    package=__name__,
+    lines={
+        "examples": "Draw examples for the prompt of llm_icl from labelled data.",
+        "providers": "List who serves models, and which of their keys are set.",
+        "rewrite": "Have a model negate or paraphrase the hypotheses, for 'controls'.",
+        "serve-fake": "Serve a fake language model for trials.",
+        "show": "Show what a model was asked for an instance, and its replies.",
+    },
+    help="""List providers, show prompts and replies, serve a fake model.
 
-
-@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
-def command() -> None:
-    """List providers, show prompts and replies, serve a fake model.
-
-    And draw examples, and rewrite hypotheses. To ask a model, run a strategy:
-    evidencebench run llm_base:model=openai/NAME
-    """
+And draw examples, and rewrite hypotheses. To ask a model, run a strategy:
+evidencebench run llm_base:model=openai/NAME
+""",
+)

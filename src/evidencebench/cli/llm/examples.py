@@ -1,23 +1,25 @@
 """``evidencebench llm examples``."""
 
 from pathlib import Path
-
-import click
+from typing import Annotated
 
 from evidencebench.cli import options
+from evidencebench.cli.options import option
 from evidencebench.cli.output import json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
 from evidencebench.training.prompt_examples import draw_examples, write_examples
 
 
-@click.command(name="examples")
-@options.data
-@options.number("-n", "n", default=8, help="How many.")
-@options.output("FILE", "Where to; - is standard output.")
-@options.seed
-@options.overwrite("Replace the file where it exists.")
-@options.as_json
-def command(*, data: str, n: int, output: Path, seed: int, overwrite: bool, as_json: bool) -> None:
+@options.command
+def command(
+    *,
+    data: options.Data,
+    n: Annotated[int, options.number("-n N", "How many.")] = 8,
+    output: Annotated[Path, options.output("FILE", "Where to; - is standard output.")],
+    seed: options.Seed,
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
+    as_json: options.AsJson,
+) -> None:
     """Draw examples for the prompt of llm_icl from labelled data.
 
     Each is a hypothesis and the texts of the fewest sentences that cover all of

@@ -1,7 +1,5 @@
 """``evidencebench llm providers``."""
 
-import click
-
 from evidencebench.cli import options
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.models.llm.providers import PROVIDERS, Provider, place_of_key
@@ -25,10 +23,12 @@ _ADDRESSES: tuple[Column[Provider], ...] = (
 )
 
 
-@click.command(name="providers")
-@options.as_json
-@options.table_format
-def command(*, as_json: bool, table_format: str) -> None:
+@options.command
+def command(
+    *,
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+) -> None:
     """List who serves models, and which of their keys are set.
 
     A model is written provider/name. A key is looked for in the variable of the

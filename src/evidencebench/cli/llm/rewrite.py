@@ -1,11 +1,13 @@
 """``evidencebench llm rewrite``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, asking_options, opened_client, print_estimate, tell_asked
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import json_text, refuse_existing, tell_written
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.hypotheses import require_suffix, write_hypotheses
@@ -15,28 +17,18 @@ from evidencebench.tables import printable
 from evidencebench.wording import counted
 
 
-@click.command(name="rewrite")
-@click.argument("how", type=click.Choice(FROM_FILE))
-@options.data
-@options.model
-@options.output("FILE", "Where to: a file with the suffix .jsonl.", required=False)
-@options.limit
-@options.seed
-@options.overwrite("Replace the file where it exists.")
-@asking_options()
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    how: str,
-    data: str,
-    model: str,
-    output: Path | None,
-    limit: int | None,
-    seed: int,
-    overwrite: bool,
+    how: Annotated[str, argument(type=click.Choice(FROM_FILE))],
+    data: options.Data,
+    model: options.Model,
+    output: Annotated[Path | None, options.output("FILE", "Where to: a file with the suffix .jsonl.")],
+    limit: options.Limit,
+    seed: options.Seed,
+    overwrite: Annotated[bool, option("--overwrite", "Replace the file where it exists.")],
     asking: Asking,
-) -> None:
+) -> int:
     """Have a model negate or paraphrase the hypotheses, for 'controls'.
 
     Each line of the file holds an instance's id, the new hypothesis, and its own
@@ -52,13 +44,12 @@ def command(
     """
     own = {query.instance_id: query.hypothesis for query in open_dataset(data).queries(limit)}
     if asking.estimate:
-        n_failed = print_estimate(
+        return print_estimate(
             asking,
             lambda client, shown: (
                 rewrite_all(asker_from(model, seed=seed, client=client), own, how, on_progress=shown).rehearsal
             ),
         )
-        ctx.exit(1 if n_failed else 0)
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     require_suffix(output)
@@ -77,4 +68,4 @@ def command(
     else:
         lacking = f"; {len(rewritten.failures)} of {len(own)} are missing" if rewritten.failures else ""
         tell_written(output, f"{output}: {counted(len(rewritten.hypotheses), 'hypothesis', 'hypotheses')}{lacking}")
-    ctx.exit(1 if rewritten.failures else 0)
+    return 1 if rewritten.failures else 0

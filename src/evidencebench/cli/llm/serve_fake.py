@@ -2,50 +2,37 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import listening, refuse_exposed
+from evidencebench.cli.options import listening, option, refuse_exposed
 from evidencebench.construction.demo import read_gold
 from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.fake_server import PERSONALITIES, FakeModel, Settings
 from evidencebench.provenance import require_extra
 
 
-@click.command(
-    name="serve-fake",
-    epilog="\n".join(["\b", "Personalities:", *(f"  {name:<14}{meaning}" for name, meaning in PERSONALITIES.items())]),
-)
-@options.data
-@options.choice("--personality", choices=PERSONALITIES, metavar="P", help="How the model answers; see below.")
-@options.number("--port", least=0, most=65535, required=True, help="0: a free one.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--expose", is_flag=True, help="Allow a host that other machines reach. No key is asked for.")
-@click.option(
-    "--faults", type=options.Finite(0, 1), default=0.0, show_default=True, metavar="RATE", help="Share that fails."
-)
-@options.seed
-@click.option(
-    "--latency", type=options.Finite(0, 3600), default=0.0, show_default=True, metavar="SECONDS", help="Of each reply."
-)
-@click.option(
-    "--construction",
-    type=options.EXISTING_FILE,
-    metavar="GOLD",
-    help="Answer the steps of 'construct' from this file of gold studies.",
-)
+@options.command
 def command(
     *,
-    data: str,
-    personality: str,
-    port: int,
-    host: str,
-    expose: bool,
-    faults: float,
-    seed: int,
-    latency: float,
-    construction: Path | None,
+    data: options.Data,
+    personality: Annotated[str, options.choice("--personality P", "How the model answers; see below.", PERSONALITIES)],
+    port: Annotated[int, options.number("--port N", "0: a free one.", least=0, most=65535)],
+    host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1",
+    expose: Annotated[bool, option("--expose", "Allow a host that other machines reach. No key is asked for.")],
+    faults: Annotated[float, option("--faults RATE", "Share that fails.", options.Finite(0, 1))] = 0.0,
+    seed: options.Seed,
+    latency: Annotated[float, option("--latency SECONDS", "Of each reply.", options.Finite(0, 3600))] = 0.0,
+    construction: Annotated[
+        Path | None,
+        option(
+            "--construction GOLD",
+            "Answer the steps of 'construct' from this file of gold studies.",
+            options.EXISTING_FILE,
+        ),
+    ],
 ) -> None:
     """Serve a fake language model for trials.
 
@@ -72,3 +59,8 @@ def command(
     host, port = bound.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/v1"
     serve_until_signal(app, bound, partial(click.echo, f"serving {personality} on {address}"), PatientConnection)
+
+
+command.epilog = "\n".join(
+    ["\b", "Personalities:", *(f"  {name:<14}{meaning}" for name, meaning in PERSONALITIES.items())]
+)

@@ -2,12 +2,13 @@
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.exchange import data_of, print_exchanges
-from evidencebench.data.tasks import Task
+from evidencebench.cli.options import argument, option
 from evidencebench.errors import CacheError
 from evidencebench.execution.exchanges import Exchange, changed_since, exchanges_of
 from evidencebench.files.places import cache_folder
@@ -17,13 +18,15 @@ from evidencebench.scoring.significance import notes_line
 from evidencebench.wording import counted
 
 
-@click.command(name="show")
-@click.argument("run", type=options.PATH)
-@click.argument("instance_id", metavar="ID")
-@click.option("-d", "--data", metavar="D", help="The run's data, where it has moved.")
-@options.tasks
-@options.as_json
-def command(*, run: Path, instance_id: str, data: str | None, tasks: tuple[Task, ...], as_json: bool) -> None:
+@options.command
+def command(
+    *,
+    run: Annotated[Path, argument()],
+    instance_id: Annotated[str, argument("ID")],
+    data: Annotated[str | None, option("-d, --data D", "The run's data, where it has moved.")],
+    tasks: options.Tasks,
+    as_json: options.AsJson,
+) -> None:
     """Show what a model was asked for an instance, and its replies.
 
     The requests are made again from the run's header and its data, all turns of

@@ -1,21 +1,16 @@
-"""``evidencebench papers``: files of papers, one command a file.
+"""``evidencebench papers``: files of papers.
 
-In reading order:
-
-* `fetch`: cli/papers/fetch
-* `show`: cli/papers/show
+The files: `fetch`, `show`.
 """
-
-import click
 
 from evidencebench.cli.main import LazyGroup
 
-_COMMANDS = {
-    "fetch": "Fetch open-access papers from Europe PMC, by their ids.",
-    "show": "Show what is read from files of papers.",
-}
-
-
-@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS)
-def command() -> None:
-    """Fetch the files of papers, and show what is read from them."""
+command = LazyGroup(
+    "papers",
+    package=__name__,
+    lines={
+        "fetch": "Fetch open-access papers from Europe PMC, by their ids.",
+        "show": "Show what is read from files of papers.",
+    },
+    help="Fetch the files of papers, and show what is read from them.",
+)

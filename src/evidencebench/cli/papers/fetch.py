@@ -5,13 +5,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.options import read_lines
+from evidencebench.cli.options import argument, option, read_lines
 from evidencebench.cli.output import print_json, prose_width
 from evidencebench.errors import DataError
 from evidencebench.papers.fetching import BASE_URL, INDEX_NAME, EuropePmc, FetchedPaper, fetch_papers, missing_papers
@@ -37,42 +37,36 @@ class _IdType(click.ParamType[PublicId]):
             self.fail(str(error), param, ctx)
 
 
-@click.command(name="fetch")
-@click.argument("ids", nargs=-1, type=_IdType(), metavar="[ID]...")
-@click.option(
-    "--from-file",
-    type=click.Path(path_type=Path, allow_dash=True),
-    metavar="FILE",
-    help="More ids, one a line; - is standard input.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=".",
-    show_default=True,
-    metavar="FOLDER",
-    help="Where the files go.",
-)
-@click.option("--overwrite", is_flag=True, help="Fetch papers that are here too, and replace them.")
-@click.option("--dry-run", is_flag=True, help="Print the addresses that would be asked; send nothing.")
-@click.option("--base-url", default=BASE_URL, metavar="URL", help="Address of the service; default: Europe PMC's.")
-@options.number("--attempts", most=100, default=4, help="Tries of each request.")
-@options.as_json
-@click.pass_context
+@options.command
 def command(
-    ctx: click.Context,
     *,
-    ids: tuple[PublicId, ...],
-    from_file: Path | None,
-    folder: Path,
-    overwrite: bool,
-    dry_run: bool,
-    base_url: str,
-    attempts: int,
-    as_json: bool,
-) -> None:
+    ids: Annotated[tuple[PublicId, ...], argument("[ID]...", kind=_IdType())],
+    from_file: Annotated[
+        Path | None,
+        option(
+            "--from-file FILE",
+            "More ids, one a line; - is standard input.",
+            click.Path(path_type=Path, allow_dash=True),
+        ),
+    ],
+    folder: Annotated[
+        Path,
+        option(
+            "-o, --output FOLDER",
+            "Where the files go.",
+            click.Path(path_type=Path, file_okay=False),
+            default=".",
+            show_default=True,
+        ),
+    ],
+    overwrite: Annotated[bool, option("--overwrite", "Fetch papers that are here too, and replace them.")],
+    dry_run: Annotated[bool, option("--dry-run", "Print the addresses that would be asked; send nothing.")],
+    base_url: Annotated[
+        str, option("--base-url URL", "Address of the service; default: Europe PMC's.", default=BASE_URL)
+    ],
+    attempts: Annotated[int, options.number("--attempts N", "Tries of each request.", most=100)] = 4,
+    as_json: options.AsJson,
+) -> int:
     """Fetch open-access papers from Europe PMC, by their ids.
 
     ID is a PMCID (PMC1280405), a DOI or a PMID (digits), or the address of its
@@ -100,7 +94,7 @@ def command(
         for paper_id in missing:
             pmcid = paper_id.value if paper_id.scheme is IdScheme.PMCID else "{PMCID}"
             click.echo(f"{service.search_address(paper_id)}\n{service.full_text_address(pmcid)}")
-        return
+        return 0
     if missing:
         _print_request(service, missing)
     missing_ids = frozenset(map(str, missing))
@@ -117,7 +111,7 @@ def command(
     else:
         n_fetched, all_papers = len(papers) - n_failed, counted(len(papers), "paper")
         click.echo(printable(f"{n_fetched} of {all_papers} in {folder}, listed in {INDEX_NAME}"))
-    ctx.exit(1 if n_failed else 0)
+    return 1 if n_failed else 0
 
 
 def _wait(seconds: float) -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.find import paper_names, read_papers
+from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_prose, prose_width
 from evidencebench.errors import DataError
 from evidencebench.papers.paper import Loss, Paper
@@ -20,13 +21,14 @@ _SIGNS = {Kind.HEADING: "#", Kind.ABSTRACT: ">", Kind.BODY: " "}
 _DEEPEST = 4  # sections within each other that are set in
 
 
-@click.command(name="show")
-@click.argument("files", nargs=-1, required=True, type=click.Path(allow_dash=True), metavar="FILE...")
-@click.option("--loss", "only_loss", is_flag=True, help="Only what was kept of the file, and what was left out.")
-@click.option("--sentences", "as_lines", is_flag=True, help="One sentence a line, as 'find' reads plain text.")
-@options.as_json
-@click.pass_context
-def command(ctx: click.Context, *, files: tuple[str, ...], only_loss: bool, as_lines: bool, as_json: bool) -> None:
+@options.command
+def command(
+    *,
+    files: Annotated[tuple[str, ...], argument("FILE...", required=True, kind=click.Path(allow_dash=True))],
+    only_loss: Annotated[bool, option("--loss", "Only what was kept of the file, and what was left out.")],
+    as_lines: Annotated[bool, option("--sentences", "One sentence a line, as 'find' reads plain text.")],
+    as_json: options.AsJson,
+) -> int:
     """Show what is read from files of papers.
 
     FILE is a paper in any format, a folder of papers, or - for standard input.
@@ -62,7 +64,7 @@ def command(ctx: click.Context, *, files: tuple[str, ...], only_loss: bool, as_l
         if not only_loss:
             _print_sentences(paper)
         _print_loss(paper.loss)
-    ctx.exit(1 if n_failed else 0)
+    return 1 if n_failed else 0
 
 
 def _read(files: Sequence[str]) -> tuple[list[Paper], int]:

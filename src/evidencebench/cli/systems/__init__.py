@@ -7,13 +7,14 @@ In reading order:
 
 import inspect
 from dataclasses import MISSING
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.main import LazyGroup
+from evidencebench.cli.options import option
 from evidencebench.cli.output import print_cautions, print_json, print_table, terminal_width
 from evidencebench.execution.making import factory_of, options_of
 from evidencebench.execution.system_table import PACKAGED, SYSTEMS, Factory, plugin_named, plugins
@@ -21,15 +22,13 @@ from evidencebench.provenance import library_versions
 from evidencebench.runs.header import option_text
 from evidencebench.tables import Table
 
-_COMMANDS = {"new": "Write a package with a system of your own, to install and change."}
 
-
-@click.group(cls=LazyGroup, package=__name__, lines=_COMMANDS, invoke_without_command=True)
-@click.option("--only", metavar="S", shell_complete=options.complete_systems, help="This system alone.")
-@options.as_json
-@options.table_format
-@click.pass_context
-def command(ctx: click.Context, *, only: str | None, as_json: bool, table_format: str) -> None:
+def _list(
+    *,
+    only: Annotated[str | None, option("--only S", "This system alone.", shell_complete=options.complete_systems)],
+    as_json: options.AsJson,
+    table_format: options.TableFormat,
+) -> None:
     """List the systems with their options and defaults.
 
     Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets
@@ -44,7 +43,7 @@ def command(ctx: click.Context, *, only: str | None, as_json: bool, table_format
       evidencebench systems --json
       evidencebench systems new my-ranker
     """
-    if ctx.invoked_subcommand is not None:
+    if click.get_current_context().invoked_subcommand is not None:
         return
     factories = _factories(only)
     if as_json:
@@ -61,6 +60,17 @@ def command(ctx: click.Context, *, only: str | None, as_json: bool, table_format
         return
     folded = _fold_rows([(name, text.replace(",", ", ")) for name, text in taken.items()])
     print_table(Table(columns=["system", "options with their defaults"], rows=folded), table_format)
+
+
+command = LazyGroup(
+    "systems",
+    package=__name__,
+    lines={"new": "Write a package with a system of your own, to install and change."},
+    invoke_without_command=True,
+    callback=options.callback(_list),
+    params=options.parameters(_list),
+    help=inspect.getdoc(_list),
+)
 
 
 def _factories(only: str | None) -> dict[str, Factory | None]:

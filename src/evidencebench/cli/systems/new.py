@@ -1,16 +1,21 @@
 """``evidencebench systems new``."""
 
 from pathlib import Path
+from typing import Annotated
 
 import click
 
+from evidencebench.cli import options
+from evidencebench.cli.options import argument
 from evidencebench.files.atomic import write_whole
 from evidencebench.integrations.plugin_template import plugin_files, require_new_name
 
 
-@click.command
-@click.argument("name")
-def command(name: str) -> None:
+@options.command
+def command(
+    *,
+    name: Annotated[str, argument()],
+) -> None:
     """Write a package with a system of your own, to install and change.
 
     The package is a new folder NAME, with pyproject.toml, the system and a test.
