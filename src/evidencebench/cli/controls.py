@@ -21,12 +21,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.runs.header import SystemHeader, code_text
 from evidencebench.scoring.compare import ControlResult
 from evidencebench.scoring.output import comparison_fields, signature
-from evidencebench.scoring.query_controls import (
-    OWN,
-    common_tasks_of,
-    inquiries_of,
-    measure_query_controls,
-)
+from evidencebench.scoring.query_controls import OWN, common_tasks_of, inquiries_of, measure_query_controls
 from evidencebench.scoring.resampling import Resampling
 from evidencebench.scoring.significance import mean_or_none, p_text
 from evidencebench.system import NamedSystem
@@ -97,14 +92,7 @@ def command(
         named = made(client)
         warnings.simplefilter("ignore", UserWarning)  # of failed answers, which are told below
         found = measure_query_controls(
-            named,
-            dataset,
-            tasks,
-            controls,
-            limit=limit,
-            resampling=resampling,
-            waiting=waiting,
-            on_progress=shown,
+            named, dataset, tasks, controls, limit=limit, resampling=resampling, waiting=waiting, on_progress=shown
         )
     tell_asked(client)
     n_failed = _tell_failed(found)

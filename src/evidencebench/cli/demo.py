@@ -9,7 +9,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.leaderboard import print_board
 from evidencebench.cli.options import option
-from evidencebench.cli.output import print_signatures, print_table, prose_width
+from evidencebench.cli.output import print_prose, print_signatures, print_table
 from evidencebench.data.dataset import Dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import load_sample, sample_path
@@ -58,8 +58,15 @@ def command(
         folder = output or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         dataset = load_sample()
-        _validate(dataset)
-        _solve(dataset, Path(scratch))
+        validated = validate_file(sample_path())
+        papers = len({query.paper_id for query in dataset.queries()})
+        click.echo(f"The sample: {len(dataset)} synthetic instances over {papers} invented papers.")
+        if not validated.is_valid:
+            raise EvidenceBenchError(f"the sample is damaged: {validated.violations[0]}")
+        click.echo("1. Validated: every rule of the published format holds.")
+        solved = solve_file(dataset, Path(scratch) / "solved.json")
+        n_optima = sum(len(instance.labels.evaluations) for instance in dataset)
+        click.echo(f"2. Solved: {n_optima} optima derived exactly, {len(solved.unproven)} of them unproven.")
         runs = _run(dataset, folder, seed)
         _rank(dataset, runs, seed)
         _swap_hypotheses(dataset, seed)
@@ -68,27 +75,11 @@ def command(
     click.echo(_NEXT, nl=False)
 
 
-def _validate(dataset: Dataset) -> None:
-    report = validate_file(sample_path())
-    papers = len({query.paper_id for query in dataset.queries()})
-    click.echo(f"The sample: {len(dataset)} synthetic instances over {papers} invented papers.")
-    if not report.is_valid:
-        raise EvidenceBenchError(f"the sample is damaged: {report.violations[0]}")
-    click.echo("1. Validated: every rule of the published format holds.")
-
-
-def _solve(dataset: Dataset, scratch: Path) -> None:
-    report = solve_file(dataset, scratch / "solved.json")
-    n_optima = sum(len(instance.labels.evaluations) for instance in dataset)
-    click.echo(f"2. Solved: {n_optima} optima derived exactly, {len(report.unproven)} of them unproven.")
-
-
 def _run(dataset: Dataset, folder: Path, seed: int) -> list[Path]:
     paths = [folder / f"{system}.jsonl" for system in _SYSTEMS]
     for system, path in zip(_SYSTEMS, paths, strict=True):
         execute(system, dataset, path, seed=seed)
-    names = ", ".join(_SYSTEMS)
-    click.echo(click.wrap_text(f"3. Ran {len(_SYSTEMS)} systems: {names}.", prose_width(), "", "   "))
+    print_prose(f"3. Ran {len(_SYSTEMS)} systems: {', '.join(_SYSTEMS)}.", "   ")
     return paths
 
 

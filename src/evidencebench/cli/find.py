@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked
+from evidencebench.cli.asking import Asking, opened_client, print_estimate, require_model, tell_asked, totals_fields
 from evidencebench.cli.options import STANDARD_INPUT, argument, option, read_lines, read_standard_input
 from evidencebench.cli.output import (
     OutputFile,
     ProgressReporter,
     print_json,
+    print_prose,
     print_table,
-    prose_width,
     refuse_existing,
     require_file,
     tell_written,
@@ -44,16 +44,13 @@ from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_all, read_all_content
 from evidencebench.query import AspectScope, Wish
 from evidencebench.scoring.significance import notes_line
-from evidencebench.system import Brief, NamedSystem
+from evidencebench.system import Brief
 from evidencebench.systems.directions import DirectionReader, reported_directions
 from evidencebench.systems.llm.rewriting import directions_by_model
 from evidencebench.tables import WIDTH, printable
 from evidencebench.wording import counted
 
-# What `find` is asked about: papers from files, folders and standard input; hypotheses from a file.
-
-
-MOST_HYPOTHESES = 1_000
+_MOST_HYPOTHESES = 1_000
 
 
 def paper_names(given: Iterable[str]) -> Iterator[str]:
@@ -74,68 +71,71 @@ def paper_names(given: Iterable[str]) -> Iterator[str]:
         yield from map(str, inside)
 
 
-def read_papers(name: str) -> list[Paper | UnreadableError]:
-    """Return each paper of a file, or of standard input, or why it cannot be read; raises `UnreadableError`."""
-    if name != STANDARD_INPUT:
-        return read_all(Path(name))
-    return read_all_content(read_standard_input(), name="standard input")
+def read_papers(names: Iterable[str]) -> Iterator[Sequence[Paper | DataError]]:
+    """Yield, for each file or standard input, its papers, or why one or all cannot be read."""
+    for name in names:
+        try:
+            is_file = name != STANDARD_INPUT
+            yield read_all(Path(name)) if is_file else read_all_content(read_standard_input(), name="standard input")
+        except DataError as error:
+            yield [error]
 
 
-def read_hypotheses(path: Path) -> tuple[str, ...]:
-    """Return the hypotheses of a text file or standard input, one a line, each once; at least one."""
+def _read_hypotheses(path: Path) -> tuple[str, ...]:
     lines, name = read_lines(path)
     hypotheses = tuple(dict.fromkeys(filter(None, map(str.strip, lines))))
     n = len(hypotheses)
-    if not 0 < n <= MOST_HYPOTHESES:
-        raise UnreadableError(f"{name}: expected 1 to {MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
+    if not 0 < n <= _MOST_HYPOTHESES:
+        raise UnreadableError(f"{name}: expected 1 to {_MOST_HYPOTHESES:,} hypotheses, one a line, got {n:,}")
     return hypotheses
 
 
-# What ``evidencebench find`` prints of its findings.
-
-
-def print_counts(finding: Finding, system: NamedSystem, budget: int) -> None:
-    """Print on standard error what the counts of an answer say, and where more sentences are named than asked for."""
+def _print_counts(finding: Finding, system: str, budget: int) -> None:
+    """Print on standard error what the counts of an answer say, and where more sentences are named than wanted."""
     if finding.notes:
         click.echo(textwrap.fill(notes_line(finding.notes), WIDTH), err=True)
     n_found = len(finding.evidence)
     if n_found > budget:
-        named = f"{system.name} names {counted(n_found, 'sentence')}, in no order; all are shown"
+        named = f"{system} names {counted(n_found, 'sentence')}, in no order; all are shown"
         click.echo(f"{printable(finding.paper.name)}: {named}", err=True)
 
 
-def print_text(findings: Sequence[Finding]) -> None:
-    """Print the sentences with their places; above each answer what was asked, where there are several."""
+def _print(findings: Sequence[Finding], table_format: str) -> None:
+    if table_format == "ris":
+        click.echo(findings_ris(findings), nl=False)
+        return
+    if table_format != "text":
+        print_table(findings_table(findings), table_format)
+        return
     several = len(findings) > 1
     has_several_hypotheses = len({finding.hypothesis for finding in findings}) > 1
     for i, finding in enumerate(findings):
         if several:
             paper = ": ".join(filter(None, (finding.paper.name, finding.paper.title)))
-            click.echo("\n" * (i > 0) + _filled(paper))
+            if i:
+                click.echo()
+            print_prose(printable(paper))
         if has_several_hypotheses:
-            click.echo(_filled(f"hypothesis: {finding.hypothesis}"))
+            print_prose(printable(f"hypothesis: {finding.hypothesis}"))
         if words := told(finding):
-            click.echo(_filled(words) + "\n" * bool(finding.evidence))
-        width = len(str(len(finding.paper.sentences)))
-        for j, (heading, of_group) in enumerate(grouped(finding)):
-            if heading:
-                click.echo("\n" * (j > 0) + f"{heading}:")
-            for _, found in of_group:
-                click.echo(_filled(found.text, f"{found.sentence:>{width}}  "))
-                click.echo(_filled(f"[{about(found)}]", " " * (width + 2)))
+            print_prose(printable(words))
+            if finding.evidence:
+                click.echo()
+        _print_sentences(finding)
     for meaning in meanings(findings):
-        click.echo("\n" + _filled(meaning))
+        click.echo()
+        print_prose(printable(meaning))
 
 
-def _filled(text: str, lead: str = "") -> str:
-    body = printable(text)
-    return textwrap.fill(body, prose_width(), initial_indent=lead, subsequent_indent=" " * len(lead))
-
-
-# ``evidencebench find``.
-
-
-_Work = Callable[..., tuple[list[Finding], list[EvidenceBenchError]]]
+def _print_sentences(finding: Finding) -> None:
+    width = len(str(len(finding.paper.sentences)))
+    indent = " " * (width + 2)
+    for j, (heading, group) in enumerate(grouped(finding)):
+        if heading:
+            click.echo("\n" * (j > 0) + f"{heading}:")
+        for _, sentence in group:
+            print_prose(printable(sentence.text), indent, f"{sentence.sentence:>{width}}  ")
+            print_prose(printable(f"[{about(sentence)}]"), indent, indent)
 
 
 @options.command
@@ -222,37 +222,37 @@ def command(
     brief = Brief(budget=budget, scope=scope)
     asks = asks_model(spec) or split_model is not None
     require_model(asking, asks=asks)
-    find_all = partial(_find_all, names=names, hypotheses=hypotheses, brief=brief, wish=wish)
 
-    def work_of(client: ChatClient | None) -> tuple[NamedSystem, _Work]:
-        read = _direction_reader(split_by, split_model, seed, client)
+    def find(client: ChatClient | None, **how: Any) -> tuple[list[Finding], list[EvidenceBenchError]]:
+        read_directions = _direction_reader(split_by, split_model, seed, client)
         system = make_system(spec, seed=seed, client=client)
-        return system, partial(find_all, system, read_directions=read)
+        ask = partial(find_evidence, system, brief=brief, wish=wish, read_directions=read_directions)
+        return _find_all(ask, names, hypotheses, **how)
 
     if asking.estimate:
-        return print_estimate(asking, lambda client, shown: _rehearse(work_of(client)[1], shown))
+
+        def rehearse(client: ChatClient, shown: ProgressReporter) -> Rehearsal:
+            findings, failed = find(client, on_progress=shown)
+            n_all, first_error = len(findings) + len(failed), str(failed[0]) if failed else ""
+            return Rehearsal(n_instances=n_all, n_failed=len(failed), first_error=first_error)
+
+        return print_estimate(asking, rehearse)
     with opened_client(asking, "asking", asks=asks) as (client, waiting, shown):
-        system, work = work_of(client)
-        findings, failed = work(settle=waiting.settle, on_progress=shown)
+        findings, failed = find(client, settle=waiting.settle, on_progress=shown)
     tell_asked(client)
     for error in failed:
         click.echo(f"error: {printable(str(error))}", err=True)
     for finding in findings:
-        print_counts(finding, system, budget)
+        _print_counts(finding, spec, budget)
     if html is not None and findings:
         write_whole(html, findings_page(findings).encode())
         tell_written(html, f"{html}: {counted(len(findings), 'answer')}", beside_data=True)
     if asking.as_json:
-        spent = {} if client is None else {"asked": client.totals.fields()}
         options_used = {"system": spec, "budget": budget, "scope": scope, "wish": wish, "split_model": split_model}
         results = {"findings": list(map(finding_record, findings)), "failed": list(map(str, failed))}
-        print_json({**options_used, **results, **spent})
-    elif table_format == "text":
-        print_text(findings)
-    elif table_format == "ris":
-        click.echo(findings_ris(findings), nl=False)
+        print_json({**options_used, **results, **totals_fields(client)})
     else:
-        print_table(findings_table(findings), table_format)
+        _print(findings, table_format)
     return 0 if not failed else 1 if findings else 2
 
 
@@ -261,7 +261,7 @@ def _split(given: tuple[str, ...], hypotheses_file: Path | None) -> tuple[tuple[
     if hypotheses_file is not None:
         if str(hypotheses_file) == STANDARD_INPUT and STANDARD_INPUT in given:
             raise click.UsageError("standard input holds either the hypotheses or a paper, not both")
-        return read_hypotheses(hypotheses_file), list(paper_names(given))
+        return _read_hypotheses(hypotheses_file), list(paper_names(given))
     hypothesis, *papers = given
     if not papers:
         raise click.UsageError("expected HYPOTHESIS and PAPER, or --hypotheses FILE and PAPER")
@@ -282,44 +282,23 @@ def _direction_reader(
 
 
 def _find_all(
-    system: NamedSystem,
-    *,
+    ask: Callable[..., Finding],
     names: Sequence[str],
     hypotheses: Sequence[str],
-    brief: Brief,
-    wish: Wish,
-    read_directions: DirectionReader | None,
+    *,
     settle: Callable[[], bool] | None = None,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
+    on_progress: Callable[[int, int], None],
 ) -> tuple[list[Finding], list[EvidenceBenchError]]:
     """Return a finding for each paper and hypothesis, and the errors of those that cannot be read or answered."""
-    ask = partial(find_evidence, system, brief=brief, wish=wish, settle=settle, read_directions=read_directions)
     findings: list[Finding] = []
     failed: list[EvidenceBenchError] = []
-    for number, name in enumerate(names):
+    for number, papers in enumerate(read_papers(names)):
         if len(names) * len(hypotheses) > 1:
             on_progress(number, len(names))
-        try:
-            papers = read_papers(name)
-        except DataError as error:
-            failed.append(error)
-            continue
         failed.extend(paper for paper in papers if isinstance(paper, DataError))
         for paper, hypothesis in product((paper for paper in papers if isinstance(paper, Paper)), hypotheses):
             try:
-                findings.append(ask(paper, hypothesis))
+                findings.append(ask(paper, hypothesis, settle=settle))
             except ReplyError as error:
                 failed.append(ReplyError(f"{paper.name}: {error}"))
     return findings, failed
-
-
-def _rehearse(work: _Work, on_progress: ProgressReporter) -> Rehearsal:
-    findings, failed = work(on_progress=on_progress)
-    first_error = str(failed[0]) if failed else ""
-    return Rehearsal(n_instances=len(findings) + len(failed), n_failed=len(failed), first_error=first_error)
-
-
-# ``evidencebench find``, which asks a system about papers of the user's own.
-
-
-__all__ = ["command"]

@@ -88,10 +88,6 @@ class LazyGroup(click.Group):
 # The standard streams: replaced where they are closed, and safe to write to when nobody reads.
 
 
-# The states of a pipe that nobody reads.
-_NO_READER = select.POLLERR | select.POLLHUP | select.POLLNVAL
-
-
 def open_streams() -> None:
     """Make the standard streams safe to use.
 
@@ -112,16 +108,11 @@ def open_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def reader_has_left() -> bool:
-    """Say whether standard output is a pipe that nobody reads any more."""
+def _is_unread(descriptor: int) -> bool:
+    """Say whether a descriptor is a pipe that nobody reads any more."""
     poller = select.poll()
-    poller.register(sys.stdout.fileno(), select.POLLOUT)
-    return any(event & _NO_READER for _, event in poller.poll(0))
-
-
-def drop_output() -> None:
-    """Discard all text that is still to be written to standard output."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    poller.register(descriptor, select.POLLOUT)
+    return any(event & (select.POLLERR | select.POLLHUP | select.POLLNVAL) for _, event in poller.poll(0))
 
 
 class _LossyStream(io.RawIOBase):
@@ -180,8 +171,8 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
     except SystemExit:
         raise
     except BaseException as error:  # noqa: BLE001 - an unexpected error is reported too, and one of own code
-        if isinstance(error, BrokenPipeError) and reader_has_left():  # such as `head`
-            drop_output()
+        if isinstance(error, BrokenPipeError) and _is_unread(out := sys.stdout.fileno()):  # such as by `head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), out)  # what is still to be written is dropped
             return EXIT_OK
         exit_code, message = _code_and_message(error, arguments)
         if isinstance(error, EvidenceBenchError):
@@ -193,18 +184,15 @@ def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:
 
 @contextmanager
 def _others_as_interrupt(ended_by: list[int]) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, as of a scheduler or a closed terminal, do what Ctrl-C does; note which of them came.
-
-    One that is ignored, as by ``nohup``, stays so. Ctrl-C itself may be ignored, as behind ``&`` in a script.
-    """
+    """Let SIGTERM and SIGHUP do what Ctrl-C does, unless they are ignored, as by ``nohup``; note which came."""
 
     def interrupt(number: int, _: object) -> None:
         ended_by.append(number)
-        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as behind `&` in a script
             raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
-    caught = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is signal.SIG_DFL]
+    caught = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
     for number in caught:
         signal.signal(number, interrupt)
     try:
@@ -222,8 +210,13 @@ def print_trace(trace: str | None) -> None:
 
 
 def _code_and_message(error: BaseException, arguments: Sequence[str]) -> tuple[int, str]:
-    """Return the exit code and the message of an error."""
-    is_resumable = _is_resumable(arguments)
+    match arguments:  # the commands that keep their finished work
+        case ["run", *_] | ["data", "solve", *_] | ["papers", "fetch", *_]:
+            is_resumable = True
+        case ["crossval", *options]:
+            is_resumable = any(option.startswith(("-o", "--output")) for option in options)
+        case _:
+            is_resumable = False
     kept = _KEPT if is_resumable else ""
     match error:
         case KeyboardInterrupt() | click.exceptions.Abort():
@@ -242,14 +235,12 @@ def _code_and_message(error: BaseException, arguments: Sequence[str]) -> tuple[i
 
 
 def _os_message(error: OSError) -> str:
-    """Return the message of an `OSError`, with the name of its file."""
     if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return f"standard output, or a file: {error.strerror}" if error.errno in _WRITE_ERRORS else str(error)
 
 
 def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> str:
-    """Return the message of an unexpected error: that it is a mistake in evidencebench, and the lines to report."""
     lines = [
         f"unexpected: {type(error).__name__}: {error}{kept}",
         "This is a mistake in evidencebench, not in what you typed. Please report it with",
@@ -259,17 +250,6 @@ def _bug_report(error: BaseException, arguments: Sequence[str], kept: str) -> st
         *"".join(traceback.format_exception(error)).splitlines(),
     ]
     return "\n".join(map(printable, lines))
-
-
-def _is_resumable(arguments: Sequence[str]) -> bool:
-    """Say whether the command keeps its finished work, and goes on from there when it is called again."""
-    match arguments:
-        case ["run", *_] | ["data", "solve", *_] | ["papers", "fetch", *_]:
-            return True
-        case ["crossval", *options]:
-            return any(option.startswith(("-o", "--output")) for option in options)
-        case _:
-            return False
 
 
 # The entry point: calls the command, or completes one in a shell.
@@ -333,11 +313,15 @@ def main() -> None:
     """Run the command line and exit."""
     open_streams()
     arguments = sys.argv[1:]
-    asked = os.environ.get(_COMPLETE)
-    sys.exit(exit_code_of(partial(_complete, asked) if asked else partial(_invoke, arguments), arguments))
+    sys.exit(exit_code_of(partial(_invoke, arguments), arguments))
 
 
 def _invoke(arguments: Sequence[str]) -> None:
+    """Call the command, or print what a shell asks for: the script for it to source, or the completions of a line."""
+    if wanted := os.environ.get(_COMPLETE):
+        if shell_complete(cli, {}, "evidencebench", _COMPLETE, wanted) != 0:
+            raise click.UsageError(f"{_COMPLETE}: expected bash_source, fish_source or zsh_source, got '{wanted}'")
+        return
     for number, argument in enumerate(arguments, 1):
         try:
             argument.encode()
@@ -347,12 +331,6 @@ def _invoke(arguments: Sequence[str]) -> None:
             ) from error
     with cli.make_context("evidencebench", [*arguments], auto_envvar_prefix="EVIDENCEBENCH") as context:
         cli.invoke(context)
-
-
-def _complete(asked: str) -> None:
-    """Print what a shell asks for: the script for it to source, or the completions of a line."""
-    if shell_complete(cli, {}, "evidencebench", _COMPLETE, asked) != 0:
-        raise click.UsageError(f"{_COMPLETE}: expected bash_source, fish_source or zsh_source, got '{asked}'")
 
 
 if __name__ == "__main__":

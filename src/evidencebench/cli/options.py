@@ -213,7 +213,7 @@ class Parsed(click.ParamType[Any]):
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _make_completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
+def completer(names: Callable[[], Iterable[str]], *more: str) -> Completer:
     """Return a function for names that begin with the typed text; the shell itself completes ``more`` (``file``)."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -224,14 +224,14 @@ def _make_completer(names: Callable[[], Iterable[str]], *more: str) -> Completer
 
 
 # The tables are imported only when a shell asks for names, since their import is slow.
-complete_systems = _make_completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
-complete_trainings = _make_completer(lambda: import_module("evidencebench.training.trainings").TRAININGS)
-complete_data = _make_completer(lambda: ("sample", *CATALOG), "file")
+complete_systems = completer(lambda: import_module("evidencebench.execution.system_table").SYSTEMS)
+complete_trainings = completer(lambda: import_module("evidencebench.training.trainings").TRAININGS)
+complete_data = completer(lambda: ("sample", *CATALOG), "file")
 
 
 def control_option(text: str) -> Declared:
     """Declare the option ``--control`` for a query control."""
-    complete = _make_completer(lambda: QUERY_CONTROLS)
+    complete = completer(lambda: QUERY_CONTROLS)
     kind = Parsed("query control", query_control)
     return option("--control CONTROL", text, kind, shell_complete=complete)
 
@@ -246,7 +246,7 @@ def _merge_tasks(
             "-t, --task T",
             "Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
             Parsed("task", task_named),
-            shell_complete=_make_completer(lambda: TASKS),
+            shell_complete=completer(lambda: TASKS),
         ),
     ],
     budget: Annotated[int | None, number("--budget K", "Short for --task er_at_K: K sentences, all aspects.")],
@@ -309,8 +309,7 @@ def _resampling(
         int, number("--draws N", "Resamplings behind intervals and tests.", most=MAX_DRAWS)
     ] = DEFAULT_DRAWS,
     level: Annotated[
-        float,
-        option("--level SHARE", "Coverage of the intervals.", Finite(0, 1, min_open=True, max_open=True)),
+        float, option("--level SHARE", "Coverage of the intervals.", Finite(0, 1, min_open=True, max_open=True))
     ] = DEFAULT_LEVEL,
 ) -> Resampling:
     return Resampling(seed=seed, n_draws=n_draws, level=level)

@@ -89,9 +89,10 @@ def prose_width() -> int:
     return min(WIDTH, terminal_width())
 
 
-def print_prose(text: str) -> None:
-    """Print running text in lines that fit."""
-    click.echo(textwrap.fill(text, prose_width(), break_on_hyphens=False))
+def print_prose(text: str, indent: str = "", lead: str = "", *, err: bool = False) -> None:
+    """Print running text in lines that fit: the first one behind ``lead``, the others behind ``indent``."""
+    lines = textwrap.fill(text, prose_width(), initial_indent=lead, subsequent_indent=indent, break_on_hyphens=False)
+    click.echo(lines, err=err)
 
 
 def print_cautions(cautions: Iterable[object]) -> None:
@@ -143,7 +144,6 @@ def refuse_existing(path: Path, *, overwrite: bool) -> None:
 
 _PLAIN_SECONDS = 5.0
 _SILENT_SECONDS = 30.0
-_BAR_WIDTH, _BAR_WIDTH_BESIDE_STATUS = 40, 10
 
 Status = Callable[[], str]
 
@@ -152,12 +152,12 @@ Status = Callable[[], str]
 class ProgressReporter:
     """Shows progress: call it with (items done, all items). ``tell`` prints a line that stays, also in a signal."""
 
-    take: Callable[[int, int, str], object]
+    show: Callable[[int, int, str], object]
     tell: Callable[[str], object]
 
     def __call__(self, n_done: int, n_all: int, doing: str = "") -> None:
         """Show that ``n_done`` of ``n_all`` items are done; ``doing`` says of what, in work of several parts."""
-        self.take(n_done, n_all, doing)
+        self.show(n_done, n_all, doing)
 
 
 @contextmanager
@@ -172,19 +172,27 @@ def progress(
     """
     what = printable(what)
     if style == "rich" or (style == "auto" and sys.stderr.isatty()):
-        bar = _bar(what, status)
+        columns: list[ProgressColumn] = [
+            _TextColumn(lambda task: f"{what}{task.description}"),
+            BarColumn(bar_width=40 if status is None else 10),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        ]
+        if status is not None:
+            columns.append(_TextColumn(lambda _: status(), gives_way=False))
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
         task = bar.add_task("", total=None)
         with bar, _print_in_thread(lambda text: bar.console.print(Text(text))) as tell:
 
-            def take(n_done: int, n_all: int, doing: str) -> None:
+            def show(n_done: int, n_all: int, doing: str) -> None:
                 bar.update(task, completed=n_done, total=n_all, description=doing and f": {doing}")
 
-            yield ProgressReporter(take, tell)
+            yield ProgressReporter(show, tell)
     else:
         lines = _Lines(what, status, is_quiet=style != "plain")
         seconds = None if style == "none" else silent_seconds
         with _print_in_thread(lambda text: click.echo(text, err=True), lines.say, seconds) as tell:
-            yield ProgressReporter(lines.take, tell)
+            yield ProgressReporter(lines.show, tell)
 
 
 @contextmanager
@@ -195,12 +203,12 @@ def _print_in_thread(
 
     ``tick`` is called whenever ``seconds`` have passed without a line; None: never.
     """
-    told: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # a signal's handler may use this queue
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # a signal's handler may use this queue
 
     def print_lines() -> None:
         while True:
             try:
-                text = told.get(timeout=seconds)
+                text = lines.get(timeout=seconds)
             except queue.Empty:
                 tick()
             else:
@@ -211,9 +219,9 @@ def _print_in_thread(
     thread = threading.Thread(target=print_lines, name="evidencebench-progress", daemon=True)
     thread.start()
     try:
-        yield told.put
+        yield lines.put
     finally:
-        told.put(None)
+        lines.put(None)
         thread.join()
 
 
@@ -225,7 +233,7 @@ class _Lines:
         self._shown_at = time.monotonic()
         self._state = "working"
 
-    def take(self, n_done: int, n_all: int, doing: str) -> None:
+    def show(self, n_done: int, n_all: int, doing: str) -> None:
         self._state = f"{doing} {n_done}/{n_all}".lstrip()
         if not self._is_quiet and (n_done == n_all or time.monotonic() - self._shown_at >= _PLAIN_SECONDS):
             self.say()
@@ -234,19 +242,6 @@ class _Lines:
         self._shown_at = time.monotonic()
         more = f"; {self._status()}" if self._status is not None else ""
         click.echo(f"{self._what}: {self._state}{more}", err=True)
-
-
-def _bar(what: str, status: Status | None) -> Progress:
-    """Return a bar on one line. On a narrow terminal its text ``what`` is cut first, then all else."""
-    columns: list[ProgressColumn] = [
-        _TextColumn(lambda task: f"{what}{task.description}"),
-        BarColumn(bar_width=_BAR_WIDTH if status is None else _BAR_WIDTH_BESIDE_STATUS),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    ]
-    if status is not None:
-        columns.append(_TextColumn(lambda _: status(), gives_way=False))
-    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 class _TextColumn(ProgressColumn):

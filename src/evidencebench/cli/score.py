@@ -1,6 +1,5 @@
 """``evidencebench score``."""
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from operator import itemgetter
@@ -17,7 +16,6 @@ from evidencebench.cli.output import (
     print_signatures,
     print_table,
     progress,
-    prose_width,
     wrapped,
 )
 from evidencebench.cli.plots import PlotFile, control_marks, curve_chart, print_bars, score_chart, write_picture
@@ -249,8 +247,8 @@ def _print(
         click.echo()
         for fields in rows:
             if fields["notes"]:
-                line = f"{fields['task']}: {notes_line(fields['notes'])}"
-                click.echo(textwrap.fill(line, prose_width(), subsequent_indent="  ") + "\n")
+                print_prose(f"{fields['task']}: {notes_line(fields['notes'])}", "  ")
+                click.echo()
     signatures = (f"{fields['signature']} = {score_text(_recall(fields))}" for fields in rows)
     print_signatures(signatures, table_format)
 

@@ -9,11 +9,7 @@ _MEANINGS = {"optimal": "as many as the optimum", None: "no limit; recall and pr
 
 
 @options.command
-def command(
-    *,
-    as_json: options.AsJson,
-    table_format: options.TableFormat,
-) -> None:
+def command(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
     """List the tasks: how many sentences and aspects count.
 
     Any other budget is a task too: er_at_25, result_er_at_3.

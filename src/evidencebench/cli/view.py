@@ -26,10 +26,7 @@ if TYPE_CHECKING:  # starlette is an extra
 def command(
     *,
     runs: Annotated[tuple[Path, ...], argument("[RUN]...")],
-    data: Annotated[
-        str | None,
-        options.data_option("Data file, or a catalogue name."),
-    ],
+    data: Annotated[str | None, options.data_option("Data file, or a catalogue name.")],
     tasks: options.Tasks,
     rules: options.RulesChoice,
     folder: Annotated[

@@ -1,6 +1,6 @@
 """``evidencebench agreement``: check the labels of a data set with people.
 
-The files: `annotate`, `printing`, `report`, `sample`.
+The files: `annotate`, `report`, `sample`.
 """
 
 from evidencebench.cli.main import LazyGroup

@@ -25,8 +25,7 @@ def command(
         TaskSort, options.choice("--sort", "Mark the sentences of an aspect, or rate.", get_args(TaskSort))
     ],
     drafts: Annotated[
-        Path | None,
-        option("--drafts FILE", "The drafts that D was assembled from; people then see the summaries."),
+        Path | None, option("--drafts FILE", "The drafts that D was assembled from; people then see the summaries.")
     ],
     tools: Annotated[
         tuple[str, ...], option("--for", "Also write files for this tool; repeatable.", click.Choice(list(TOOLS)))

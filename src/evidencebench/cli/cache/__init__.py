@@ -1,6 +1,6 @@
 """``evidencebench cache``: what is kept between runs.
 
-The files: `list`, `places`, `prune`.
+The files: `list`, `prune`.
 """
 
 from evidencebench.cli.main import LazyGroup

@@ -3,19 +3,21 @@
 import os
 from contextlib import closing
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.filesize import decimal
 
 from evidencebench.cli import options
-from evidencebench.cli.cache.places import shown_cost, shown_size, shown_time
 from evidencebench.cli.output import print_json, print_table
 from evidencebench.files.places import cache_folder
 from evidencebench.files.sqlite import size_bytes
 from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.embedding.encoder import vectors_by_encoder
 from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm.costs import shown_usd
 from evidencebench.models.llm.replies import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.replies import ReplyCache, n_waiting, replies_by_model
 from evidencebench.tables import Cell, Table, printable
@@ -23,11 +25,7 @@ from evidencebench.wording import counted
 
 
 @options.command
-def command(
-    *,
-    as_json: options.AsJson,
-    table_format: options.TableFormat,
-) -> None:
+def command(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
     """List what is kept: replies, embeddings, open batches.
 
     A cost is what was paid when a reply came; it is unknown where the price
@@ -45,41 +43,6 @@ def command(
     if folder is None:
         click.echo("nothing is kept, since EVIDENCEBENCH_CACHE is 'off'")
         return
-    _print(folder, table_format)
-
-
-def _contents(folder: Path) -> dict[str, Any]:
-    """Return what the cache holds as JSON values; a file that does not exist is null."""
-
-    def file(path: Path) -> dict[str, Any]:
-        return {"path": str(path), "size_bytes": size_bytes(path)}
-
-    replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
-    found: dict[str, Any] = {"replies": None, "embeddings": None}
-    if replies.exists():
-        with closing(ReplyCache(folder)) as cache:
-            models = [
-                asdict(model) | {"oldest": shown_time(model.oldest), "newest": shown_time(model.newest)}
-                for model in replies_by_model(cache)
-            ]
-            batches = [
-                {
-                    "name": batch.name,
-                    "model": batch.group.model,
-                    "base_url": batch.group.base_url,
-                    "state": batch.state,
-                    "n_requests": batch.n_requests,
-                    "created": shown_time(batch.created),
-                }
-                for batch in BatchQueue(cache).batches()
-            ]
-            found["replies"] = {**file(replies), "models": models, "n_waiting": n_waiting(cache), "batches": batches}
-    if embeddings.exists():
-        found["embeddings"] = {**file(embeddings), "encoders": list(map(asdict, vectors_by_encoder(embeddings)))}
-    return found
-
-
-def _print(folder: Path, table_format: str) -> None:
     found = _contents(folder)
     replies, embeddings = found["replies"], found["embeddings"]
     models: list[list[Cell]] = [
@@ -103,8 +66,54 @@ def _print(folder: Path, table_format: str) -> None:
     if table_format != "text":
         return
     for what, file in (("replies", replies), ("embeddings", embeddings)):
-        said = f"{printable(file['path'])}, {shown_size(file['size_bytes'])}" if file else "none yet"
+        said = f"{printable(file['path'])}, {decimal(file['size_bytes'])}" if file else "none yet"
         click.echo(f"{what}: {said}")
     if replies and replies["n_waiting"]:
         click.echo(f"{counted(replies['n_waiting'], 'request')} written down for a batch and not submitted")
     click.echo(f"kept in {printable(str(folder))} (set EVIDENCEBENCH_CACHE to change)")
+
+
+def _contents(folder: Path) -> dict[str, Any]:
+    """Return what the cache holds as JSON values; a file that does not exist is null."""
+
+    def file(path: Path) -> dict[str, Any]:
+        return {"path": str(path), "size_bytes": size_bytes(path)}
+
+    replies, embeddings = folder / REPLIES_NAME, folder / EMBEDDINGS_NAME
+    found: dict[str, Any] = {"replies": None, "embeddings": None}
+    if replies.exists():
+        with closing(ReplyCache(folder)) as cache:
+            models = [
+                asdict(model) | {"oldest": _shown_time(model.oldest), "newest": _shown_time(model.newest)}
+                for model in replies_by_model(cache)
+            ]
+            batches = [
+                {
+                    "name": batch.name,
+                    "model": batch.group.model,
+                    "base_url": batch.group.base_url,
+                    "state": batch.state,
+                    "n_requests": batch.n_requests,
+                    "created": _shown_time(batch.created),
+                }
+                for batch in BatchQueue(cache).batches()
+            ]
+            found["replies"] = {**file(replies), "models": models, "n_waiting": n_waiting(cache), "batches": batches}
+    if embeddings.exists():
+        found["embeddings"] = {**file(embeddings), "encoders": list(map(asdict, vectors_by_encoder(embeddings)))}
+    return found
+
+
+def _shown_time(seconds: float) -> str:
+    """Return a time in UTC, as ``2026-11-21T13:05:00Z``; a number that is no time stays a number."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, OSError, ValueError, TypeError):
+        return str(seconds)
+
+
+def shown_cost(cost_usd: float | None, n_unpriced: int) -> str:
+    """Return a sum in dollars, and how many replies it lacks the cost of; an unknown cost is never shown as $0."""
+    if cost_usd is None:
+        return "unknown"
+    return shown_usd(cost_usd) + (f" + {n_unpriced} unpriced" if n_unpriced else "")

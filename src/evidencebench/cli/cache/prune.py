@@ -1,20 +1,22 @@
 """``evidencebench cache prune``."""
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import click
 
 from evidencebench.cli import options
-from evidencebench.cli.cache.places import required_cache_folder, shown_cost
+from evidencebench.cli.cache.list import shown_cost
 from evidencebench.cli.options import option
 from evidencebench.cli.output import print_json
+from evidencebench.errors import CacheError
+from evidencebench.files.places import cache_folder
 from evidencebench.files.sqlite import compact
 from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.embedding.encoder import remove_vectors, vectors_by_encoder
@@ -69,9 +71,18 @@ def command(
         "batches": batches,
         "embeddings": embeddings or everything,
     }
-    _require_clear(wanted, is_about_replies=replies or everything, has_filter=has_filter)
+    if not any(wanted.values()):
+        raise click.UsageError(
+            "say what: --replies, --embeddings, --all, --older-than, --model, --damaged or --batches"
+        )
+    if has_filter and (wanted["embeddings"] or wanted["damaged"]):
+        raise click.UsageError("--older-than and --model choose replies, so --embeddings, --all and --damaged go alone")
+    if wanted["damaged"] and (replies or everything):
+        raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
     which = ReplyFilter(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
-    folder = required_cache_folder()
+    folder = cache_folder(os.environ)
+    if folder is None:
+        raise CacheError("cache: nothing is kept, since EVIDENCEBENCH_CACHE is 'off'; set it to a folder, or unset it")
     with ExitStack() as stack:
         cache = stack.enter_context(closing(ReplyCache(folder))) if (folder / REPLIES_NAME).exists() else None
         parts = [part for part in _removables(wanted, folder, cache, which) if part.n]
@@ -90,19 +101,7 @@ def command(
         click.echo("removed" if yes else "nothing is removed yet; add --yes to remove it")
 
 
-def _require_clear(wanted: dict[str, bool], *, is_about_replies: bool, has_filter: bool) -> None:
-    if not any(wanted.values()):
-        raise click.UsageError(
-            "say what: --replies, --embeddings, --all, --older-than, --model, --damaged or --batches"
-        )
-    if has_filter and (wanted["embeddings"] or wanted["damaged"]):
-        raise click.UsageError("--older-than and --model choose replies, so --embeddings, --all and --damaged go alone")
-    if wanted["damaged"] and is_about_replies:
-        raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
-
-
-@dataclass(frozen=True, slots=True)
-class _Removable:
+class _Removable(NamedTuple):
     """One sort of content that can be removed: how much there is, lines to print, and the function that removes it."""
 
     name: str

@@ -25,24 +25,21 @@ from evidencebench.wording import counted
 _SHARE = re.compile(r"(\w+)=([0-9]{1,9}(?:\.[0-9]{1,9}|/[1-9][0-9]{0,8})?)", re.ASCII)
 
 
-class _Shares(click.ParamType[dict[str, Fraction]]):
-    name = "shares"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Fraction]:
-        """Return split -> share, exactly as written."""
-        parts = [_SHARE.fullmatch(part.strip()) for part in value.split(",")]
-        shares = {match[1]: Fraction(match[2]) for match in parts if match}
-        if len(shares) != len(parts):
-            self.fail(f"expected shares such as train=0.8,dev=0.1,test=0.1 or a=1/3,b=2/3, got '{value}'", param, ctx)
-        if wrong := wrong_with_shares(shares):
-            self.fail(wrong, param, ctx)
-        return shares
+def _shares(text: str) -> dict[str, Fraction]:
+    """Return split -> share, exactly as written."""
+    parts = [_SHARE.fullmatch(part.strip()) for part in text.split(",")]
+    shares = {match[1]: Fraction(match[2]) for match in parts if match}
+    if len(shares) != len(parts):
+        raise ValueError(f"expected shares such as train=0.8,dev=0.1,test=0.1 or a=1/3,b=2/3, got '{text}'")
+    if wrong := wrong_with_shares(shares):
+        raise ValueError(wrong)
+    return shares
 
 
-def _checked_name(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if wrong := wrong_with_name(value):
-        raise click.BadParameter(wrong, ctx, param)
-    return value
+def _name(text: str) -> str:
+    if wrong := wrong_with_name(text):
+        raise ValueError(wrong)
+    return text
 
 
 @options.command
@@ -50,7 +47,7 @@ def command(
     *,
     work: Annotated[Path, argument(type=options.EXISTING_FOLDER)],
     papers: Annotated[Path, option("--papers FOLDER", "Of the papers.", options.FOLDER)],
-    name: Annotated[str, option("--name NAME", "Of the data set; it begins ids.", callback=_checked_name)],
+    name: Annotated[str, option("--name NAME", "Of the data set; it begins ids.", options.Parsed("name", _name))],
     output: Annotated[
         Path | None, options.output("DATASET", "The folder to make. [default: WORK/dataset]", options.FOLDER)
     ],
@@ -59,7 +56,7 @@ def command(
         option(
             "--shares SHARES",
             "Split names and their wanted shares of the instances.",
-            _Shares(),
+            options.Parsed("shares", _shares),
             default="train=0.8,dev=0.1,test=0.1",
             show_default=True,
         ),

@@ -9,13 +9,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, tell_asked
-from evidencebench.cli.construct.steps import (
-    agreement_fields,
-    agreement_in,
-    make_room,
-    print_agreement,
-    print_failures,
-)
+from evidencebench.cli.construct.steps import agreement_fields, agreement_in, make_room, print_agreement, print_failures
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.construction.config import read_config

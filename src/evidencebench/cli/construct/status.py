@@ -15,11 +15,7 @@ from evidencebench.tables import Cell, Table
 
 
 @options.command
-def command(
-    *,
-    work: Annotated[Path, argument(type=options.EXISTING_FOLDER)],
-    as_json: options.AsJson,
-) -> None:
+def command(*, work: Annotated[Path, argument(type=options.EXISTING_FOLDER)], as_json: options.AsJson) -> None:
     """Say where a construction stands.
 
     WORK is the work folder. It is only read, so that it can be asked about while

@@ -1,6 +1,5 @@
 """``evidencebench data convert``."""
 
-import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,8 +14,8 @@ from evidencebench.cli.output import (
     ProgressReporter,
     json_text,
     print_json,
+    print_prose,
     progress,
-    prose_width,
     refuse_existing,
     require_file,
     tell_written,
@@ -25,8 +24,7 @@ from evidencebench.data.dataset import open_dataset, write_dataset, write_shards
 from evidencebench.data.evidence_inference import is_trial_folder
 from evidencebench.data.evidence_inference_labels import ConversionReport, convert_folder
 from evidencebench.data.instance import Instance
-from evidencebench.errors import DataError
-from evidencebench.files.atomic import is_stream, write_whole
+from evidencebench.files.atomic import is_standard_output, is_stream, write_whole
 from evidencebench.integrations.trec import with_qrels
 from evidencebench.tables import printable
 from evidencebench.wording import counted
@@ -91,9 +89,8 @@ def command(
     if shard_size is not None and qrels is not None:
         raise click.UsageError("--qrels: goes without --shard-size; make shards of what it writes")
     if is_trial_folder(Path(data)):
-        if shard_size is not None or qrels is not None:
-            option = "--qrels" if shard_size is None else "--shard-size"
-            raise click.UsageError(f"{option}: expected a data set, got the folder of Evidence Inference")
+        if unfit := "--shard-size" if shard_size is not None else "--qrels" if qrels is not None else "":
+            raise click.UsageError(f"{unfit}: expected a data set, got the folder of Evidence Inference")
         with progress(f"converting {data}", progress_style) as on_progress:
             report = convert_folder(Path(data), output, read_from=read_from, split=split, on_progress=on_progress)
         _tell_conversion(output, report, as_json=as_json)
@@ -102,16 +99,12 @@ def command(
         raise click.UsageError("--from, --split: expected the folder of Evidence Inference, got a data file")
     dataset = open_dataset(data)
     with progress(f"converting {data}", progress_style) as on_progress:
-        labelled = dataset if qrels is None else with_qrels(dataset, qrels)
-        instances = _shown(labelled, len(dataset), on_progress)
+        instances = _shown(dataset if qrels is None else with_qrels(dataset, qrels), len(dataset), on_progress)
         if shard_size is None:
             fields: dict[str, Any] = {"output": str(output), "n_instances": write_dataset(output, instances)}
             text = f"{output}: {counted(fields['n_instances'], 'instance')}"
         else:
-            try:
-                output.parent.mkdir(exist_ok=True)
-            except OSError as error:
-                raise DataError(f"{output.parent}: the folder cannot be made: {error.strerror}") from error
+            output.parent.mkdir(exist_ok=True)
             files = write_shards(output, instances, len(dataset), shard_size, overwrite=overwrite)
             fields = {"output": str(output), "n_instances": len(dataset), "shards": list(map(str, files))}
             n_instances, n_files = counted(len(dataset), "instance"), counted(len(files), "shard")
@@ -149,7 +142,8 @@ def _tell_conversion(output: Path, report: ConversionReport, *, as_json: bool) -
     lines += unread[:_MOST_SHOWN]
     if len(unread) > _MOST_SHOWN:
         lines.append(f"  ... and {len(unread) - _MOST_SHOWN} papers more; --json lists them all")
-    tell_written(output, "\n".join(textwrap.fill(line, prose_width(), subsequent_indent="    ") for line in lines))
+    for line in lines:
+        print_prose(line, "    ", err=is_standard_output(output))
 
 
 def _share(n: int, of: int) -> str:

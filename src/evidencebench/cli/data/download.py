@@ -2,35 +2,34 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import progress, prose_width
-from evidencebench.data.catalog import CATALOG
+from evidencebench.cli.output import print_prose, progress
+from evidencebench.data.catalog import CATALOG, CatalogEntry
 from evidencebench.data.download import fetch
 from evidencebench.files.places import data_folder
 from evidencebench.wording import did_you_mean
 
 
-class _Name(click.Choice[str]):
-    """A name of the catalogue of official data."""
-
-    def __init__(self) -> None:
-        super().__init__(list(CATALOG))
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if value not in CATALOG:
-            self.fail(f"no data set '{value}'{did_you_mean(value, CATALOG)}; expected one of {', '.join(CATALOG)}")
-        return super().convert(value, param, ctx)
+def _entry(name: str) -> CatalogEntry:
+    if name not in CATALOG:
+        raise ValueError(f"no data set '{name}'{did_you_mean(name, CATALOG)}; expected one of {', '.join(CATALOG)}")
+    return CATALOG[name]
 
 
 @options.command
 def command(
     *,
-    names: Annotated[tuple[str, ...], argument("NAME...", required=True, kind=_Name())],
+    entries: Annotated[
+        tuple[CatalogEntry, ...],
+        argument(
+            "NAME...", options.Parsed("name", _entry), required=True, shell_complete=options.completer(lambda: CATALOG)
+        ),
+    ],
     mirror: Annotated[str | None, option("--mirror URL", "Base address of a mirror that holds the files.")],
     url: Annotated[str | None, option("--url URL", "The whole address of the file.")],
     from_file: Annotated[Path | None, option("--from-file FILE", "Take a local file instead.", options.FILE)],
@@ -50,12 +49,11 @@ def command(
       evidencebench data download test --mirror https://mirror.example/data
       evidencebench data download test --from-file evidencebench_test_set.json
     """
-    if len(names) > 1 and (url or from_file):
+    if len(entries) > 1 and (url or from_file):
         raise click.UsageError("--url and --from-file name one file, so they take one NAME")
     folder = folder or data_folder(os.environ)
-    for name in names:
-        entry = CATALOG[name]
-        with progress(name, progress_style) as on_progress:
+    for entry in entries:
+        with progress(entry.name, progress_style) as on_progress:
             fetched = fetch(
                 entry,
                 folder,
@@ -68,4 +66,4 @@ def command(
             )
         checked = "checked" if fetched.verified else "not known to this version, computed"
         click.echo(f"{fetched.path}\n  {fetched.size_bytes} bytes; sha256 {checked}:\n  {fetched.sha256}")
-        click.echo(click.wrap_text(f"licence: {entry.licence}. {entry.note}", prose_width(), "  ", "  "))
+        print_prose(f"licence: {entry.licence}. {entry.note}", "  ", "  ")

@@ -13,11 +13,7 @@ from evidencebench.tables import Cell, Table
 
 
 @options.command
-def command(
-    *,
-    as_json: options.AsJson,
-    table_format: options.TableFormat,
-) -> None:
+def command(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
     """List the known data sets, and which of them are here.
 
     \b

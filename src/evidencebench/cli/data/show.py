@@ -8,7 +8,7 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_json, prose_width
+from evidencebench.cli.output import print_json, print_prose
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
 from evidencebench.query import Kind
@@ -43,8 +43,7 @@ def command(
         return
     if instance_id is None:
         for query in dataset.queries():
-            head = f"{printable(query.instance_id)}  "
-            click.echo(click.wrap_text(printable(query.hypothesis), prose_width(), head, "    "))
+            print_prose(printable(query.hypothesis), "    ", f"{printable(query.instance_id)}  ")
         return
     is_position = instance_id not in dataset and _POSITION.fullmatch(instance_id) is not None
     instance = dataset[int(instance_id) if is_position else instance_id]
@@ -80,13 +79,14 @@ def _instance_fields(instance: Instance) -> dict[str, Any]:
 def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
     query, labels = instance.query, instance.labels
     click.echo(f"{printable(instance.id)} (paper {printable(query.paper_id)})")
-    click.echo(f"{click.wrap_text(printable(query.hypothesis), prose_width())}\n")
+    print_prose(printable(query.hypothesis))
+    click.echo()
     numbers = {aspect: number for number, aspect in enumerate(labels.aspects)}
     marks: dict[int, list[str]] = {}
     for aspect, number in numbers.items():
         results = " [results]" if aspect in labels.results else ""
         text = labels.texts.get(aspect, aspect)
-        click.echo(click.wrap_text(f"{number}{results} {printable(text)}", prose_width(), "aspect ", "       "))
+        print_prose(f"{number}{results} {printable(text)}", "       ", "aspect ")
         for index in labels.sources.get(aspect, ()):
             marks.setdefault(index, []).append(str(number))
     click.echo()
@@ -95,5 +95,4 @@ def _print_instance(instance: Instance, *, only_evidence: bool) -> None:
         if only_evidence and index not in marks:
             continue
         aspects = f"  [aspects {' '.join(marks[index])}]" if index in marks else ""
-        head = f"{index:4} {signs[kind]} "
-        click.echo(click.wrap_text(f"{printable(sentence)}{aspects}", prose_width(), head, " " * len(head)))
+        print_prose(f"{printable(sentence)}{aspects}", " " * 7, f"{index:4} {signs[kind]} ")

@@ -41,14 +41,14 @@ def command(
         reports = validate_files(paths, optima=optima, jobs=place.jobs, engine=place.engine, on_progress=on_progress)
     is_valid = all(report.is_valid for report in reports)
     if as_json:
-        print_json({"valid": is_valid, "files": [_report_fields(report) for report in reports]})
+        print_json({"valid": is_valid, "files": list(map(_fields, reports))})
     else:
         for report in reports:
             _print_report(report, optima=optima)
     return 0 if is_valid else 1
 
 
-def _report_fields(report: FileReport) -> dict[str, Any]:
+def _fields(report: FileReport) -> dict[str, Any]:
     return {
         "path": report.path,
         "valid": report.is_valid,
@@ -57,8 +57,8 @@ def _report_fields(report: FileReport) -> dict[str, Any]:
         "n_warnings": len(report.warnings),
         "warnings_by_rule": count_by_rule(report.warnings),
         "unchecked": report.unchecked,
-        "violations": [asdict(violation) for violation in report.violations],
-        "warnings": [asdict(violation) for violation in report.warnings],
+        "violations": list(map(asdict, report.violations)),
+        "warnings": list(map(asdict, report.warnings)),
     }
 
 

@@ -1,6 +1,5 @@
 """``evidencebench export trec``."""
 
-import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +8,7 @@ import msgspec
 
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_cautions, print_json, progress, prose_width
+from evidencebench.cli.output import print_cautions, print_json, print_prose, progress
 from evidencebench.data.dataset import open_dataset
 from evidencebench.integrations.trec import TrecReport, write_trec
 from evidencebench.runs.formats import open_run
@@ -62,8 +61,7 @@ def command(
     for name, n_lines in report.qrels.items():
         click.echo(f"  {name}: {counted(n_lines, 'line')}")
     for name, run in report.runs.items():
-        line = f"  {name}: {counted(run.n_answers, 'answer')} of {run.system}"
-        click.echo(textwrap.fill(printable(line), prose_width(), subsequent_indent="    "))
+        print_prose(printable(f"{name}: {counted(run.n_answers, 'answer')} of {run.system}"), "    ", "  ")
 
 
 def _cautions(report: TrecReport) -> list[str]:

@@ -24,11 +24,7 @@ _ADDRESSES: tuple[Column[Provider], ...] = (
 
 
 @options.command
-def command(
-    *,
-    as_json: options.AsJson,
-    table_format: options.TableFormat,
-) -> None:
+def command(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
     """List who serves models, and which of their keys are set.
 
     A model is written provider/name. A key is looked for in the variable of the

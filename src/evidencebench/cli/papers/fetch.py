@@ -1,19 +1,17 @@
 """``evidencebench papers fetch``."""
 
-import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import click
 
 from evidencebench.cli import options
 from evidencebench.cli.options import argument, option, read_lines
-from evidencebench.cli.output import print_json, prose_width
-from evidencebench.errors import DataError
+from evidencebench.cli.output import print_json, print_prose
 from evidencebench.papers.fetching import BASE_URL, INDEX_NAME, EuropePmc, FetchedPaper, fetch_papers, missing_papers
 from evidencebench.papers.ids import IdScheme, PublicId, public_id, public_ids
 from evidencebench.tables import printable
@@ -25,22 +23,10 @@ _MOST_IDS_BYTES = 4 << 20
 _N_SHOWN = 8
 
 
-class _IdType(click.ParamType[PublicId]):
-    name = "id"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PublicId:
-        if isinstance(value, PublicId):
-            return value
-        try:
-            return public_id(value)
-        except DataError as error:
-            self.fail(str(error), param, ctx)
-
-
 @options.command
 def command(
     *,
-    ids: Annotated[tuple[PublicId, ...], argument("[ID]...", kind=_IdType())],
+    ids: Annotated[tuple[PublicId, ...], argument("[ID]...", kind=options.Parsed("id", public_id))],
     from_file: Annotated[
         Path | None,
         option(
@@ -124,12 +110,11 @@ def _print_request(service: EuropePmc, missing: Sequence[PublicId]) -> None:
     shown = ", ".join(map(str, missing[:_N_SHOWN]))
     rest = f" and {len(missing) - _N_SHOWN:,} more (--dry-run names all)" if len(missing) > _N_SHOWN else ""
     host = urlsplit(service.base_url).netloc.rpartition("@")[2]
-    line = f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"
-    click.echo(textwrap.fill(printable(line), prose_width(), break_on_hyphens=False), err=True)
+    print_prose(printable(f"asking {host} about {counted(len(missing), 'paper')}: {shown}{rest}"), err=True)
 
 
 def _print_paper(paper: FetchedPaper, *, was_here: bool) -> None:
     file = f"{paper.file} (was here)" if was_here else paper.file
     fetched = "  ".join(filter(None, (file, paper.licence, paper.title)))
     line = f"{paper.id}: not fetched: {paper.reason}" if paper.reason else fetched
-    click.echo(textwrap.fill(printable(line), prose_width(), subsequent_indent="  ", break_on_hyphens=False))
+    print_prose(printable(line), "  ")

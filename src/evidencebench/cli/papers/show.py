@@ -1,6 +1,6 @@
 """``evidencebench papers show``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -9,8 +9,7 @@ import click
 from evidencebench.cli import options
 from evidencebench.cli.find import paper_names, read_papers
 from evidencebench.cli.options import argument, option
-from evidencebench.cli.output import print_cautions, print_json, print_prose, prose_width
-from evidencebench.errors import DataError
+from evidencebench.cli.output import print_cautions, print_json, print_prose
 from evidencebench.papers.paper import Loss, Paper
 from evidencebench.papers.sections import is_abstract_title
 from evidencebench.query import Kind
@@ -48,7 +47,11 @@ def command(
     """
     if only_loss + as_lines + as_json > 1:
         raise click.UsageError("expected at most one of --loss, --sentences and --json")
-    papers, n_failed = _read(files)
+    results = [result for papers in read_papers(paper_names(files)) for result in papers]
+    papers = [result for result in results if isinstance(result, Paper)]
+    errors = [result for result in results if not isinstance(result, Paper)]
+    for error in errors:
+        click.echo(f"error: {printable(str(error))}", err=True)
     print_cautions(f"{paper.name}: {warning}" for paper in papers for warning in paper.warnings)
     if as_json:
         print_json([_record(paper) for paper in papers])
@@ -64,24 +67,7 @@ def command(
         if not only_loss:
             _print_sentences(paper)
         _print_loss(paper.loss)
-    return 1 if n_failed else 0
-
-
-def _read(files: Sequence[str]) -> tuple[list[Paper], int]:
-    papers: list[Paper] = []
-    n_failed = 0
-    for name in paper_names(files):
-        try:
-            results: Sequence[Paper | DataError] = read_papers(name)
-        except DataError as error:
-            results = [error]
-        for result in results:
-            if isinstance(result, Paper):
-                papers.append(result)
-            else:
-                n_failed += 1
-                click.echo(f"error: {printable(str(result))}", err=True)
-    return papers, n_failed
+    return 1 if errors else 0
 
 
 def _record(paper: Paper) -> dict[str, Any]:
@@ -129,7 +115,7 @@ def _print_sentences(paper: Paper) -> None:
             click.echo(f"{'':>{width}} [page {page}]")
         depth = min(_DEEPEST, len(place.section))
         head = f"{index:>{width}} {_SIGNS[kind]} {'  ' * depth}"
-        click.echo(click.wrap_text(printable(text), prose_width(), head, " " * len(head)))
+        print_prose(printable(text), " " * len(head), head)
     click.echo()
 
 

@@ -12,10 +12,7 @@ from evidencebench.integrations.plugin_template import plugin_files, require_new
 
 
 @options.command
-def command(
-    *,
-    name: Annotated[str, argument()],
-) -> None:
+def command(*, name: Annotated[str, argument()]) -> None:
     """Write a package with a system of your own, to install and change.
 
     The package is a new folder NAME, with pyproject.toml, the system and a test.
