@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     import datasets
 
 
-# Which published data set a file is, so that its licence and its source can be told.
-
-
 _ID = re.compile(r"evidencebench_(train|dev|test)_id_[0-9]+")
 
 PAPER_URL = "https://arxiv.org/abs/2504.18736"
@@ -58,23 +55,20 @@ def known_entry(dataset: Dataset) -> CatalogEntry | None:
     return None if split is None else CATALOG[split]
 
 
-# What the licences of data sets allow, and how Hugging Face names them.
-
-
-# Licence -> what it forbids, for the card.
+# Licence -> what it allows, for the card.
+_SHARE_ALIKE = (
+    "The source must be named and changes said. What is made of it may be shared under the same licence only."
+)
 _TERMS = {
     "CC-BY-4.0": "Any use is allowed, also a commercial one, if the source is named and changes are said.",
     "CC-BY-NC-4.0": "No commercial use. The source must be named and changes said.",
-    "CC-BY-NC-SA": "No commercial use. The source must be named and changes said. What is made of it may be shared "
-    "under the same licence only. The publisher does not say which version of the licence.",
-    "CC-BY-SA-4.0": "The source must be named and changes said. What is made of it may be shared under the same "
-    "licence only.",
-    "CC-BY-NC-SA-4.0": "No commercial use. The source must be named and changes said. What is made of it may be shared "
-    "under the same licence only.",
+    "CC-BY-NC-SA": f"No commercial use. {_SHARE_ALIKE} The publisher does not say which version of the licence.",
+    "CC-BY-SA-4.0": _SHARE_ALIKE,
+    "CC-BY-NC-SA-4.0": f"No commercial use. {_SHARE_ALIKE}",
     "CC0-1.0": "Any use is allowed.",
     "MIT": "Any use is allowed, if the notice of the licence is kept.",
 }
-OTHER = "other"
+_OTHER = "other"  # how Hugging Face names licences that it does not know
 
 
 def licence_of(dataset: Dataset) -> str | None:
@@ -85,17 +79,8 @@ def licence_of(dataset: Dataset) -> str | None:
     return None if entry is None else entry.licence.partition(" ")[0]
 
 
-def terms_of(licence: str) -> str:
-    """Return what a licence forbids, in a sentence or two."""
+def _terms(licence: str) -> str:
     return _TERMS.get(licence, "As this licence says; evidencebench does not know it.")
-
-
-def hub_name(licence: str) -> str:
-    """Return how Hugging Face names a licence; 'other' where it does not."""
-    return licence.lower() if licence in _TERMS and licence != "CC-BY-NC-SA" else OTHER
-
-
-# A split as it was written: what the card and the metadata say of it.
 
 
 class Shard(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,11 +109,6 @@ class WrittenSplit(msgspec.Struct, frozen=True, kw_only=True):
         return sum(shard.n_bytes for shard in self.shards)
 
     @property
-    def n_bytes_unpacked(self) -> int:
-        """Bytes of its columns before compression."""
-        return sum(shard.n_bytes_unpacked for shard in self.shards)
-
-    @property
     def pattern(self) -> str:
         """The pattern that all its files match, and no other."""
         return f"data/{self.name}-*.parquet"
@@ -152,19 +132,80 @@ COLUMNS = {
 }
 
 
-# The data card, README.md: a header that Hugging Face reads, then sizes, columns, licences and citation for people.
-
-
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
+_CARD = """\
+---
+{header}
+---
+
+# {title}
+
+Each instance is a hypothesis and a paper; to be found are the sentences that are evidence for or against it.
+Written by evidencebench {version}; `evidencebench data validate` checks the files of `data/`.
+
+```python
+from datasets import load_dataset
+
+rows = load_dataset("FOLDER", split="{first}")  # FOLDER: where this file lies
+```
+
+## Splits
+
+| split | instances | bytes | licence | made of |
+| --- | --- | --- | --- | --- |
+{splits}
+
+## Columns
+
+| column | type | what it holds |
+| --- | --- | --- |
+{columns}
+
+## Licences
+
+{licences}
+
+The sentences are of papers, which have licences of their own too.
+"""
+_CITED = f"""
+## Citation
+
+The benchmark is described in <{PAPER_URL}>.
+
+```bibtex
+{CITATION}
+```
+"""
+
+
 def card(splits: Sequence[WrittenSplit]) -> str:
-    """Return the text of README.md."""
-    return f"---\n{_header(splits)}\n---\n\n{_body(splits)}"
+    """Return the text of README.md: a header that Hugging Face reads, then sizes, columns, licences and citation."""
+    rows = [
+        f"| {split.name} | {split.n_instances:,} | {split.n_bytes:,} | {_plain(split.licence)} | "
+        f"{_plain(split.data)}, sha256 {split.data_sha256} |"
+        for split in splits
+    ]
+    types = {field.name: str(field.type).replace("element: ", "").replace("item: ", "") for field in schema()}
+    licences = []
+    for licence in dict.fromkeys(split.licence for split in splits):
+        names = ", ".join(split.name for split in splits if split.licence == licence)
+        licences.append(f"* {names}: {_plain(licence)}. {_terms(licence)}")
+    text = _CARD.format(
+        header=_header(splits),
+        title=_plain(_title(splits)),
+        version=__version__,
+        first=splits[0].name,
+        splits="\n".join(rows),
+        columns="\n".join(f"| `{name}` | `{types[name]}` | {text} |" for name, text in COLUMNS.items()),
+        licences="\n".join(licences),
+    )
+    return text + (_CITED if any(split.is_published for split in splits) else "")
 
 
-def title_of(splits: Sequence[WrittenSplit]) -> str:
-    """Return what the data are called: by the benchmark's name where all of them are of it, else by their files."""
+def _title(splits: Sequence[WrittenSplit]) -> str:
+    """Return the benchmark's name where all splits are of it, else the names of their files."""
     if all(split.is_published for split in splits):
         return "EvidenceBench"
     return ", ".join(dict.fromkeys(split.data for split in splits))
@@ -175,24 +216,26 @@ def _header(splits: Sequence[WrittenSplit]) -> str:
     from huggingface_hub import DatasetCardData  # noqa: PLC0415 - it comes with `datasets`
 
     licences = list(dict.fromkeys(split.licence for split in splits))
-    names = list(dict.fromkeys(map(hub_name, licences)))
+    is_known = {licence: licence in _TERMS and licence != "CC-BY-NC-SA" for licence in licences}
+    names = list(dict.fromkeys(licence.lower() if is_known[licence] else _OTHER for licence in licences))
     n_all = sum(split.n_instances for split in splits)
+    n_unpacked = {split.name: sum(shard.n_bytes_unpacked for shard in split.shards) for split in splits}
     info = datasets.DatasetInfo(
         features=datasets.Features.from_arrow_schema(schema()),
         splits=[
-            {"name": split.name, "num_bytes": split.n_bytes_unpacked, "num_examples": split.n_instances}
+            {"name": split.name, "num_bytes": n_unpacked[split.name], "num_examples": split.n_instances}
             for split in splits
         ],
         download_size=sum(split.n_bytes for split in splits),
-        dataset_size=sum(split.n_bytes_unpacked for split in splits),
+        dataset_size=sum(n_unpacked.values()),
     )
     about: dict[str, Any] = {
-        "pretty_name": title_of(splits),
+        "pretty_name": _title(splits),
         "license": names[0] if len(names) == 1 else names,
         "size_categories": next((name for most, name in _SIZES if n_all < most), "n>1M"),
         "tags": ["evidence-retrieval"],
     }
-    if OTHER in names:
+    if _OTHER in names:
         about["license_name"] = "; ".join(licences)
     if any(split.is_published for split in splits):
         about["tags"] += ["biology", "medical"]
@@ -203,51 +246,10 @@ def _header(splits: Sequence[WrittenSplit]) -> str:
     return str(data.to_yaml())
 
 
-def _body(splits: Sequence[WrittenSplit]) -> str:
-    first = splits[0].name
-    lines = [
-        f"# {_plain(title_of(splits))}",
-        "",
-        "Each instance is a hypothesis and a paper; to be found are the sentences that are evidence for or against it.",
-        f"Written by evidencebench {__version__}; `evidencebench data validate` checks the files of `data/`.",
-        "",
-        "```python",
-        "from datasets import load_dataset",
-        "",
-        f'rows = load_dataset("FOLDER", split="{first}")  # FOLDER: where this file lies',
-        "```",
-        "",
-        "## Splits",
-        "",
-        "| split | instances | bytes | licence | made of |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    lines += [
-        f"| {split.name} | {split.n_instances:,} | {split.n_bytes:,} | {_plain(split.licence)} | "
-        f"{_plain(split.data)}, sha256 {split.data_sha256} |"
-        for split in splits
-    ]
-    lines += ["", "## Columns", "", "| column | type | what it holds |", "| --- | --- | --- |"]
-    types = {field.name: str(field.type).replace("element: ", "").replace("item: ", "") for field in schema()}
-    lines += [f"| `{name}` | `{types[name]}` | {text} |" for name, text in COLUMNS.items()]
-    lines += ["", "## Licences", ""]
-    for licence in dict.fromkeys(split.licence for split in splits):
-        names = ", ".join(split.name for split in splits if split.licence == licence)
-        lines.append(f"* {names}: {_plain(licence)}. {terms_of(licence)}")
-    lines += ["", "The sentences are of papers, which have licences of their own too.", ""]
-    if any(split.is_published for split in splits):
-        described = f"The benchmark is described in <{PAPER_URL}>."
-        lines += ["## Citation", "", described, "", "```bibtex", CITATION, "```", ""]
-    return "\n".join(lines)
-
-
 def _plain(text: str) -> str:
     """Return text from outside so that Markdown shows it as it stands, on one line."""
     shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
     return "".join(f"\\{sign}" if sign in r"\`*_{}[]<>()#!|~&" else sign for sign in shown)
-
-
-# Croissant metadata of a folder: which files there are, and which records and fields they hold.
 
 
 _PARQUET = "application/x-parquet"
@@ -257,23 +259,19 @@ _OWN_NAMES = (
     "includes isArray isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace "
     "samplingRate separator source subField transform"
 )
-_CONTEXT: dict[str, Any] = dict(
-    sorted(
-        {
-            **{name: f"cr:{name}" for name in _OWN_NAMES.split()},
-            "@language": "en",
-            "@vocab": "https://schema.org/",
-            "conformsTo": "dct:conformsTo",
-            "cr": "http://mlcommons.org/croissant/",
-            "data": {"@id": "cr:data", "@type": "@json"},
-            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-            "dct": "http://purl.org/dc/terms/",
-            "examples": {"@id": "cr:examples", "@type": "@json"},
-            "rai": "http://mlcommons.org/croissant/RAI/",
-            "sc": "https://schema.org/",
-        }.items()
-    )
-)
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "sc": "https://schema.org/",
+    **{name: f"cr:{name}" for name in _OWN_NAMES.split()},
+}
 _NESTED = {"sentence_aspects": "-1,-1"}
 _NUMBERS = {"sentence_aspects": "cr:Int16"} | dict.fromkeys(
     ("er_optimal", "er_10", "result_er_optimal", "result_er_5"), "cr:Int32"
@@ -286,13 +284,13 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
     published = any(split.is_published for split in splits)
     licences = list(dict.fromkeys(split.licence for split in splits))
     return {
-        "@context": _CONTEXT,
+        "@context": dict(sorted(_CONTEXT.items())),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": "EvidenceBench" if all(split.is_published for split in splits) else "evidencebench_data",
-        "description": f"{title_of(splits)}: hypotheses, papers cut into sentences, and which sentences are evidence.",
+        "description": f"{_title(splits)}: hypotheses, papers cut into sentences, and which sentences are evidence.",
         "license": licences,
-        "usageInfo": " ".join(f"{licence}: {terms_of(licence)}" for licence in licences),
+        "usageInfo": " ".join(f"{licence}: {_terms(licence)}" for licence in licences),
         "citeAs": CITATION if published else "; ".join(f"{split.data}, sha256 {split.data_sha256}" for split in splits),
         **({"url": PAPER_URL} if published else {}),
         "datePublished": published_on.isoformat(),
@@ -303,53 +301,39 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
 
 
 def _files(split: WrittenSplit) -> list[dict[str, Any]]:
-    objects: list[dict[str, Any]] = [
-        {
-            "@type": "cr:FileObject",
-            "@id": shard.name,
-            "name": shard.name.rpartition("/")[2],
-            "contentUrl": shard.name,
-            "contentSize": f"{shard.n_bytes} B",
-            "encodingFormat": _PARQUET,
-            "sha256": shard.sha256,
-        }
-        for shard in split.shards
-    ]
+    name = f"{split.name}_files"
     whole = {
-        "@type": "cr:FileSet",
-        "@id": f"{split.name}_files",
-        "name": f"{split.name}_files",
-        "description": f"The files of the split {split.name}.",
-        "encodingFormat": _PARQUET,
-        "includes": split.pattern,
+        "@type": "cr:FileSet", "@id": name, "name": name, "description": f"The files of the split {split.name}.",
+        "encodingFormat": _PARQUET, "includes": split.pattern,
     }
-    return [*objects, whole]
+    return [
+        *(
+            {
+                "@type": "cr:FileObject", "@id": shard.name, "name": shard.name.rpartition("/")[2],
+                "contentUrl": shard.name, "contentSize": f"{shard.n_bytes} B", "encodingFormat": _PARQUET,
+                "sha256": shard.sha256,
+            }
+            for shard in split.shards
+        ),
+        whole,
+    ]
 
 
 def _record_set(split: WrittenSplit) -> dict[str, Any]:
+    description = f"{split.n_instances:,} instances; licence {split.licence}."
     return {
-        "@type": "cr:RecordSet",
-        "@id": split.name,
-        "name": split.name,
-        "description": f"{split.n_instances:,} instances; licence {split.licence}.",
+        "@type": "cr:RecordSet", "@id": split.name, "name": split.name, "description": description,
         "key": {"@id": f"{split.name}/id"},
-        "field": [_field(split, name) for name in COLUMNS],
+        "field": [
+            {
+                "@type": "cr:Field", "@id": f"{split.name}/{name}", "name": name, "description": text,
+                "dataType": _NUMBERS.get(name, "sc:Text"),
+                **({} if name in _SINGLE else {"isArray": True, "arrayShape": _NESTED.get(name, "-1")}),
+                "source": {"fileSet": {"@id": f"{split.name}_files"}, "extract": {"column": name}},
+            }
+            for name, text in COLUMNS.items()
+        ],
     }
-
-
-def _field(split: WrittenSplit, name: str) -> dict[str, Any]:
-    return {
-        "@type": "cr:Field",
-        "@id": f"{split.name}/{name}",
-        "name": name,
-        "description": COLUMNS[name],
-        "dataType": _NUMBERS.get(name, "sc:Text"),
-        **({} if name in _SINGLE else {"isArray": True, "arrayShape": _NESTED.get(name, "-1")}),
-        "source": {"fileSet": {"@id": f"{split.name}_files"}, "extract": {"column": name}},
-    }
-
-
-# Data sets as a folder that ``load_dataset`` of Hugging Face opens with its splits: Parquet, card, metadata.
 
 
 MARKER = "evidencebench.json"
@@ -436,9 +420,6 @@ def _write_split(made: Path, split: HubSplit, instances: Iterator[Instance], n_a
         n_instances=len(split.dataset),
         shards=tuple(shards),
     )
-
-
-# A data set as a `datasets.Dataset`, on the disk and not in memory.
 
 
 def to_hf(dataset: Dataset | PathText, *, cache_dir: PathText | None = None) -> "datasets.Dataset":
