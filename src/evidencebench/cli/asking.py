@@ -34,17 +34,17 @@ class Asking:
     """The options of commands that ask language models. None of them changes an answer, so no run header holds them."""
 
     estimate: Annotated[bool, option("--estimate", "Print prompts, tokens and cost; send nothing, write no run.")]
-    assumed_tokens: Annotated[int, number("--assume-tokens N", "How long a reply is, for --estimate.")] = 400
+    assumed_tokens: Annotated[int, number("--assume-tokens N", "Assumed length of a reply, for --estimate.")] = 400
     max_cost_usd: Annotated[float | None, _above_0("--max-cost-usd USD", "Stop before this call can cost more.")]
     prices: options.Prices
     batch: Annotated[bool, option("--batch", "Use the provider's batches: cheaper, within a day.")]
     max_connections: Annotated[int, number("--max-connections N", "Requests in flight at once.")] = DEFAULT_MAX_WAITING
-    requests_per_minute: Annotated[float | None, _above_0("--requests-per-minute N", "At most.")]
-    tokens_per_minute: Annotated[float | None, _above_0("--tokens-per-minute N", "At most.")]
+    requests_per_minute: Annotated[float | None, _above_0("--requests-per-minute N", "Limit of the rate of requests.")]
+    tokens_per_minute: Annotated[float | None, _above_0("--tokens-per-minute N", "Limit of the rate of tokens.")]
     timeout_seconds: Annotated[
-        float, _above_0("--timeout S", "Seconds for one attempt; with --batch: without a byte.")
+        float, _above_0("--timeout S", "Timeout of a request in seconds; with --batch, of a silent connection.")
     ] = 600
-    max_attempts: Annotated[int, number("--max-attempts N", "For each request, the first included.")] = 6
+    max_attempts: Annotated[int, number("--max-attempts N", "Attempts of each request, the first included.")] = 6
     as_json: options.AsJson
     progress_style: options.ProgressStyle
 

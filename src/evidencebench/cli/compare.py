@@ -148,17 +148,16 @@ def print_comparisons(compared: Sequence[Pair[str]], table_format: str, trained_
 def command(
     *,
     runs: Annotated[tuple[Path, ...], argument("RUN RUN...", required=True, kind=click.Path(path_type=Path))],
-    details: Annotated[bool, option("--details", "Of several pairs: tables for each, after the matrix of all.")],
+    details: Annotated[bool, option("--details", "Also print the tables of each pair, after the matrix.")],
     plot: PlotFile,
     scoring: ScoringOptions,
 ) -> int:
     """Compare runs on the same instances, pair by pair.
 
-    Differences are first - second in points of aspect recall. p is from sign
-    flips of each paper's difference (exact where they are few), adjusted by Holm
-    over the pairs of runs that differ in an answer, task by task. The detectable difference is what this data would
-    find at the 5 % level with 80 % power. Of more than two runs, a matrix of
-    differences is shown first, and each pair's tables with --details.
+    Differences are first - second in points of aspect recall. p is from sign flips
+    of each paper's difference, adjusted (Holm) over the pairs of runs that differ
+    in an answer, task by task. The detectable difference is what this data shows at
+    the 5 % level with 80 % power. More than two runs are shown as a matrix.
 
     \b
     Example: evidencebench compare bm25.jsonl lead.jsonl --data sample

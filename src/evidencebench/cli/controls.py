@@ -43,29 +43,25 @@ def command(
 ) -> int:
     """Measure whether SYSTEMs use the hypothesis.
 
-    Each paper is asked its own query, then a changed one. A high score does not
-    show that a system used the hypothesis. What the control changes:
+    Each paper is asked its own query, then a changed one. What --control changes:
 
     \b
-      wrong_hypothesis  another paper's hypothesis (if no control is named)
+      wrong_hypothesis  another paper's hypothesis (the default)
       two_papers        another paper's sentences before or behind the own
       shuffled_words    the order of the hypothesis's words
-      negated=FILE      the hypothesis negated      } from a file, which
-      paraphrased=FILE  the hypothesis in other words } 'llm rewrite' can make
+      negated=FILE      the hypothesis negated      } from a file that
+      paraphrased=FILE  the hypothesis in other words } 'llm rewrite' makes
 
-    Where the wrong hypothesis leaves recall and selections as they are, the
-    hypothesis was not used. Of two papers, 'stranger' is the other one's share of
-    the selected sentences; none of them is evidence. p is adjusted (Holm) over the
-    systems of a table that differ on any paper: others have nothing to test.
-
-    A SYSTEM that asks a language model is asked as by 'run': under a cost limit,
-    many papers at once, and nothing that is stored is paid again.
+    If recall and selections stay the same with the wrong hypothesis, a system does
+    not use it, however high its score. Of two papers, 'stranger' is the share of
+    selected sentences from the other paper, none of which is evidence. p is
+    adjusted (Holm) over the systems of a table that differ on any paper. Systems
+    that ask a language model are asked as by 'run'.
 
     \b
     Examples:
       evidencebench controls bm25 cues --data sample
-      evidencebench controls cues --data train --control two_papers \\
-        --control shuffled_words --task er_at_10
+      evidencebench controls cues --data train --control two_papers -t er_at_10
       evidencebench controls llm_base:model=openai/gpt-4o-mini \\
         --data train --control negated=negated.jsonl --max-cost-usd 1
     """

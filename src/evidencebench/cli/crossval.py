@@ -40,8 +40,8 @@ def command(
     *,
     system: options.System,
     data: options.Data,
-    n_folds: Annotated[int, options.number("--folds N", "Parts of the papers.", least=2)] = 5,
-    n_seeds: Annotated[int, options.number("--seeds N", "Times they are cut.", most=1000)] = 5,
+    n_folds: Annotated[int, options.number("--folds N", "Folds of papers.", least=2)] = 5,
+    n_seeds: Annotated[int, options.number("--seeds N", "Different ways to draw the folds.", most=1000)] = 5,
     against: Annotated[
         tuple[str, ...],
         option("--against SYSTEM", "Compare with this system; repeatable.", shell_complete=options.complete_systems),
@@ -54,10 +54,12 @@ def command(
     output: Annotated[
         Path | None,
         options.output(
-            "RUN", "Write SYSTEM's answers as a run; finished work is kept in RUN.splits, and gone on with."
+            "RUN", "Write SYSTEM's answers as a run. Finished splits are kept in RUN.splits; run again to resume."
         ),
     ],
-    overwrite: Annotated[bool, option("--overwrite", "Start over where RUN or RUN.splits is of another call.")],
+    overwrite: Annotated[
+        bool, option("--overwrite", "Discard RUN and RUN.splits if they were made with other settings.")
+    ],
     tasks: options.Tasks,
     place: options.WorkPlaceChoice,
     resampling: options.ResamplingChoice,
@@ -66,20 +68,16 @@ def command(
 ) -> int:
     """Cross-validate SYSTEM, trained anew for every fold of papers.
 
-    SYSTEM is something that 'evidencebench train' trains, with options as in
-    finder:figures=false, or any other system, which is measured as it is.
+    SYSTEM is what 'evidencebench train' trains, such as finder:figures=false, or
+    any other system, which is measured as it is.
 
-    Every paper is answered by models that saw nothing of it; whatever a training
-    tunes, it tunes within its own papers. Each instance counts with its mean over
-    the seeds; intervals resample papers. Shown beside it: asked with the wrong
-    hypothesis (or as --control says), trained without the hypothesis, and other
-    systems. Of two papers, both were held back when the models were trained.
+    No model answers a paper that it was trained or tuned on. Each instance counts
+    with its mean over the seeds; intervals resample papers. Shown beside it: the
+    wrong hypothesis (or --control), a training without the hypothesis, and other
+    systems. Of two papers, both are held back from training.
 
-    The run of --output has the answers of the first seed, each by a model that saw
-    nothing of the paper. Score, rank and compare it like any other run.
-
-    Systems that ask a language model are asked as by 'run': under a cost limit,
-    many papers at once, and nothing that is stored is paid again.
+    --output writes the first seed's answers as a run to score, rank and compare.
+    Systems that ask a language model are asked as by 'run'.
 
     \b
     Examples:

@@ -157,12 +157,12 @@ def command(
         Wish,
         options.choice(
             "--wish",
-            "What answers the hypothesis, or all that a reviewer would note of the study.",
+            "answer: sentences that answer the hypothesis; study: all that a reviewer would extract.",
             ("answer", "study"),
         ),
     ],
     scope: Annotated[
-        AspectScope, options.choice("--scope", "All evidence, or outcomes and analyses only.", ("all", "results"))
+        AspectScope, options.choice("--scope", "All evidence, or only outcomes and analyses.", ("all", "results"))
     ],
     spec: Annotated[
         str, option("--system SYSTEM", "What finds the evidence.", shell_complete=options.complete_systems)
@@ -177,7 +177,7 @@ def command(
     ],
     split_model: Annotated[
         str | None,
-        option("--split-model MODEL", "What --split-by asks in place of the package's own model, such as openai/NAME."),
+        option("--split-model MODEL", "Language model for --split-by, such as openai/NAME."),
     ],
     seed: options.Seed,
     asking: Asking,
@@ -190,27 +190,24 @@ def command(
     """Find the evidence in papers of your own.
 
     Shown are the sentences of each PAPER that are evidence for or against
-    HYPOTHESIS, best first, or in paper order where the system names a set.
-    PAPER is a file, a folder of them, or - for standard input; see docs/papers.md
-    for the formats. Sentences are numbered from 0, headings included.
-    A paper that cannot be read is told, and the others are answered: the exit
-    code is then 1, or 2 where none is.
+    HYPOTHESIS, best first, or in paper order where the system names a set. PAPER
+    is a file, a folder of them, or - for standard input; docs/papers.md has the
+    formats. Sentences are numbered from 0, headings included. Exit code 1: some
+    papers could not be read or answered; 2: none.
 
-    --split-by direction groups them by what they report of the outcome. A model
-    that comes with the package reads that, or a language model, as named by
-    --split-model; behind commas, options of llm_base.
+    --split-by direction groups sentences by what they report of the outcome, as
+    read by a model of this package, or by the language model of --split-model
+    (behind commas, options of llm_base).
 
-    With the systems that need no server, such as the default, nothing leaves this
-    machine. An llm_... system sends PAPER and HYPOTHESIS, whole, to the provider
-    that its model names; dense_api sends them to its base_url. A model named by
-    --split-model is sent HYPOTHESIS and the sentences that were found.
+    The default system sends nothing. An llm_... system sends PAPER and HYPOTHESIS
+    to its model's provider, dense_api to its base_url, --split-model HYPOTHESIS and
+    the sentences found.
 
     \b
     Examples:
       evidencebench find "Tea lowers blood pressure." paper.pdf
       evidencebench find "Tea lowers blood pressure." - --json < paper.txt
       evidencebench find --hypotheses questions.txt papers/ --format csv
-      evidencebench find "Tea lowers blood pressure." paper.xml --html tea.html
       evidencebench find "Tea lowers blood pressure." tea.pdf --split-by direction
       evidencebench find "Tea lowers blood pressure." paper.txt \\
         --system llm_base:model=openai/gpt-4o-mini --max-cost-usd 0.05

@@ -34,9 +34,9 @@ def command(
 ) -> int:
     """Rank runs by aspect recall beside the controls.
 
-    Ranks are ranges: 1 + the number of systems that are significantly better, to
-    the number of systems - those significantly worse (sign flips by paper, Holm
-    over the pairs of runs of a task; pairs with a control are adjusted apart).
+    A rank is a range: from 1 + the number of significantly better systems to the
+    number of all - the significantly worse ones (sign flips by paper, Holm over the
+    pairs of runs of a task; pairs with a control are adjusted apart).
 
     \b
     Example: evidencebench leaderboard bm25.jsonl lead.jsonl --data sample

@@ -244,7 +244,7 @@ def _merge_tasks(
         tuple[Task, ...],
         option(
             "-t, --task T",
-            "Task name, or er_at_K or result_er_at_K; repeatable. Default: all that can be answered.",
+            "Task, such as er_at_10 or result_er_at_K; repeatable. Default: all that can be answered.",
             Parsed("task", task_named),
             shell_complete=completer(lambda: TASKS),
         ),
@@ -280,11 +280,9 @@ Data = Annotated[str, data_option("Data file, folder or pattern of files, or a c
 Runs = Annotated[tuple[Path, ...], argument("RUN...", required=True, kind=PATH)]
 Tasks = Annotated[tuple[Task, ...], _merge_tasks]
 Limit = Annotated[int | None, number("--limit N", "Only the first N instances.")]
-MaxErrors = Annotated[
-    int | None, number("--max-errors N", "Stop when more than N have failed; default: go on to the end.", least=0)
-]
+MaxErrors = Annotated[int | None, number("--max-errors N", "Stop when more than N answers failed.", least=0)]
 Prices = Annotated[Path | None, option("--prices FILE", "Your own price table; see docs/llm.md.", FILE)]
-Seed = Annotated[int, number("--seed N", "Of everything random.", least=0, default=0, show_default=True)]
+Seed = Annotated[int, number("--seed N", "Seed of all random draws.", least=0, default=0, show_default=True)]
 AsJson = Annotated[bool, option("--json", "Print one JSON object.", callback=_refuse_both)]
 TableFormat = Annotated[str, output_format(*RENDERERS)]
 ProgressStyle = Annotated[
@@ -362,11 +360,11 @@ def _work_place(
         ),
     ],
     ray_address: Annotated[
-        str | None, option("--ray-address A", "Of the cluster: local, auto or host:port; see docs/scale.md.")
+        str | None, option("--ray-address A", "Address of the cluster: local, auto or host:port; see docs/scale.md.")
     ],
     gpus_per_worker: Annotated[
         float | None,
-        option("--gpus-per-worker N", "GPUs that each worker of a cluster holds, such as 1 or 0.5.", Finite(0)),
+        option("--gpus-per-worker N", "GPUs of each worker, such as 1 or 0.5.", Finite(0)),
     ],
 ) -> WorkPlace:
     """Return the place that the options name; raise where they do not go together."""
@@ -413,7 +411,7 @@ def listening(host: str, port: int) -> Iterator[None]:
 class PageServing:
     """The values of the options of commands that serve pages; each field has its option's name."""
 
-    port: Annotated[int, number("--port N", "0: a free one.", least=0, most=65535)] = 8642
+    port: Annotated[int, number("--port N", "Port to listen on; 0: any free one.", least=0, most=65535)] = 8642
     host: Annotated[str, option("--host", "Address to listen on.")] = "127.0.0.1"
     expose: Annotated[bool, option("--expose", "Allow a host that other machines reach; a token is asked for.")]
     is_opened: Annotated[bool, option("--open/--no-open", "Open it in a browser.")] = False

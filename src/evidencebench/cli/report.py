@@ -39,7 +39,7 @@ def command(
     output: Annotated[Path, options.output("FILE", "The page; - is standard output.")],
     tasks: options.Tasks,
     largest: Annotated[int, options.number("--largest K", "The last budget of the recall curves.", most=100)] = 20,
-    title: Annotated[str, option("--title TEXT", "Of the page; default: the data and the runs.", default="")],
+    title: Annotated[str, option("--title TEXT", "Title of the page. Default: the data and the runs.", default="")],
     papers: Annotated[
         bool | None, option("--papers/--no-papers", "Put the papers into the page; default: up to 5,000.", default=None)
     ],
@@ -53,16 +53,13 @@ def command(
 ) -> None:
     """Write one HTML file with everything about RUNs, papers included.
 
-    The verdict and all intervals, pair by pair, the query controls, what the
-    picks add, recall by budget and by kind of paper, failures, cost, how all
-    was computed, and the papers with what each system selected. It needs no
-    network and no other file.
+    The verdict and all intervals, pair by pair, query controls, what the picks add,
+    recall by budget and by kind of paper, failures, cost, methods, and the papers
+    with what each system selected. It needs no network and no other file. A run
+    with changed queries (run --control NAME) stands beside the run of its system.
 
-    A run that was asked changed queries (run --control NAME) stands beside the
-    run of the same system.
-
-    With --exchanges, the prompts and replies that are stored on this machine
-    stand beside the papers. Prompts hold the papers' texts, which may be private.
+    --exchanges adds the prompts and replies stored on this machine. Prompts hold
+    the papers' texts, which may be private.
 
     \b
     Example: evidencebench report bm25.jsonl lead.jsonl -d sample -o report.html

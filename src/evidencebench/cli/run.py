@@ -50,10 +50,10 @@ def command(
 ) -> int:
     """Run SYSTEM over a data set into a run file.
 
-    Each answer is appended as it comes. SYSTEM is a name of 'evidencebench systems', with options as in
-    bm25:k1=1.2,b=0.75, or own code as file.py:Class or package.module:factory,
-    or a program in any language as exec:./my-program (see docs/systems.md).
-    After an interruption, the same command goes on where it stopped.
+    SYSTEM is a name of 'evidencebench systems' with options, as in
+    bm25:k1=1.2,b=0.75; own code, file.py:Class or package.module:factory; or a
+    program, exec:./my-program (see docs/systems.md). Each answer is written at
+    once: after an interruption, run the same command again to resume.
 
     \b
     Examples:
@@ -62,8 +62,6 @@ def command(
       evidencebench run my_systems.py:MySystem --data train -o mine.jsonl -j 2
       evidencebench run dense:model=M --data train -o dense.jsonl \\
           --engine ray --gpus-per-worker 1
-      evidencebench run 'exec:./my-program --top 5' --data train -o program.jsonl
-      evidencebench run llm_base:model=openai/gpt-4o --data train --show-prompt
       evidencebench run llm_base:model=openai/gpt-4o-mini --data train --estimate
       evidencebench run llm_base:model=openai/gpt-4o --data train -o llm.jsonl
     """

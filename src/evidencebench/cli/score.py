@@ -118,7 +118,7 @@ def command(
     *,
     run: Annotated[Path, argument(type=click.Path(path_type=Path))],
     curve: Annotated[
-        int | None, options.number("--curve K", "Add recall at every budget up to K; as CSV, it alone.", most=500)
+        int | None, options.number("--curve K", "Add recall at every budget up to K; CSV has only this.", most=500)
     ],
     kinds: Annotated[bool, option("--kinds", "Add where it looks: abstract, headings, body.")],
     places: Annotated[bool, option("--places", "Add recall by where the evidence lies ('lost in the middle').")],
@@ -127,7 +127,7 @@ def command(
         Path | None,
         option(
             "--per-instance FILE",
-            "Write every measure of each instance too, as .parquet or .csv; a file that is there is replaced.",
+            "Also write per-instance scores (.parquet or .csv). Overwrites FILE.",
             click.Path(path_type=Path, dir_okay=False),
         ),
     ],
@@ -137,16 +137,15 @@ def command(
     """Score RUN: a run, {id: [indices]} JSON, or a TREC run.
 
     Aspect recall is covered aspects / all aspects that count, averaged over
-    instances, with an interval that resamples papers, or reviews where the data
-    names them. Failed, empty and missing answers score 0 and are counted. A list in JSON is a set; write
-    {id: {"ranking": [indices]}} where the best stands first.
+    instances. Intervals resample papers (reviews where the data names them).
+    Failed, empty and missing answers score 0. A list in JSON is a set; write
+    {id: {"ranking": [indices]}} for a ranking, best first.
 
     \b
     Examples:
       evidencebench score bm25.jsonl --data sample
       evidencebench score answers.json --data test --task er_at_10 --json
       evidencebench score bm25.jsonl --data train --curve 20 --format csv
-      evidencebench score bm25.jsonl --data sample --plot bm25.svg
       evidencebench score bm25.jsonl --data sample --per-instance scores.parquet
     """
     if (kinds or places) and scoring.table_format == "csv" and not scoring.as_json:

@@ -37,13 +37,10 @@ def command(
 ) -> int:
     """Print RUNs x tasks as one table for a paper.
 
-    Cells are aspect recall in %, as in 'leaderboard', the best in bold. A star
-    marks a significant difference to the best run, or to the system that
-    --against names, by the tests of 'leaderboard' and 'compare'. A system that
-    was trained on this data is marked, and is neither the best nor tested. The
-    caption says so.
-
-    LaTeX needs the package booktabs. CSV has shares, not %, with all digits.
+    Cells are aspect recall in %, the best run in bold. A star marks a significant
+    difference to the best, or to --against, by the tests of 'leaderboard' and
+    'compare'. Systems trained on this data are marked, and neither best nor tested.
+    LaTeX needs the package booktabs. CSV has shares with all digits, not %.
 
     \b
     Examples:

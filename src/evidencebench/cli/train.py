@@ -37,8 +37,9 @@ def command(
     """Fit a model to labelled data and write it into a folder.
 
     WHAT is finder, embedder, reranker, or own code as file.py:Training or
-    package.module:Training, with options as in finder:figures=false. The
-    folder holds plain files and a card that says what it was made from.
+    package.module:Training, with options as in finder:figures=false. The folder
+    holds plain files and a card. Score a model on other data than it was trained
+    on, or with 'crossval'.
 
     \b
     Examples:
@@ -46,8 +47,6 @@ def command(
       evidencebench run finder:model=my-finder --data dev -o mine.jsonl
       evidencebench train finder:hypothesis=false --data train -o blind
       evidencebench train finder --data ei.json --data train -o of-both
-
-    Score a model on other data than it was trained on, or with 'crossval'.
     """
     if str(output) == "-":
         raise click.UsageError("--output: expected a folder, which is what a model is; standard output is none")

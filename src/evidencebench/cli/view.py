@@ -40,22 +40,20 @@ def command(
 ) -> None:
     """Look at papers, their evidence and what each RUN chose.
 
-    In a browser: the papers of D as they are, with the evidence for each aspect,
-    beside the controls and any RUN. Data of any size open at once: what is sorted
-    and searched grows while you read. It serves until Ctrl-C, to this machine
-    only. Beside a paper stands what a RUN's language model was asked and replied.
+    In a browser: the papers of D with the evidence for each aspect, beside the
+    controls and any RUN, with what its language model was asked and replied. Data
+    of any size opens at once. Serves until Ctrl-C, to this machine only.
 
-    Without --data it shows a page for a paper of your own: drop or paste the
-    paper, type a hypothesis, and see the evidence marked.
+    Without --data, a page for a paper of your own: drop or paste the paper, type a
+    hypothesis, and see the evidence marked.
 
-    With --people, people sign in with a name, see hypothesis and paper, and pick
-    as many sentences as one --task allows (er_at_optimal). What they missed is
-    shown once they have submitted. FOLDER gets a run for each, scored as any.
+    With --people, people sign in with a name and pick as many sentences as one
+    --task allows (er_at_optimal). What they missed is shown once they submit.
+    FOLDER gets a run for each person.
 
     \b
     Examples:
       evidencebench view --open
-      evidencebench view --data sample
       evidencebench view --data train bm25.jsonl llm.jsonl --task er_at_10
       evidencebench view --data train --people picks --limit 20
     """

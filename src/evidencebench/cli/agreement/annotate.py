@@ -22,10 +22,10 @@ def command(
 ) -> None:
     """Let people annotate TASKS in a browser, and adjudicate.
 
-    TASKS is what 'agreement sample' wrote. People sign in with a name, see the
-    aspect and the paper, and mark the sentences that hold it, with the mouse or
-    the keyboard alone. Every mark is on the disk at once. Where several have done
-    a task and differ, the page shows them side by side, and one decides.
+    TASKS is what 'agreement sample' wrote. People sign in with a name and mark the
+    sentences that hold the shown aspect, with mouse or keyboard. Every mark is
+    saved at once. Where people differ on a task, the page shows them side by side,
+    and one decides.
 
     \b
     Example:

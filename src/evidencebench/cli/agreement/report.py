@@ -94,14 +94,12 @@ def command(
 ) -> None:
     """Report how people agree with each other and with the model.
 
-    SOURCE is a folder of 'agreement annotate', or what people filled in elsewhere:
-    the JSON export of Label Studio, or a CSV (its name is the annotator's, unless
-    the column annotator is filled).
+    SOURCE is a folder of 'agreement annotate', a JSON export of Label Studio, or a
+    CSV (named after its annotator, unless the column annotator is filled).
 
     Intervals are studentised bootstraps over papers. Equivalence is shown where
     both one-sided tests reject a difference beyond the margin at the 5 % level;
-    choose the margin before you look. A team marks what at least half of its
-    members mark.
+    choose it before you look. A team marks what at least half of its members mark.
 
     \b
     Examples:

@@ -38,19 +38,16 @@ def command(
 ) -> None:
     """Draw what people are asked, blind, also for other tools.
 
-    Of each paper one aspect is drawn (all of a paper are equally likely), and all
-    of the paper's sentences are to be judged. With --sort hypotheses or aspects,
-    people say yes or no to criteria instead. The files never tell what the model
-    said. The same data, seed and number give the same tasks.
-
-    Files for other tools lie beside FILE: tasks.label-studio.json and .xml,
-    tasks.csv.
+    Of each paper one aspect is drawn, all equally likely, and all sentences are to
+    be judged. With --sort hypotheses or aspects, people say yes or no to criteria
+    instead. The files hold no labels. The same data, seed and number give the same
+    tasks. Files for other tools lie beside FILE, as tasks.csv or
+    tasks.label-studio.json and .xml.
 
     \b
-    Examples:
-      evidencebench agreement sample --data sample --papers 5 -o tasks.jsonl
+    Example:
       evidencebench agreement sample --data sample --papers 5 -o tasks.jsonl \\
-        --for csv --for label-studio --overwrite
+        --for csv --for label-studio
     """
     require_file(output, "cannot be read again by 'agreement report'")
     others = {output.with_name(f"{output.stem}.{end}"): make for tool in tools for end, make in TOOLS[tool].items()}

@@ -29,10 +29,10 @@ def command(
     """Say by cause what people found, and correct the score.
 
     MISSES is what 'audit sample' wrote. Shares have exact intervals. The score is
-    corrected twice: aspects whose miss is not the system's fault count as
-    covered, or are taken out. Its intervals join the sampling of misses with the
-    bootstrap over papers. A miss of several auditors is what most of them say; a
-    tie counts as the system's fault.
+    corrected in two ways: aspects whose miss is not the system's fault count as
+    covered, or are taken out; intervals join the sampling of misses with the
+    bootstrap over papers. Of several auditors the majority counts; a tie is the
+    system's fault.
 
     \b
     Example:

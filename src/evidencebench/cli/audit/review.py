@@ -22,10 +22,10 @@ def command(
 ) -> None:
     """Let people say the cause of each miss in a browser.
 
-    MISSES is what 'audit sample' wrote. People sign in with a name, see the
-    hypothesis, the missed aspect, and the paper with its sources and the selected
-    sentences marked, and choose one cause, with the mouse or the keyboard alone.
-    Every choice is on the disk at once, and can be changed.
+    MISSES is what 'audit sample' wrote. People sign in with a name, see hypothesis,
+    missed aspect, and the paper with sources and selected sentences marked, and
+    choose a cause, with mouse or keyboard. Every choice is saved at once, and can be
+    changed.
 
     \b
     Example: evidencebench audit review misses.jsonl --folder audit --open

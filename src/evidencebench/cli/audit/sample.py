@@ -32,16 +32,14 @@ def command(
     """Draw misses of RUN for people to look at.
 
     A miss is an aspect that counts in the task (er_at_optimal) and that some
-    sentence covers, but none of the selected ones. Each is drawn with a chance in
-    proportion to what it takes from the score, spread over papers, and over
-    strata: whether a selected sentence stands beside a source (within 2
-    sentences), in its section, or elsewhere. The same seed draws the same misses.
+    sentence covers, but no selected one. The chance to be drawn is what the miss
+    takes from the score, spread over papers and strata: whether the nearest selected
+    sentence is within 2 sentences of a source, in its section, or elsewhere.
 
     \b
     Examples:
       evidencebench audit sample bm25.jsonl --data dev -o misses.jsonl
       evidencebench audit sample llm.jsonl -d test -t er_at_10 -n 100 -o m.jsonl
-      evidencebench audit review misses.jsonl --folder audit
     """
     if len(tasks) > 1:
         raise click.UsageError("expected one --task: misses are those of one task")

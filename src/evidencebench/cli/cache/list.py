@@ -28,13 +28,11 @@ from evidencebench.wording import counted
 def command(*, as_json: options.AsJson, table_format: options.TableFormat) -> None:
     """List what is kept: replies, embeddings, open batches.
 
-    A cost is what was paid when a reply came; it is unknown where the price
-    was. Open batches are collected first when a run starts again.
+    A cost is what was paid when a reply came, if the price was known. Open batches
+    are collected first when a run starts again.
 
     \b
-    Examples:
-      evidencebench cache list
-      evidencebench cache list --json
+    Example: evidencebench cache list
     """
     folder = cache_folder(os.environ)
     if as_json:

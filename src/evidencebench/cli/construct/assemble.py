@@ -46,8 +46,10 @@ def _name(text: str) -> str:
 def command(
     *,
     work: Annotated[Path, argument(type=options.EXISTING_FOLDER)],
-    papers: Annotated[Path, option("--papers FOLDER", "Of the papers.", options.FOLDER)],
-    name: Annotated[str, option("--name NAME", "Of the data set; it begins ids.", options.Parsed("name", _name))],
+    papers: Annotated[Path, option("--papers FOLDER", "The papers.", options.FOLDER)],
+    name: Annotated[
+        str, option("--name NAME", "Name of the data set, with which ids begin.", options.Parsed("name", _name))
+    ],
     output: Annotated[
         Path | None, options.output("DATASET", "The folder to make. [default: WORK/dataset]", options.FOLDER)
     ],
@@ -69,7 +71,7 @@ def command(
         tuple[str, ...],
         option(
             "--against D",
-            "Data whose papers and hypotheses to leave out; repeatable.",
+            "Leave out papers and hypotheses of this data; repeatable.",
             shell_complete=options.complete_data,
         ),
     ],
@@ -84,17 +86,15 @@ def command(
 ) -> int:
     """Make the data set: splits, optima, datasheet.
 
-    Reads WORK/filtered.jsonl. DATASET gets a file a split in the published format
-    with all optima, dropped.csv (what every step dropped, and why), a datasheet
-    and a manifest with checksums. No paper and no review stands in two splits.
-    Exit code 1: an optimum could not be proven.
+    Reads WORK/filtered.jsonl. DATASET gets a file for each split, in the published
+    format with all optima, dropped.csv (what each step dropped, and why), a
+    datasheet, and a manifest with checksums. No paper and no review is in two
+    splits. Exit code 1: an optimum could not be proven.
 
     \b
-    Examples:
+    Example:
       evidencebench construct assemble work --papers papers --name tea \\
           --against train --against dev
-      evidencebench construct assemble work --papers papers --name tea \\
-          --shares test=1 -o tea
     """
     folder = output or work / DATASET_FOLDER
     require_replaceable_folder(folder, marker=MANIFEST, overwrite=overwrite)

@@ -36,9 +36,9 @@ def command(
 ) -> int:
     """Run all steps on a synthetic review, against a server for trials.
 
-    A review of five invented papers is written. A server on this machine acts as
-    the language model: it knows the right answers, and fails now and then. The
-    data set that comes out is compared with the one that must. No key, no cost.
+    A server on this machine acts as the language model for five invented papers: it
+    knows the right answers, and fails now and then. The data set is compared with
+    the expected one. No key, no cost.
 
     \b
     Example: evidencebench construct demo -o construction-demo

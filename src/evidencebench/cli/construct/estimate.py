@@ -35,16 +35,15 @@ def command(
     *,
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
     assume_aspects: Annotated[
-        int, options.number("--assume-aspects N", "Aspects of a summary, where none are known yet.")
+        int, options.number("--assume-aspects N", "Assumed aspects of a summary, until some are known.")
     ] = 8,
     assume_tokens: Annotated[
-        int, options.number("--assume-tokens N", "How long a reply is, where none are stored yet.")
+        int, options.number("--assume-tokens N", "Assumed length of a reply, until replies are stored.")
     ] = 400,
-    sample: Annotated[
-        int, options.number("--sample N", "Drafts that are looked at, of those that wait for the same step.")
-    ] = 200,
+    sample: Annotated[int, options.number("--sample N", "Drafts to look at for each step.")] = 200,
     requests_per_minute: Annotated[
-        float, option("--requests-per-minute N", "For the hours.", options.Finite(0, min_open=True))
+        float,
+        option("--requests-per-minute N", "Rate that the hours are computed from.", options.Finite(0, min_open=True)),
     ] = 500,
     prices: options.Prices,
     as_json: options.AsJson,
@@ -52,10 +51,9 @@ def command(
 ) -> None:
     """Price what is left of a construction.
 
-    Nothing is sent. Run a pilot first, such as 'construct run CONFIG.toml
-    --limit 20': its stored replies say how long prompts and replies are, how many
-    aspects a summary has, and how many drafts are dropped. Without one, all that
-    is assumed.
+    Nothing is sent. Run a pilot first, as 'construct run CONFIG.toml --limit 20':
+    its stored replies give the lengths of prompts and replies, the aspects of a
+    summary, and the share of dropped drafts, which are assumed otherwise.
 
     \b
     Example: evidencebench construct estimate construction.toml

@@ -61,16 +61,16 @@ def command(
     """Find the passages of reviews that speak of one paper each.
 
     REVIEW is a review in JATS XML, as PubMed Central has it, or a folder of them.
-    Passages are told from citation marks and the list of references; no model is
-    asked. Those that cannot be used, such as those on several papers, are written
-    too, with the reason, and counted. Exit code 1: some files could not be read.
+    Citation marks and the list of references decide; no model is asked. Passages
+    that cannot be used, as those on several papers, are written with the reason.
+    Exit code 1: some files could not be read.
 
     Without --papers, every passage whose reference has a PMCID, DOI or PMID is
     kept; fetch the papers with --ids and 'papers fetch', then harvest again.
 
-    FILE of --table is CSV, TSV or JSON Lines with the columns summary, paper (its
-    file in --papers, or its id), review_id, and id and context if you like. Its
-    rows become summaries.jsonl.
+    FILE of --table is CSV, TSV or JSON Lines with the columns summary, paper (a
+    file in --papers, or an id), review_id, and optionally id and context. Its rows
+    become summaries.jsonl.
 
     \b
     Examples:

@@ -9,7 +9,8 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, tell_asked
-from evidencebench.cli.construct.steps import agreement_fields, agreement_in, make_room, print_agreement, print_failures
+from evidencebench.cli.construct.status import agreement_fields, agreement_in, print_agreement
+from evidencebench.cli.construct.steps import make_room, print_failures
 from evidencebench.cli.options import argument, option
 from evidencebench.cli.output import print_cautions, print_json, print_table
 from evidencebench.construction.config import read_config
@@ -24,30 +25,27 @@ from evidencebench.wording import counted
 def command(
     *,
     path: Annotated[Path, argument("CONFIG.toml", kind=options.EXISTING_FILE)],
-    limit: Annotated[
-        int | None, options.number("--limit N", "Only so many drafts in each step that asks a model: a pilot.")
-    ],
-    until: Annotated[str | None, option("--until STEP", "End behind this step.", click.Choice(MODEL_STEPS))],
-    overwrite: Annotated[bool, option("--overwrite", "Make again what is stale; stored replies cost nothing.")],
+    limit: Annotated[int | None, options.number("--limit N", "Only N drafts in each step that asks a model: a pilot.")],
+    until: Annotated[str | None, option("--until STEP", "Stop after this step.", click.Choice(MODEL_STEPS))],
+    overwrite: Annotated[bool, option("--overwrite", "Redo what is stale; stored replies cost nothing.")],
     first: Annotated[
         str | None,
         option(
             "--from STEP",
-            "Make this step and all behind it again; what was edited by hand is kept beside.",
+            "Redo this step and all later ones; files edited by hand are kept under another name.",
             click.Choice(list(STEP_FILES)),
         ),
     ],
-    drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed for good.")],
+    drop_failed: Annotated[bool, option("--drop-failed", "Drop drafts whose request failed in all attempts.")],
     place: options.WorkPlaceChoice,
     asking: Asking,
 ) -> int:
     """Run all steps, and make the data set.
 
-    CONFIG.toml names reviews, papers and models; see docs/construction.md. What is
-    done is not done again: after Ctrl-C, a cost limit or a failed server, run it
-    again. Exit code 1: a review could not be read, or some drafts failed and are
-    to be asked for again. --jobs and --engine say where the last step reads papers
-    and solves optima.
+    CONFIG.toml names reviews, papers and models; see docs/construction.md. After
+    Ctrl-C, a cost limit or a failed server, run it again to resume. Exit code 1: a
+    review could not be read, or drafts failed and are asked again by the next run.
+    --jobs and --engine are for the last step.
 
     \b
     Example: evidencebench construct run construction.toml --max-cost-usd 20

@@ -1,29 +1,33 @@
 """``evidencebench construct status``."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import msgspec
 
 from evidencebench.cli import options
-from evidencebench.cli.construct.steps import agreement_fields, agreement_in, print_agreement
 from evidencebench.cli.options import argument
-from evidencebench.cli.output import print_json, print_table
-from evidencebench.construction.pipeline import construction_status
-from evidencebench.tables import Cell, Table
+from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table
+from evidencebench.construction.draft import open_drafts, output_of
+from evidencebench.tables import Cell, Table, printable
+
+if TYPE_CHECKING:
+    from evidencebench.construction.judge import WindowAgreement
 
 
 @options.command
 def command(*, work: Annotated[Path, argument(type=options.EXISTING_FOLDER)], as_json: options.AsJson) -> None:
     """Say where a construction stands.
 
-    WORK is the work folder. It is only read, so that it can be asked about while
-    a step runs.
+    WORK, the work folder, is only read, also while a step runs.
 
     \b
     Example: evidencebench construct status work
     """
+    from evidencebench.construction.pipeline import construction_status  # noqa: PLC0415 - slow, and help needs it not
+
     status, agreement = construction_status(work), agreement_in(work)
     if as_json:
         print_json({**msgspec.to_builtins(status), "next_step": status.next_step, **agreement_fields(agreement)})
@@ -43,3 +47,31 @@ def command(*, work: Annotated[Path, argument(type=options.EXISTING_FOLDER)], as
         how = ", again: 'construct run CONFIG.toml --overwrite' makes what is stale, and keeps what was edited"
         click.echo(f"next: {status.next_step}{how if is_stale else ''}")
     print_agreement(agreement, as_json=False)
+
+
+def agreement_in(work: Path) -> dict[str, "WindowAgreement"]:
+    """Return how often two windows agree on a sentence, by model; empty where nothing is judged yet."""
+    path = output_of("judge", work)
+    if not path.is_file():
+        return {}
+    from evidencebench.construction.judge import windows_agree  # noqa: PLC0415 - slow, and help needs it not
+
+    file = open_drafts(path, must_be_finished=False)
+    return windows_agree(file[draft_id] for draft_id in file.offsets)
+
+
+def agreement_fields(by_model: Mapping[str, "WindowAgreement"]) -> dict[str, Any]:
+    """Return the agreement as a program reads it."""
+    fields = {
+        model: {"n": pair.pairs.total(), "agree": pair.share, "kappa": pair.kappa, "n_unread": pair.n_unread}
+        for model, pair in by_model.items()
+    }
+    return {"windows_agree": fields}
+
+
+def print_agreement(by_model: Mapping[str, "WindowAgreement"], *, as_json: bool) -> None:
+    """Print the agreement, unless what is printed is JSON, and warn of models whose windows do not agree."""
+    for model, windows in by_model.items():
+        if not as_json:
+            print_prose(printable(f"{model}: {windows.text}."))
+    print_cautions(f"{model}: {windows.warning}" for model, windows in by_model.items() if windows.warning)

@@ -10,11 +10,12 @@ import click
 
 from evidencebench.cli import options
 from evidencebench.cli.asking import Asking, opened_client, print_estimate, tell_asked, totals_fields
+from evidencebench.cli.construct.status import agreement_fields, agreement_in, print_agreement
 from evidencebench.cli.options import argument, number, option
-from evidencebench.cli.output import print_cautions, print_json, print_prose, print_table, progress
+from evidencebench.cli.output import print_cautions, print_json, print_table, progress
 from evidencebench.construction.draft import input_of, open_drafts, output_of, set_aside
 from evidencebench.construction.harvest.papers import PaperFolder
-from evidencebench.construction.judge import JudgeSettings, WindowAgreement, judge_step, windows_agree
+from evidencebench.construction.judge import JudgeSettings, judge_step
 from evidencebench.construction.losses import LEAST_COVERED, filter_drafts, loss_table, losses_of
 from evidencebench.construction.step import ModelStep, StepReport, run_step
 from evidencebench.construction.writing import ASPECTS, HYPOTHESES, LABEL_RESULTS, SUMMARIES
@@ -37,7 +38,7 @@ class StepOptions:
 
     folder: _WorkFolder
     model: options.Model
-    limit: Annotated[int | None, number("--limit N", "Only so many drafts, of all reviews: a pilot.")]
+    limit: Annotated[int | None, number("--limit N", "Only N drafts, spread over all reviews: a pilot.")]
     overwrite: _Overwrite
     drop_failed: Annotated[bool, option("--drop-failed", "Drop a draft whose request failed in all attempts.")]
     asking: Asking
@@ -88,32 +89,6 @@ def make_room(paths: Iterable[Path]) -> None:
     for path in paths:
         if (kept := set_aside(path)) is not None:
             print_cautions([f"{path}: was edited by hand; what was there is kept as {kept}"])
-
-
-def agreement_in(work: Path) -> dict[str, WindowAgreement]:
-    """Return how often two windows agree on a sentence, by model; empty where nothing is judged yet."""
-    path = output_of("judge", work)
-    if not path.is_file():
-        return {}
-    file = open_drafts(path, must_be_finished=False)
-    return windows_agree(file[draft_id] for draft_id in file.offsets)
-
-
-def agreement_fields(by_model: Mapping[str, WindowAgreement]) -> dict[str, Any]:
-    """Return the agreement as a program reads it."""
-    fields = {
-        model: {"n": pair.pairs.total(), "agree": pair.share, "kappa": pair.kappa, "n_unread": pair.n_unread}
-        for model, pair in by_model.items()
-    }
-    return {"windows_agree": fields}
-
-
-def print_agreement(by_model: Mapping[str, WindowAgreement], *, as_json: bool) -> None:
-    """Print the agreement, unless what is printed is JSON, and warn of models whose windows do not agree."""
-    for model, windows in by_model.items():
-        if not as_json:
-            print_prose(printable(f"{model}: {windows.text}."))
-    print_cautions(f"{model}: {windows.warning}" for model, windows in by_model.items() if windows.warning)
 
 
 def print_failures(failures: Mapping[str, str]) -> None:
@@ -170,7 +145,7 @@ def judge(
     *,
     papers: Annotated[Path, option("--papers FOLDER", "The papers.", options.EXISTING_FOLDER)],
     window: Annotated[int, number("--window N", "Sentences judged together.")] = 10,
-    overlap: Annotated[int, number("--overlap N", "Of them, shown again in the next window.", least=0)] = 5,
+    overlap: Annotated[int, number("--overlap N", "Sentences shared by neighbouring windows.", least=0)] = 5,
     at_once: Annotated[bool, option("--at-once", "Ask for all aspects of a summary in one request.")],
     votes: Annotated[int, number("--votes N", "Times that each window is asked; the majority decides.")] = 1,
     second_model: Annotated[str | None, option("--second-model MODEL", "Decides where windows of the first disagree.")],

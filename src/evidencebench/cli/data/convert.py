@@ -58,19 +58,17 @@ def command(
 ) -> None:
     """Write a data set in the form that OUTPUT's suffix names.
 
-    .json, .jsonl, .gz of either, or .parquet; - is standard output, an instance a
-    line. Nothing is lost: what this version does not know is kept.
+    .json, .jsonl, .gz of either, or .parquet; - is standard output, as JSON Lines.
+    Fields that this version does not know are kept. --shard-size writes several
+    files, such as train-00000-of-00005.parquet, whose folder is one data set.
 
-    --shard-size writes several files, such as train-00000-of-00005.parquet. Their
-    folder, or a pattern in quotes, is then one data set for every command.
-
-    --qrels takes the labels from a TREC file: subtopics are aspects, docnos are
-    as 'export trec' writes them. Only instances that it judges are written;
-    'data solve' derives their optima.
+    --qrels takes the labels from a TREC file: subtopics are aspects, docnos are as
+    'export trec' writes them. Only instances that it judges are written; 'data
+    solve' derives their optima.
 
     D may also be the published folder of Evidence Inference 2.0 (the one with
-    prompts_merged.csv): an instance a prompt, an aspect a text that doctors
-    marked. What could not be placed is counted by reason, and listed in
+    prompts_merged.csv): an instance a prompt, an aspect a text that doctors marked.
+    What could not be placed is counted by reason, and listed in
     OUTPUT.placement.json.
 
     \b

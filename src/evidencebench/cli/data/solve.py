@@ -31,10 +31,9 @@ def command(
 ) -> int:
     """Derive all four optima of a data set, exactly, into a copy.
 
-    After an interruption, the same command goes on where it stopped. An instance
-    that fails ends nothing: the others are solved, and the next call tries it
-    again. Exit code 1: an optimum could not be proven, or an instance failed, and
-    no copy was written.
+    After an interruption, run the same command again to resume. Other instances are
+    solved where one fails, and the next run tries that again. Exit code 1: an optimum
+    could not be proven, or an instance failed and no copy was written.
 
     \b
     Example: evidencebench data solve labels.json -o solved.json --jobs 2

@@ -27,9 +27,8 @@ def command(
 ) -> int:
     """Report every violation of the format, with its place.
 
-    Given several files, a paper that stands in two of them is a violation. Exit
-    code 0: valid; 1: violations, or an instance could not be checked, since the
-    process that checked it died twice; 2: a file cannot be read.
+    A paper in two of the files is a violation. Exit code 0: valid; 1: violations, or
+    an instance could not be checked; 2: a file cannot be read.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ def command(
     relationship: Annotated[
         Any,
         options.choice(
-            "--relationship", "How who evaluates stands to who made the system.", reversed(get_args(Relationship))
+            "--relationship", "Relation of the evaluator to the maker of the system.", reversed(get_args(Relationship))
         ),
     ],
     model: Annotated[
@@ -34,10 +34,9 @@ def command(
 ) -> None:
     """Write scores of RUNs as records of Every Eval Ever.
 
-    A record holds aspect recall on each task with its interval, the number of
-    instances, the counts of answers, the checksum of the data, and the system with
-    all options. It is written where the datastore expects it:
-    FOLDER/data/evidencebench/ORG/NAME/UUID.json, by version 0.3.0 of the schema.
+    A record (schema 0.3.0) holds aspect recall on each task with its interval, the
+    number of instances, the counts of answers, the checksum of the data, and the
+    system with all options: FOLDER/data/evidencebench/ORG/NAME/UUID.json.
 
     \b
     Example:

@@ -29,14 +29,14 @@ def command(
 ) -> None:
     """Write D and RUNs as TREC topics, diversity qrels and runs.
 
-    topics.tsv has the hypotheses, qrels.all.txt and qrels.results.txt the labels
-    (qid subtopic docno rel: subtopics are aspects), runs/ a file for each RUN. The
-    sentence 42 of an instance is the docno instance#00042; scores of runs are
-    places, which never tie.
+    topics.tsv has the hypotheses; qrels.all.txt and qrels.results.txt the labels
+    (qid subtopic docno rel: subtopics are aspects); runs/ a file for each RUN. The
+    sentence 42 of an instance is the docno instance#00042. Scores of runs are places
+    from the end, which never tie.
 
-    StRecall@k of ir_measures on these files is aspect recall for k up to 20. With
-    --task, a run has a file for each task, cut to its budget, so that StRecall@20
-    gives recall at a budget that differs by instance, too.
+    StRecall@k of ir_measures is then aspect recall for k up to 20. With --task, a run
+    has a file for each task, cut to its budget, so that StRecall@20 is recall at
+    budgets that differ by instance too.
 
     \b
     Examples:

@@ -31,10 +31,9 @@ def command(
 ) -> int:
     """Have a model negate or paraphrase the hypotheses, for 'controls'.
 
-    Each line of the file holds an instance's id, the new hypothesis, and its own
-    one beside it: read them before you use them. What the model did not rewrite
-    is told, and missing in the file: add it by hand, since 'controls' refuses a
-    file that lacks a hypothesis.
+    Each line of the file has an instance's id, the new hypothesis, and its own one
+    beside it: read them before you use them. Hypotheses that were not rewritten are
+    listed and missing in the file; add them by hand, since 'controls' needs all.
 
     \b
     Example: evidencebench llm rewrite negated --data train \\

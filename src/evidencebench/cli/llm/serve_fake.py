@@ -36,10 +36,10 @@ def command(
 ) -> None:
     """Serve a fake language model for trials.
 
-    It speaks OpenAI's chat completions, and answers prompts about the papers of
-    D as the personality says, without a key or a cost. Any key and any model is
-    taken; a model named like a personality has that personality. GET /log tells
-    how much was asked and paid. It serves until Ctrl-C.
+    It speaks OpenAI's chat completions, and answers prompts about the papers of D as
+    the personality says. Any key and any model is taken; a model named like a
+    personality has that personality. GET /log has the counts of requests and
+    payments. Serves until Ctrl-C.
 
     \b
     Example: evidencebench llm serve-fake --data sample --port 8000

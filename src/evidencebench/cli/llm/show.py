@@ -29,14 +29,11 @@ def command(
 ) -> None:
     """Show what a model was asked for an instance, and its replies.
 
-    The requests are made again from the run's header and its data, all turns of
-    them, and the replies are read from the cache of this machine (see 'cache').
-    Nothing is sent, and no key is needed or shown.
+    The requests are made again from the run's header and its data, and the replies
+    are read from the cache of this machine (see 'cache'). Nothing is sent.
 
     \b
-    Examples:
-      evidencebench llm show mini.jsonl evidencebench_train_id_7
-      evidencebench llm show mini.jsonl evidencebench_train_id_7 -t er_at_10
+    Example: evidencebench llm show mini.jsonl evidencebench_train_id_7
     """
     answers = read_run(run)
     dataset = data_of(answers, data)

@@ -55,14 +55,11 @@ def command(
 ) -> int:
     """Fetch open-access papers from Europe PMC, by their ids.
 
-    ID is a PMCID (PMC1280405), a DOI or a PMID (digits), or the address of its
-    page at PubMed Central, PubMed or Europe PMC. Each paper is written to
-    FOLDER as its PMCID with .xml, and papers.csv there names its ids, licence and
-    checksum, or the reason why there is no file. A paper that is here is not
-    asked for again, so the same command goes on after a stop. Exit code 1: some
-    papers could not be fetched.
-
-    The ids are sent to the service, and nothing else.
+    ID is a PMCID (PMC1280405), a DOI or a PMID (digits), or the address of its page
+    at PubMed Central, PubMed or Europe PMC. FOLDER gets PMCID.xml for each paper, and
+    papers.csv with ids, licence and checksum, or the reason why there is no file.
+    Papers that are here are not fetched again, so the same command resumes after a
+    stop. Nothing but the ids is sent. Exit code 1: some papers could not be fetched.
 
     \b
     Examples:

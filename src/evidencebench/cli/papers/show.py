@@ -30,17 +30,14 @@ def command(
 ) -> int:
     """Show what is read from files of papers.
 
-    FILE is a paper in any format, a folder of papers, or - for standard input.
-    Shown are title, ids and format, then the sentences, numbered from 0: # marks a
-    heading, > the abstract. At the end stands how many characters were kept, and
-    what was left out, by its sort. White space is not counted.
-
-    With --sentences, the headings Abstract and Body are added where a file has
-    none. Exit code 1: some papers could not be read.
+    FILE is a paper in any format, a folder of papers, or - for standard input. Shown
+    are title, ids and format, then the sentences, numbered from 0 (# is a heading, >
+    the abstract), then how many characters were kept, and what was left out. White
+    space is not counted. --sentences adds the headings Abstract and Body where a file
+    has none. Exit code 1: some papers could not be read.
 
     \b
     Examples:
-      evidencebench papers show paper.xml
       evidencebench papers show papers/ --loss
       evidencebench papers show paper.pdf --sentences > paper.txt
       evidencebench papers show paper.xml --json

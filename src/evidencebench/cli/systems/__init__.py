@@ -31,12 +31,12 @@ def _list(
 ) -> None:
     """List the systems with their options and defaults.
 
-    Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets
-    may hold commas, so a system with options of its own; a list is joined
-    by plus signs: fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1].
-    Own code is named file.py:Class or package.module:factory, which returns
-    an object with rank(query, brief). Systems of installed packages are listed
-    too, with the package's name; --only S imports one, for its options.
+    Options follow the name: bm25:k1=1.2,b=0.75. A value in square brackets may
+    hold commas, as a system with its own options; plus signs join a list:
+    fuse:systems=[bm25:k1=1.2,b=0.75+tfidf],weights=[2+1]. Own code is named
+    file.py:Class or package.module:factory, whose object has rank(query, brief).
+    Systems of installed packages are listed with the package's name; --only S
+    imports one, for its options.
 
     \b
     Examples:
