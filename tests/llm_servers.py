@@ -104,7 +104,7 @@ class SlowSender:
             if not self.is_open:
                 self.gate.wait()
             if self.is_closed:
-                raise DrainingError("the client was closed before the replies were there")
+                raise DrainingError("the client was closed before all replies came")
             if number <= len(self.failures) and (failure := self.failures[number - 1]) is not None:
                 raise failure
             return ChatReply(text=f"reply to seed {request.seed}", usage=self.usage)

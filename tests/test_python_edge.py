@@ -136,7 +136,7 @@ def test_an_object_is_run_into_a_file_under_the_name_and_options_that_make_it_ag
     assert own.header is not None
     assert own.header.system.options == {"sign": -1}
     assert own.header.system.name.endswith(":Longest")
-    with pytest.raises(RunMismatchError, match="was made otherwise: sign was -1, now 1"):
+    with pytest.raises(RunMismatchError, match="was made with other settings: sign was -1, now 1"):
         execute(Longest(), SAMPLE, tmp_path / "own.jsonl")
 
 

@@ -61,7 +61,7 @@ def test_a_run_stops_before_it_costs_more_than_allowed_and_goes_on_with_more(
     stopped = command(f"{arguments} --max-cost-usd {whole / 2:.6f}")
     assert stopped.code == 3
     assert re.match(r"asked: \d sent.*\nstopped: ", stopped.err)
-    assert "; what was finished is kept, and the next start goes on from there\n" in stopped.err
+    assert "; finished work is kept, and the next run resumes with it\n" in stopped.err
     n_kept = len(read_run(Path("run.jsonl")).done)
     assert 0 < n_kept < 10
     spent = command("cache list --json").json
@@ -114,7 +114,7 @@ def test_an_interrupt_keeps_every_reply_that_was_paid(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 130, errors
-        assert "goes on from there" in errors
+        assert "run the same command again to resume" in errors
         n_paid = server.totals()["paid"]
         assert n_paid == server.totals()["requests"]
     with running_fake_server(SAMPLE, personality="oracle", port=server.port) as resumed:
@@ -135,7 +135,7 @@ def test_a_run_whose_replies_could_not_be_kept_stops_before_it_asks(
             found = command(f"{arguments} -o run.jsonl")
         assert found.code == 3
         assert "replies.sqlite: cannot be used to keep replies" in found.err
-        assert "set EVIDENCEBENCH_CACHE=off to keep none; what was finished is kept" in found.err
+        assert "set EVIDENCEBENCH_CACHE=off to keep none; finished work is kept" in found.err
     assert server.totals()["requests"] == n_before
     assert command(f"{arguments} -o run.jsonl").code == 0
 
@@ -286,7 +286,7 @@ def test_batches_that_expire_in_part_end_with_what_is_left_told(command: Command
         found = command(f"run {spec} --data sample -o run.jsonl --batch")
         n_left = len(SAMPLE) * 6 - len(read_run(Path("run.jsonl")).done)
         assert found.code == (3 if n_left else 0)
-        assert ("instances are unanswered; the same command goes on" in found.err) == bool(n_left)
+        assert ("instances are unanswered; run the same command again" in found.err) == bool(n_left)
 
 
 def test_a_batch_under_a_cost_limit_answers_what_fits(command: Command) -> None:

@@ -56,7 +56,7 @@ def test_after_an_edit_the_steps_behind_it_alone_are_made_again_and_it_becomes_p
 
     refused = command(f"construct run {config}")
     assert refused.code == 2
-    assert "aspects.jsonl: was made otherwise: " in refused.err
+    assert "aspects.jsonl: was made with other settings: " in refused.err
     assert "hypotheses.jsonl was changed since; give --overwrite to make it and what is stale" in refused.err
     assert {path.name: path.read_bytes() for path in work.glob("*.jsonl")} == before
 

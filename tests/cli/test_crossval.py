@@ -82,7 +82,9 @@ def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None
     assert len(Path("fits.jsonl").read_text().splitlines()) == n_fits == 12
     other = command(f"{arguments} --no-blind")
     assert (other.code, other.out) == (2, "")
-    assert other.err.startswith("error: cells.jsonl.splits: was made otherwise: with_blind was True, now False;")
+    assert other.err.startswith(
+        "error: cells.jsonl.splits: was made with other settings: with_blind was True, now False;"
+    )
     assert command(f"{arguments} --no-blind --overwrite").code == 0
 
 
@@ -137,7 +139,9 @@ def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_a
                 Path("folds.jsonl.splits").write_bytes(content)
             found = command(other)
             assert (found.code, found.out) == (2, "")
-            assert re.match(rf"error: folds\.jsonl: was made otherwise: {what} .*--overwrite$", found.err), found.err
+            assert re.match(rf"error: folds\.jsonl: was made with other settings: {what} .*--overwrite$", found.err), (
+                found.err
+            )
             assert Path("folds.jsonl").read_bytes() == written
     assert len(Path("fits.jsonl").read_text().splitlines()) == 6
     assert command(arguments).code == 0
@@ -201,7 +205,7 @@ def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> Non
     out, err = process.communicate()
     assert (process.returncode, out) == (130, ""), err
     assert err.startswith("interrupted")
-    assert ("what was finished is kept" in err) == bool(output)
+    assert ("finished work is kept" in err) == bool(output)
 
 
 def test_another_control_than_the_wrong_hypothesis_is_named_in_the_table(command: Command) -> None:

@@ -44,7 +44,7 @@ def test_a_run_that_ends_unexpectedly_says_that_it_goes_on(capsys: pytest.Captur
         raise RecursionError
 
     assert exit_code_of(call, ["run", "bm25"]) == 70
-    assert "what was finished is kept: the same command goes on from there" in capsys.readouterr().err
+    assert "finished work is kept: run the same command again to resume" in capsys.readouterr().err
 
 
 def test_too_little_memory_is_no_mistake_of_evidencebench(capsys: pytest.CaptureFixture[str]) -> None:

@@ -164,7 +164,7 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
             "run bm25 --data sample -o x.jsonl --engine local --jobs 2",
             "--engine local is this process alone",
         ),
-        ("data validate sample --gpus-per-worker 1", "--ray-address and --gpus-per-worker go with --engine ray"),
+        ("data validate sample --gpus-per-worker 1", "--ray-address and --gpus-per-worker need --engine ray"),
         ("run bm25 --data sample -o x.jsonl --limit x", "'x' is not a valid whole number."),
         ("run bm25 --data sample -o x.jsonl --seed 1_0", "'1_0' is not a valid whole number."),
         ("run bm25 --data sample -o x.jsonl --budget ٣", "'٣' is not a valid whole number."),

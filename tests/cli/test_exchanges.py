@@ -147,7 +147,7 @@ def test_a_reply_that_is_not_stored_is_told_with_what_may_have_happened(
     header["versions"][prompt] = "sha256:0"
     Path("old.jsonl").write_text("".join([json.dumps(header, separators=(",", ":")) + "\n", *rest]))
     old = command(f"llm show old.jsonl {ID}")
-    assert f"what makes the requests is not what it was when the run was made ({prompt} was sha256:0, now " in old.err
+    assert f"the prompts or options have changed since the run was made ({prompt} was sha256:0, now " in old.err
 
 
 def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: Command) -> None:
@@ -156,7 +156,7 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     Path("data.json").rename("moved.json")
     moved = command(f"llm show run.jsonl {ID}")
     assert moved.code == 2
-    assert moved.err == "error: run.jsonl: its data is no longer at data.json; give it by --data\n"
+    assert moved.err == "error: run.jsonl: its data is not at data.json any more; name it with --data\n"
     assert command(f"llm show run.jsonl {ID} --data moved.json").code == 0
     Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
     other = command(f"llm show run.jsonl {ID} --data other.json")

@@ -36,7 +36,7 @@ def test_only_what_qrels_judge_is_written_and_shards_are_made_of_that(command: C
     assert command("data solve mine.json -o solved.json").code == 0
     assert command("data validate solved.json --optima").code == 0
     refused = command("data convert sample d.parquet --qrels pool.txt --shard-size 2")
-    assert (refused.code, "--qrels: goes without --shard-size" in refused.err) == (2, True)
+    assert (refused.code, "--qrels: cannot be combined with --shard-size" in refused.err) == (2, True)
     missing = command("data convert sample other.json --qrels none.txt")
     assert (missing.code, missing.err) == (2, "error: none.txt: cannot be read: No such file or directory\n")
 

@@ -61,7 +61,7 @@ def test_other_reviews_or_licences_need_overwrite(reviews: Path, tmp_path: Path,
     for other in (f"{line} --license cc-by", f"construct harvest {reviews}/one.xml -o {tmp_path}"):
         found = command(other)
         assert found.code == 2
-        assert "was made otherwise" in found.err
+        assert "was made with other settings" in found.err
         assert command(f"{other} --overwrite").code == 0
         assert command(f"{line} --overwrite").code == 0
 

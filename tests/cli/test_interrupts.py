@@ -46,7 +46,7 @@ def _interrupted(
 
 
 _OTHERS = [signal.SIGTERM, signal.SIGHUP]
-_KEPT = "interrupted; what was finished is kept: the same command goes on from there\n"
+_KEPT = "interrupted; finished work is kept: run the same command again to resume\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, *_OTHERS])
@@ -156,7 +156,7 @@ def test_fetching_keeps_the_papers_that_are_whole_and_lists_them() -> None:
     with europe_pmc(("PMC22/fullTextXML", hang)) as server:
         process = start("papers", "fetch", "--from-file", "ids.txt", "-o", "papers", "--base-url", base_url(server))
         _, err = _interrupted(process, lambda: any("PMC22/fullTextXML" in asked.path for asked in server.log))
-    assert err.splitlines()[1:] == ["interrupted; what was finished is kept: the same command goes on from there"]
+    assert err.splitlines()[1:] == ["interrupted; finished work is kept: run the same command again to resume"]
     assert sorted(path.name for path in Path("papers").iterdir()) == ["PMC1280405.xml", "papers.csv"]
     (_, row) = Path("papers/papers.csv").read_text().splitlines()
     assert row.startswith("PMC1280405,")

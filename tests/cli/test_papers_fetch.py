@@ -105,7 +105,7 @@ def test_a_service_that_only_fails_stops_it_and_says_how_to_go_on(command: Comma
     assert f"PMC1: not fetched: {gone}: no answer in 1 attempt, the last failed: " in " ".join(said.out.split())
     stopped = command(f"papers fetch PMC1 PMC2 PMC3 PMC4 --attempts 1 --base-url {gone}")
     assert stopped.code == 3
-    assert re.search(r"stopped: .*3 papers in a row; what was finished is kept, and the next start goes", stopped.err)
+    assert re.search(r"stopped: .*3 papers in a row; finished work is kept, and the next run resumes", stopped.err)
     assert "next attempt in 1 s" in command(f"papers fetch PMC1 --attempts 2 --base-url {gone}").err
 
 

@@ -17,7 +17,7 @@ def test_a_run_is_resumed_limited_and_started_over(command: Command) -> None:
     assert (again.code, "4 instances, 4 of them already there; 0 answers failed" in again.out) == (0, True)
     refused = command("run bm25 --data sample -o run.jsonl")
     assert (refused.code, refused.out) == (2, "")
-    assert refused.err.startswith("error: run.jsonl: was made otherwise: limit was 4, now None;")
+    assert refused.err.startswith("error: run.jsonl: was made with other settings: limit was 4, now None;")
     assert command("run bm25 --data sample -o run.jsonl --overwrite --json").json["n_resumed"] == 0
     assert command("score run.jsonl --data sample --draws 50 --json").json["er_at_10"]["n"] == 10
 
@@ -51,7 +51,7 @@ def test_an_interrupt_ends_with_130_and_the_same_command_goes_on(command: Comman
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert err.strip() == "interrupted; what was finished is kept: the same command goes on from there"
+    assert err.strip() == "interrupted; finished work is kept: run the same command again to resume"
     assert 3 <= command(f"{arguments} --json").json["n_resumed"] < 10
 
 
@@ -167,8 +167,8 @@ def test_a_run_that_is_to_fail_fast_starts_over_once_its_code_is_mended(
     assert (found.code, found.out) == (3, "")
     assert 'failing.py", line 10, in look_up' in found.err
     stopped = (
-        f"stopped: {SAMPLE.ids[2]}: LookupError: no such word; what was finished is kept, and the next start goes on "
-        "from there; own code that was edited starts over, with --overwrite\n"
+        f"stopped: {SAMPLE.ids[2]}: LookupError: no such word; finished work is kept, and the next run resumes with "
+        "it; if you edit your code, start over with --overwrite\n"
     )
     assert stopped in found.err
     Path("failing.py").write_text(_FAILING.replace("_2", "_none"), encoding="utf-8")
@@ -187,7 +187,7 @@ def test_what_a_failed_answer_counts_for_is_said_of_one_as_of_many(
     Path("failing.py").write_text(_FAILING, encoding="utf-8")
     found = command("run failing:Failing --data sample -o run.jsonl")
     assert "10 instances; 1 answer failed\n" in found.out
-    told = "failed answers score 0 and are counted; --retry-failed asks again;\n  own code that was edited starts over"
+    told = "failed answers score 0 and are counted; --retry-failed asks again;\n  if you edit your code, start over"
     assert told in found.err
 
 
@@ -199,7 +199,7 @@ def test_own_code_that_was_edited_does_not_go_on_in_the_old_run(
     monkeypatch.delitem(sys.modules, "own")
     found = command("run own:Slow --data sample -o run.jsonl --limit 4")
     assert found.code == 2
-    assert "was made otherwise: code of own:Slow was 'sha256:" in found.err
+    assert "was made with other settings: code of own:Slow was 'sha256:" in found.err
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_own_code_that_is_named_by_its_file_does_not_go_on_after_an_edit(command
     for module in [one for one in sys.modules if one.startswith("named")]:
         del sys.modules[module]
     found = command(arguments)
-    assert (found.code, "was made otherwise: code of named.py:Slow was 'sha256:" in found.err) == (2, True)
+    assert (found.code, "was made with other settings: code of named.py:Slow was 'sha256:" in found.err) == (2, True)
 
 
 @pytest.mark.parametrize(

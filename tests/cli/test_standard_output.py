@@ -57,10 +57,10 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("run bm25 --data sample -o -", "--output: expected a file; standard output cannot be gone on in after"),
-        ("run bm25 --data sample -o /dev/stdout", "--output: expected a file; standard output cannot be gone on in"),
-        ("data solve sample -o -", "--output: expected a file; standard output cannot be gone on in after"),
-        ("crossval bm25 --data sample -o -", "without --output the table is printed there"),
+        ("run bm25 --data sample -o -", "--output: expected a file; standard output cannot be resumed after"),
+        ("run bm25 --data sample -o /dev/stdout", "--output: expected a file; standard output cannot be resumed"),
+        ("data solve sample -o -", "--output: expected a file; standard output cannot be resumed after"),
+        ("crossval bm25 --data sample -o -", "leave --output out to print the table there"),
         ("train finder --data sample -o -", "--output: expected a folder, which is what a model is"),
     ],
 )

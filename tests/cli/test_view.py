@@ -97,7 +97,7 @@ def test_a_port_that_is_taken_is_named(command: Command) -> None:
         ("--data sample none.jsonl", "none.jsonl: cannot be read"),
         ("--data sample --task none", "none"),
         ("--data sample --port 70000", "70000"),
-        ("--data sample --limit 3", "--limit goes with --people"),
+        ("--data sample --limit 3", "--limit needs --people"),
         ("other.jsonl --data sample", "made on"),
     ],
 )

@@ -53,7 +53,7 @@ def test_cut_at_any_byte_it_goes_on_and_ends_with_the_same_drafts(
 def test_the_next_step_refuses_a_file_whose_step_was_stopped(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     write(path, drafts(3), finished=False)
-    with pytest.raises(RunMismatchError, match="'harvest' that writes it has not come to its end; run that step again"):
+    with pytest.raises(RunMismatchError, match="'harvest' that writes it is not finished; run that step again"):
         open_drafts(path)
     assert not open_drafts(path, must_be_finished=False).is_finished
 

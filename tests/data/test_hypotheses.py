@@ -47,7 +47,7 @@ def test_with_a_limit_only_the_first_instances_need_a_hypothesis(tmp_path: Path)
         ("a.json", f'{{"{A}": "Tea.", "{A}": "Milk."}}', f"the file: '{A}' stands more than once"),
         ("a.json", f'{{"{A}": " "}}', f"'{A}': expected a hypothesis, got ' '"),
         ("a.json", f'{{"{A}": {{"a": "b"}}}}', f"'{A}': expected a hypothesis, got "),
-        ("a.json", '{"x": "Tea."}', "'x' is no instance of sample.json; its ids look like 'evidencebench_sample_id_0'"),
+        ("a.json", '{"x": "Tea."}', "expected ids of sample.json, such as 'evidencebench_sample_id_0', got 'x'"),
         ("a.json", f'{{"{A}": "Tea."}}', rf"got none for '{B}' and {len(SAMPLE) - 2} more"),
         ("a.jsonl", '\n{"id": "a"}', r'line 2: expected \{"id": \.\.\., "hypothesis": \.\.\.\}'),
         ("a.jsonl", '"id hypothesis"', "line 1: expected "),

@@ -139,7 +139,8 @@ def test_a_run_of_own_code_is_not_continued_after_an_edit(edited: str, own: str)
     source.write_text(f"{source.read_text()}# edited\n")
     forget(module)
     with pytest.raises(
-        RunMismatchError, match=rf"run\.jsonl: was made otherwise: code of {own} was 'sha256:\w+', now 'sha256:\w+'; "
+        RunMismatchError,
+        match=rf"run\.jsonl: was made with other settings: code of {own} was 'sha256:\w+', now 'sha256:\w+'; ",
     ):
         execute(own, SAMPLE, path, limit=4)
     execute(own, SAMPLE, Path("new.jsonl"), limit=4)
@@ -188,7 +189,7 @@ def test_a_cross_validation_of_own_code_is_not_continued_after_an_edit(own: str)
     )
     Path(f"{own.partition(':')[0]}_helper.py").write_text("WORD = 22\n")
     forget(own.partition(":")[0])
-    with pytest.raises(RunMismatchError, match=f"was made otherwise: code of {own} was 'sha256:"):
+    with pytest.raises(RunMismatchError, match=f"was made with other settings: code of {own} was 'sha256:"):
         cross_validate(
             CrossValidation(systems=own, n_folds=2, n_seeds=1, resampling=FEW), SAMPLE, journal=Path("cells.jsonl")
         )

@@ -235,7 +235,7 @@ def test_a_frame_of_polars_is_read_too() -> None:
         ("\nq 0 d x", r"line 2: expected a whole number as relevance, got 'x'"),
         ("", r"q\.txt: holds no qrels; expected lines of 'qid subtopic docno rel'"),
         ("evidencebench_sample_id_11 a 1 1", r"judges 'evidencebench_sample_id_11' \(did you mean"),
-        ("evidencebench_sample_id_1 a 999 1", r"'999' is no sentence: the paper has 0\.\.\d+"),
+        ("evidencebench_sample_id_1 a 999 1", r"expected sentences 0\.\.\d+ of the paper, got '999'"),
         ("evidencebench_sample_id_1 a x#3 1", r"expected a sentence of 'evidencebench_sample_id_1', such as"),
     ],
 )
@@ -303,7 +303,7 @@ def test_a_frame_without_a_column_or_with_a_sentence_twice_is_refused() -> None:
     pandas = pytest.importorskip("pandas", reason="needs pandas")
     with pytest.raises(Exception, match="expected the columns qid, docno and score, got qid, docno"):
         answers_of_frame(pandas.DataFrame({"qid": ["a"], "docno": ["1"]}))
-    with pytest.raises(Exception, match="a: '1' stands twice"):
+    with pytest.raises(Exception, match="a: '1' occurs twice"):
         answers_of_frame(pandas.DataFrame({"qid": ["a", "a"], "docno": ["1", "1"], "score": [1, 2]}))
 
 

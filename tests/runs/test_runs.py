@@ -319,8 +319,8 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"system": "bm25:b=0.5"}, ["was made otherwise: b was 0.4, now 0.5; choose"]),
-        ({"system": "tfidf"}, ["was made otherwise: system was bm25, now tfidf; choose"]),
+        ({"system": "bm25:b=0.5"}, ["was made with other settings: b was 0.4, now 0.5; choose"]),
+        ({"system": "tfidf"}, ["was made with other settings: system was bm25, now tfidf; choose"]),
         ({"seed": 1}, ["seed was 0, now 1"]),
         ({"limit": 2}, ["limit was None, now 2"]),
         ({"tasks": [AT_10]}, ["tasks was"]),
@@ -334,7 +334,7 @@ def test_another_run_is_not_continued_and_every_difference_is_named(
     path = tmp_path / "run.jsonl"
     execute("bm25", SAMPLE, path)
     before = path.read_bytes()
-    with pytest.raises(RunMismatchError, match="was made otherwise") as caught:
+    with pytest.raises(RunMismatchError, match="was made with other settings") as caught:
         execute(change.pop("system", "bm25"), SAMPLE, path, **change)
     assert [part for part in named if part not in str(caught.value)] == []
     assert path.read_bytes() == before
@@ -691,7 +691,7 @@ def test_what_an_interrupt_finds_begun_is_finished_and_kept(tmp_path: Path) -> N
     wait_until(lambda: len(asked(log)) >= 8)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
-    assert (process.returncode, "what was finished is kept" in said) == (130, True)
+    assert (process.returncode, "finished work is kept" in said) == (130, True)
     assert len(asked(log)) == len(path.read_bytes().splitlines()) - 1 < 40
     subprocess.run([*program, "--jobs", "2"], cwd=Path(__file__).parents[1], check=True, capture_output=True)
     assert sorted(asked(log)) == sorted(open_dataset(data).ids)

@@ -30,7 +30,7 @@ def _solved(path: Path) -> None:
 
 
 OTHER_WORDS = (
-    r"to go on in later, got a pipe or a device|holds something other than|no model: expected card\.json|"
+    r"which can be resumed, got a pipe or a device|holds something other than|no model: expected card\.json|"
     r"expected a model's folder with a config\.json"
 )
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {

@@ -89,7 +89,7 @@ def test_a_file_that_was_made_otherwise_is_told_and_kept_and_a_header_alone_is_r
     keep_teas(path)
     keep_teas(path, MADE[0], header=bo)
     before = path.read_bytes()
-    words = r"teas.jsonl: was made otherwise: owner was 'Bo', now 'Ada'; choose another file, or start over with --over"
+    words = r"teas.jsonl: was made with other settings: owner was 'Bo', now 'Ada'; choose another file, or start over"
     with pytest.raises(RunMismatchError, match=words):
         keep_teas(path, MADE[1])
     assert path.read_bytes() == before

@@ -228,7 +228,9 @@ def test_a_journal_is_neither_a_pipe_nor_a_device(pipe: Path, *, truncate: bool)
     ours, theirs = os.openpty()
     try:
         for path in (pipe, Path(os.ttyname(theirs))):
-            words = f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
+            words = (
+                f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
+            )
             with pytest.raises(RunError, match=re.escape(words)), open_journal(path, b"{", truncate=truncate):
                 pass
             assert not path.is_file()
@@ -249,7 +251,7 @@ def test_the_command_line_needs_no_leave_to_write_into_a_stream_and_refuses_one_
         assert b"evidencebench_examples" in os.read(ours, 1000)
         refused = call([*words, *f"run lead --data sample --overwrite -o {terminal}".split()])
         assert refused.returncode == 2
-        assert "expected a regular file, to go on in later, got a pipe or a device" in refused.stderr
+        assert "expected a regular file, which can be resumed, got a pipe or a device" in refused.stderr
         assert stat.S_ISCHR(Path(terminal).stat().st_mode)
     finally:
         os.close(ours)

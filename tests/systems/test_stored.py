@@ -165,7 +165,7 @@ def test_a_stored_run_of_other_data_or_of_changed_queries_is_refused(run: Callab
     with pytest.raises(RunMismatchError, match=message):
         measure_query_controls(make_system(spec), SAMPLE, [task_named("er_at_10")])
     wrong = run("bm25", "wrong.jsonl", control="wrong_hypothesis")
-    with pytest.raises(RunMismatchError, match=r"was asked changed queries \(wrong hypothesis\)"):
+    with pytest.raises(RunMismatchError, match=r"answers changed queries \(wrong hypothesis\)"):
         execute(f"stored:run={wrong}", SAMPLE, tmp_path / "fused.jsonl")
 
 

@@ -330,7 +330,7 @@ def test_a_journal_of_another_plan_is_refused_and_kept(
     journal = tmp_path / "cells.jsonl"
     validated("bm25", journal=journal)
     before = journal.read_bytes()
-    with pytest.raises(RunMismatchError, match=f"cells.jsonl: was made otherwise: {message}; choose"):
+    with pytest.raises(RunMismatchError, match=f"cells.jsonl: was made with other settings: {message}; choose"):
         validated(*systems, journal=journal, **options)
     assert journal.read_bytes() == before
     validated(*systems, journal=journal, overwrite=True, **options)

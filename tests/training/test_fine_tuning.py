@@ -291,7 +291,7 @@ def test_a_full_disk_is_named_and_the_training_goes_on_later(
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
         with pytest.raises(
-            ModelError, match=r"model.part: cannot be written: .*; make room and run the same again to go on"
+            ModelError, match=r"model.part: cannot be written: .*; make room and run the same command again to resume"
         ):
             embedder().fit(PAPERS, tmp_path / "model")
     finally:

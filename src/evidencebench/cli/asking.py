@@ -51,7 +51,7 @@ class Asking:
     def __post_init__(self) -> None:
         """Raise where limits of a rate are given with ``--batch``, which cannot keep them."""
         if self.batch and (self.requests_per_minute or self.tokens_per_minute):
-            raise click.UsageError("--requests-per-minute and --tokens-per-minute do not go with --batch")
+            raise click.UsageError("--requests-per-minute and --tokens-per-minute cannot be combined with --batch")
 
 
 def require_model(asking: Asking, *, asks: bool) -> None:

@@ -86,7 +86,7 @@ def command(
       evidencebench crossval finder --data train --against minilm -j 2 -o f.jsonl
     """
     if output is not None:
-        require_file(output, "cannot be gone on in; without --output the table is printed there")
+        require_file(output, "cannot be resumed; leave --output out to print the table there")
     journal, run = (None, None) if output is None else _places(output)
     dataset = open_dataset(data)
     what = CrossValidation(

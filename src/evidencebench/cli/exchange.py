@@ -45,7 +45,7 @@ def data_of(run: RunFile, data: str | None) -> Dataset:
     path = "" if run.header is None else run.header.data.path
     if not (Path(path).is_file() or (path and is_sharded(Path(path)))):
         raise UnreadableError(
-            f"{run.path}: its data is no longer at {path or 'a place that it names'}; give it by --data"
+            f"{run.path}: its data is not at {path or 'any path in its header'} any more; name it with --data"
         )
     return open_dataset(path)
 

@@ -146,10 +146,10 @@ EXIT_OK, EXIT_BAD_INPUT, EXIT_STOPPED, EXIT_BUG, EXIT_INTERRUPTED = 0, 2, 3, 70,
 # The error numbers of a failed write.
 _WRITE_ERRORS = {errno.ENOSPC, errno.EPIPE, errno.EIO, errno.EBADF, errno.EDQUOT, errno.EFBIG}
 
-_KEPT = "; what was finished is kept: the same command goes on from there"
+_KEPT = "; finished work is kept: run the same command again to resume"
 # For a stop, whose message says what to do first.
-_KEPT_AT_STOP = "; what was finished is kept, and the next start goes on from there"
-_EDITED = "; own code that was edited starts over, with --overwrite"
+_KEPT_AT_STOP = "; finished work is kept, and the next run resumes with it"
+_EDITED = "; if you edit your code, start over with --overwrite"
 
 
 def exit_code_of(call: Callable[[], None], arguments: Sequence[str]) -> int:

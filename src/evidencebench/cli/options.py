@@ -369,7 +369,7 @@ def _work_place(
 ) -> WorkPlace:
     """Return the place that the options name; raise where they do not go together."""
     if engine != "ray" and (ray_address is not None or gpus_per_worker is not None):
-        raise click.UsageError("--ray-address and --gpus-per-worker go with --engine ray")
+        raise click.UsageError("--ray-address and --gpus-per-worker need --engine ray")
     if engine == "ray":
         require_extra("--engine ray", "ray", "ray")
         cluster = RayCluster(n_actors=jobs or None, address=ray_address, gpus_per_actor=gpus_per_worker or 0)

@@ -80,10 +80,10 @@ def command(
         )
     if output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
-    require_file(output, "cannot be gone on in after an interruption")
+    require_file(output, "cannot be resumed after an interruption")
     if output.suffix == ".parquet":
         raise click.UsageError(
-            f"{output}: a run is begun and gone on with as JSON Lines; expected a name such as "
+            f"{output}: runs are written as JSON Lines, which can be resumed; expected a name such as "
             f"{output.with_suffix('.jsonl')}, of which 'evidencebench export run' makes Parquet"
         )
     with opened_client(asking, system, asks=asks) as (client, waiting, shown):
@@ -116,7 +116,7 @@ def command(
 
 def _retry_advice(totals: RunningTotals | None, *, is_own_code: bool, is_cut: bool) -> str:
     if is_own_code:
-        return "asks again;\n  own code that was edited starts over, with --overwrite"
+        return "asks again;\n  if you edit your code, start over with --overwrite"
     if totals is None:
         return "asks again"
     return (
@@ -142,7 +142,7 @@ def _print(output: Path, data: str, report: RunReport, totals: RunningTotals | N
         click.echo(f"  failed answers score 0 and are counted; --retry-failed {again}", err=True)
     if report.n_unanswered:
         left = f"{counted(report.n_unanswered, 'instance')} {'is' if report.n_unanswered == 1 else 'are'} unanswered"
-        click.echo(f"  {left}; the same command goes on from there", err=True)
+        click.echo(f"  {left}; run the same command again to resume", err=True)
     if report.trained_on_it:
         click.echo("  trained on this data: its score says nothing of other papers (see crossval)", err=True)
     # The line "asked" says what was spent. The notes would count a reply that serves several tasks for each of them.

@@ -95,7 +95,7 @@ def _tasks_to_show(tasks: tuple[Task, ...], folder: Path | None, limit: int | No
     """Return the tasks to show: just one where people pick. Raise where the options contradict each other."""
     if folder is None:
         if limit is not None:
-            raise click.UsageError("--limit goes with --people")
+            raise click.UsageError("--limit needs --people")
         return tasks
     if len(tasks) > 1:
         raise click.UsageError("--people takes one --task")

@@ -190,7 +190,9 @@ def scores_to_audit(
         and run_scores.header.control is not None
         and run_scores.header.control.name == "two_papers"
     ):
-        raise RunMismatchError(f"{run}: was asked two papers at once, and an audit shows one; audit the run without")
+        raise RunMismatchError(
+            f"{run}: answers queries of two papers (--control two_papers); audit the run without that control"
+        )
     return run_scores.signature, run_scores.sha256, scored.scores[label][task.name]
 
 

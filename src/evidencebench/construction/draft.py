@@ -234,7 +234,7 @@ def open_drafts(path: Path, *, must_be_finished: bool = True) -> DraftFile:
         marks[head.id] = LineMarks(head.dropped, made_of, f"{crc32(content):08x}", is_edited)
     if must_be_finished and not is_finished:
         raise RunMismatchError(
-            f"{path}: the step '{header.step}' that writes it has not come to its end; run that step again, it goes on"
+            f"{path}: the step '{header.step}' that writes it is not finished; run that step again to resume it"
         )
     return DraftFile(path=path, header=header, offsets=offsets, marks=marks, is_finished=is_finished)
 

@@ -144,7 +144,7 @@ def require_same(
 ) -> None:
     """Raise `RunMismatchError` if a file was made otherwise than it is to be gone on with."""
     if differing:
-        raise RunMismatchError(f"{path}: was made otherwise: {differing}; {advice}")
+        raise RunMismatchError(f"{path}: was made with other settings: {differing}; {advice}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -388,7 +388,7 @@ def _lies_at(path: Path, descriptor: int) -> bool:
 def _require_journal(descriptor: int, path: Path, begins: bytes) -> None:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise RunError(
-            f"{path}: expected a regular file, to go on in later, got a pipe or a device; choose another name"
+            f"{path}: expected a regular file, which can be resumed, got a pipe or a device; choose another name"
         )
     if not try_lock(descriptor):
         raise RunError(f"{path}: another process is writing this file; wait for it, or choose another name")

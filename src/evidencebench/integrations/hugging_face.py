@@ -303,14 +303,22 @@ def croissant(splits: Sequence[WrittenSplit], published_on: date) -> dict[str, A
 def _files(split: WrittenSplit) -> list[dict[str, Any]]:
     name = f"{split.name}_files"
     whole = {
-        "@type": "cr:FileSet", "@id": name, "name": name, "description": f"The files of the split {split.name}.",
-        "encodingFormat": _PARQUET, "includes": split.pattern,
+        "@type": "cr:FileSet",
+        "@id": name,
+        "name": name,
+        "description": f"The files of the split {split.name}.",
+        "encodingFormat": _PARQUET,
+        "includes": split.pattern,
     }
     return [
         *(
             {
-                "@type": "cr:FileObject", "@id": shard.name, "name": shard.name.rpartition("/")[2],
-                "contentUrl": shard.name, "contentSize": f"{shard.n_bytes} B", "encodingFormat": _PARQUET,
+                "@type": "cr:FileObject",
+                "@id": shard.name,
+                "name": shard.name.rpartition("/")[2],
+                "contentUrl": shard.name,
+                "contentSize": f"{shard.n_bytes} B",
+                "encodingFormat": _PARQUET,
                 "sha256": shard.sha256,
             }
             for shard in split.shards
@@ -322,11 +330,17 @@ def _files(split: WrittenSplit) -> list[dict[str, Any]]:
 def _record_set(split: WrittenSplit) -> dict[str, Any]:
     description = f"{split.n_instances:,} instances; licence {split.licence}."
     return {
-        "@type": "cr:RecordSet", "@id": split.name, "name": split.name, "description": description,
+        "@type": "cr:RecordSet",
+        "@id": split.name,
+        "name": split.name,
+        "description": description,
         "key": {"@id": f"{split.name}/id"},
         "field": [
             {
-                "@type": "cr:Field", "@id": f"{split.name}/{name}", "name": name, "description": text,
+                "@type": "cr:Field",
+                "@id": f"{split.name}/{name}",
+                "name": name,
+                "description": text,
                 "dataType": _NUMBERS.get(name, "sc:Text"),
                 **({} if name in _SINGLE else {"isArray": True, "arrayShape": _NESTED.get(name, "-1")}),
                 "source": {"fileSet": {"@id": f"{split.name}_files"}, "extract": {"column": name}},

@@ -189,7 +189,7 @@ def _relabelled(instance: Instance, judged: Mapping[str, list[str]], name: str) 
                 raise DataError(f"{name}: {error}") from error
             if index >= len(instance.query.sentences):
                 raise DataError(
-                    f"{name}: '{document}' is no sentence: the paper has 0..{len(instance.query.sentences) - 1}"
+                    f"{name}: expected sentences 0..{len(instance.query.sentences) - 1} of the paper, got '{document}'"
                 )
             indices.append(index)
         sources[aspect] = tuple(dict.fromkeys(indices))
@@ -548,7 +548,7 @@ def answers_of_frame(frame: Any) -> dict[str, dict[str, float]]:
     for qid, document, score in read.select(columns).iter_rows():
         scores = answers.setdefault(str(qid), {})
         if str(document) in scores:
-            raise AnswerError(f"frame: {qid}: '{document}' stands twice; a sentence has one score")
+            raise AnswerError(f"frame: {qid}: '{document}' occurs twice; expected one score for each sentence")
         scores[str(document)] = float(score)
     return answers
 

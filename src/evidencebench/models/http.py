@@ -229,7 +229,7 @@ def _failure(error: BaseException, unanswered: type[TransientError], *, seconds:
     import httpx  # noqa: PLC0415 - an extra
 
     if isinstance(error, concurrent.futures.CancelledError):
-        return DrainingError("the client was closed before the replies were there; make another to go on")
+        return DrainingError("the client was closed before all replies came; make another to resume")
     if isinstance(error, TimeoutError):
         return unanswered(f"no whole reply within {seconds:g} s")
     if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):

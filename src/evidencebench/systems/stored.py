@@ -87,7 +87,7 @@ class Stored:
             )
         if header is not None and header.control is not None:
             raise RunMismatchError(
-                f"{self.run}: was asked changed queries ({header.control.words}), so its answers fit no instance"
+                f"{self.run}: answers changed queries ({header.control.words}), which belong to no instance"
             )
         if header is not None and header.data.sha256 != asked.data_sha256:
             raise RunMismatchError(

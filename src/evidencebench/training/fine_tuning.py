@@ -329,7 +329,7 @@ def _training_folder(
                 raise
             reason = getattr(error, "strerror", None) or str(error)
             raise ModelError(
-                f"{part}: cannot be written: {reason}; make room and run the same again to go on"
+                f"{part}: cannot be written: {reason}; make room and run the same command again to resume"
             ) from error
 
 

@@ -110,7 +110,7 @@ def test_a_run_without_misses_has_nothing_to_audit(tmp_path: Path) -> None:
 def test_a_run_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:
     execute("lead", SAMPLE, tmp_path / "two.jsonl", control="two_papers")
 
-    with pytest.raises(RunMismatchError, match="was asked two papers at once"):
+    with pytest.raises(RunMismatchError, match="answers queries of two papers"):
         sample_misses(tmp_path / "two.jsonl", SAMPLE, TASK, n=5, seed=0)
 
 

@@ -414,7 +414,7 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
         client.close()
         (error,) = waiting.result()
         assert isinstance(error, DrainingError)
-        assert "the client was closed before the replies were there" in str(error)
+        assert "the client was closed before all replies came" in str(error)
         with pytest.raises(DrainingError, match="make another to go on"):
             client.ask(with_seed(REQUEST, 2))
     assert sender.is_closed

@@ -170,7 +170,7 @@ def test_after_ctrl_c_what_was_begun_is_finished_and_the_same_command_goes_on(
         driver.send_signal(signal.SIGINT)
         out, err = driver.communicate(timeout=MOST_SECONDS)
     assert (driver.returncode, out) == (130, "")
-    assert "interrupted; what was finished is kept" in err
+    assert "interrupted; finished work is kept" in err
     kept = count_answers(folder / "stopped.jsonl")
     assert kept == len((folder / "stopped").read_text().splitlines()) < 12
     assert f"12 instances, {kept} of them already there" in command(line).out

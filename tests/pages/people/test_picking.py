@@ -634,7 +634,7 @@ def test_the_command_serves_people_until_it_is_ended_and_their_run_is_scored(tmp
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--limit", "3"), "--limit goes with --people"),
+        (("--limit", "3"), "--limit needs --people"),
         (("--people", "P", "--task", "er_at_10", "--task", "er_at_5"), "--people takes one --task"),
         (("--people", "P", "--task", "result_er_unconstrained"), "has no budget"),
     ],

@@ -76,9 +76,11 @@ def command(
             "say what: --replies, --embeddings, --all, --older-than, --model, --damaged or --batches"
         )
     if has_filter and (wanted["embeddings"] or wanted["damaged"]):
-        raise click.UsageError("--older-than and --model choose replies, so --embeddings, --all and --damaged go alone")
+        raise click.UsageError(
+            "--older-than and --model select replies: give them without --embeddings, --all and --damaged"
+        )
     if wanted["damaged"] and (replies or everything):
-        raise click.UsageError("--damaged chooses among replies, so it goes without --replies and --all")
+        raise click.UsageError("--damaged selects replies: give it without --replies and --all")
     which = ReplyFilter(model=model, before=None if older_than is None else time.time() - older_than * _DAY_SECONDS)
     folder = cache_folder(os.environ)
     if folder is None:

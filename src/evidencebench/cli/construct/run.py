@@ -51,7 +51,7 @@ def command(
     Example: evidencebench construct run construction.toml --max-cost-usd 20
     """
     if asking.estimate:
-        raise click.UsageError("--estimate: ask 'evidencebench construct estimate' instead")
+        raise click.UsageError("--estimate: use 'evidencebench construct estimate'")
     config = read_config(path)
     with opened_client(asking, "constructing", asks=True) as (client, waiting, shown):
         if client is None:  # never: it asks

@@ -85,7 +85,7 @@ def command(
     else:
         require_file(output, "cannot have shards")
     if shard_size is not None and qrels is not None:
-        raise click.UsageError("--qrels: goes without --shard-size; make shards of what it writes")
+        raise click.UsageError("--qrels: cannot be combined with --shard-size; convert its output into shards")
     if is_trial_folder(Path(data)):
         if unfit := "--shard-size" if shard_size is not None else "--qrels" if qrels is not None else "":
             raise click.UsageError(f"{unfit}: expected a data set, got the folder of Evidence Inference")

@@ -38,7 +38,7 @@ def command(
     \b
     Example: evidencebench data solve labels.json -o solved.json --jobs 2
     """
-    require_file(output, "cannot be gone on in after an interruption")
+    require_file(output, "cannot be resumed after an interruption")
     refuse_existing(output, overwrite=overwrite)
     with progress("solving", progress_style) as on_progress:
         report = solve_file(

@@ -46,7 +46,7 @@ def command(
         if answer is not None and answer.notes:
             click.echo(f"answer{f', {task}' if task else ''}: {notes_line(answer.notes)}")
     if not exchanges:
-        click.echo(f"{run}: {instance_id}: nobody was asked, since none of the tasks wants a sentence of it", err=True)
+        click.echo(f"{run}: {instance_id}: no request was sent, since no task needs a sentence of it", err=True)
     if missing := [exchange for exchange in exchanges if exchange.replayed.reply is None]:
         raise CacheError(_missing_message(answers, missing, folder))
 
@@ -56,12 +56,12 @@ def _missing_message(run: RunFile, missing: list[Exchange], folder: Path | None)
     where = "EVIDENCEBENCH_CACHE is 'off', so that no replies are kept" if folder is None else str(folder / FILE_NAME)
     changed = [f"{name} was {then[:12]}, now {now[:12]}" for name, (then, now) in changed_since(run).items()]
     why = (
-        f"what makes the requests is not what it was when the run was made ({'; '.join(changed)})"
+        f"the prompts or options have changed since the run was made ({'; '.join(changed)})"
         if changed
         else "it was removed, is damaged, lies in another EVIDENCEBENCH_CACHE, or the request failed"
     )
     key = missing[0].replayed.request.key[:12]
     return (
         f"{where}: expected the reply to {counted(len(missing), 'request')} above, such as {key}, got none; {why}; "
-        "what was asked behind it cannot be told"
+        "requests after it cannot be shown"
     )

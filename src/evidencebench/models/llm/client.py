@@ -345,11 +345,11 @@ class ChatClient:
         if self._is_closed:
             raise _closed_error()
         if self._is_draining:
-            raise DrainingError("no more requests are sent, as was asked; run again to go on")
+            raise DrainingError("stopped as requested; run again to resume")
 
 
 def _closed_error() -> DrainingError:
-    return DrainingError("the client was closed before the replies were there; make another to go on")
+    return DrainingError("the client was closed before all replies came; make another to resume")
 
 
 @contextmanager
