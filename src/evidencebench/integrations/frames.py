@@ -69,15 +69,7 @@ def sentences_frame(dataset: Dataset | PathText | Iterable[Instance], *, backend
     Columns: ``id`` of the instance, ``kind`` (heading, abstract or body), ``text``, ``sentence`` (its 0-based index),
     ``n_aspects`` that it is a source of, and ``n_result_aspects`` among them.
 
-    Parameters
-    ----------
-    dataset, backend
-        As in `instances_frame`.
-
-    Raises
-    ------
-    MissingExtraError, ValueError
-        As in `instances_frame`.
+    Parameters and errors are as in `instances_frame`.
 
     Examples
     --------
@@ -96,17 +88,7 @@ def scores_frame(scores: Scores, *, backend: str | None = None) -> Any:
     Columns: ``system``, ``task``, ``id``, ``cluster`` (the review or paper that scores are resampled by), and one for
     each measure, in 0..1: ``aspect_recall`` and the others of ``docs/tasks-and-measures.md``, null where undefined.
 
-    Parameters
-    ----------
-    scores
-        Source name -> task name -> scores, as `evaluate` returns them.
-    backend
-        As in `instances_frame`.
-
-    Raises
-    ------
-    MissingExtraError, ValueError
-        As in `instances_frame`.
+    ``scores`` is what `evaluate` returns; ``backend`` and the errors are as in `instances_frame`.
 
     Examples
     --------
@@ -137,18 +119,11 @@ def standings_frame(scores: Scores, *, resampling: Resampling = DEFAULT_RESAMPLI
     Parameters
     ----------
     scores
-        Source name -> task name -> scores, as `evaluate` returns them, all on the same instances.
+        What `evaluate` returns, all on the same instances; else `RunMismatchError` is raised.
     resampling
         How the intervals and the tests are drawn.
     backend
-        As in `instances_frame`.
-
-    Raises
-    ------
-    MissingExtraError, ValueError
-        As in `instances_frame`.
-    RunMismatchError
-        If the sources have scores on different instances.
+        As in `instances_frame`, and so are the other errors.
 
     Examples
     --------
@@ -173,15 +148,7 @@ def comparisons_frame(
     of its interval, all in 0..1; ``p``, and ``p_holm``, adjusted over the pairs of the task that differ in an answer;
     the ``detectable`` difference (with 80 % power), null where the differences have no spread.
 
-    Parameters
-    ----------
-    scores, resampling, backend
-        As in `standings_frame`.
-
-    Raises
-    ------
-    MissingExtraError, ValueError, RunMismatchError
-        As in `standings_frame`.
+    Parameters and errors are as in `standings_frame`.
 
     Examples
     --------
@@ -219,7 +186,14 @@ def _frame(
 ) -> Any:
     """Return a data frame: columns of text, then of whole numbers, then of numbers, as the cells of a row stand."""
     require_extra("data frames", "frames", "narwhals")
-    chosen = _chosen(backend)
+    if backend is not None and backend not in BACKENDS:
+        raise ValueError(f"backend: expected {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}, got {backend!r}")
+    wanted = BACKENDS if backend is None else (backend,)
+    chosen: Any = next(filter(importlib.util.find_spec, wanted), None)
+    if chosen is None:
+        raise MissingExtraError(
+            f"data frames: need {' or '.join(wanted)}, which is not installed: pip install {wanted[0]}"
+        )
     import narwhals as nw  # noqa: PLC0415 - an optional package
 
     kinds = (*[nw.String()] * len(words), *[nw.Int64()] * len(counts), *[nw.Float64()] * len(shares))
@@ -227,16 +201,6 @@ def _frame(
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     data = {name: list(column) for name, column in zip(names, columns, strict=True)}
     return nw.from_dict(data, schema=dict(zip(names, kinds, strict=True)), backend=chosen).to_native()
-
-
-def _chosen(backend: str | None) -> Any:
-    if backend is not None and backend not in BACKENDS:
-        raise ValueError(f"backend: expected {', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}, got {backend!r}")
-    wanted = BACKENDS if backend is None else (backend,)
-    for name in wanted:
-        if importlib.util.find_spec(name) is not None:
-            return name
-    raise MissingExtraError(f"data frames: need {' or '.join(wanted)}, which is not installed: pip install {wanted[0]}")
 
 
 def _instance_row(instance: Instance) -> _Row:

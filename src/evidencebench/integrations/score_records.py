@@ -26,8 +26,6 @@ from evidencebench.scoring.resampling import Estimate, Resampling
 from evidencebench.scoring.score_runs import ScoredRuns
 from evidencebench.version import __version__
 
-# The score of a run on a task, with all that a record of it must say.
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredTask:
@@ -51,22 +49,6 @@ def scored_tasks(scored: ScoredRuns, label: str, resampling: Resampling) -> Iter
             signature=signature_of(scored, label, task, resampling),
             was_trained_on_it=scored.trained_on_it(label) or False,
         )
-
-
-def model_of(run: RunFile, named: str | None) -> str:
-    """Return ``organisation/name`` of a run's system: as named, else its language model, or a system of ours."""
-    if named is not None:
-        return named
-    if run.header is not None:
-        model = run.header.system.options.get("model")
-        if isinstance(model, str) and run.header.system.name.startswith("llm_") and "/" in model:
-            return model
-        if run.header.system.name in SYSTEMS:
-            return f"evidencebench/{run.header.system.name}"
-    raise RunError(f"{run.path}: does not say what collections call its system; name it with --model ORGANISATION/NAME")
-
-
-# Records of Every Eval Ever, version 0.3.0 of its schema: one file a run, where its datastore expects it.
 
 
 SCHEMA_VERSION = "0.3.0"
@@ -107,12 +89,23 @@ def write_records(
     return paths
 
 
+def _model(run: RunFile) -> str:
+    """Return ``organisation/name`` of a run's system: its language model, or a system of ours."""
+    if run.header is not None:
+        model = run.header.system.options.get("model")
+        if isinstance(model, str) and run.header.system.name.startswith("llm_") and "/" in model:
+            return model
+        if run.header.system.name in SYSTEMS:
+            return f"evidencebench/{run.header.system.name}"
+    raise RunError(f"{run.path}: does not say what collections call its system; name it with --model ORGANISATION/NAME")
+
+
 def record_of(
     scored: ScoredRuns, label: str, evaluator: Evaluator, resampling: Resampling, *, now: datetime
 ) -> dict[str, Any]:
     """Return the record of a run; raises `RunError` where its system has no name."""
     run, dataset = scored.runs[label], scored.dataset
-    model = model_of(run, evaluator.model)
+    model = evaluator.model or _model(run)
     parts = model.split("/")
     if len(parts) < 2 or not all(map(_PART.fullmatch, parts)):  # noqa: PLR2004 - organisation and name
         raise RunError(f"model '{model}': expected ORGANISATION/NAME, of letters, digits and . _ + -")
@@ -146,11 +139,7 @@ def _about_system(run: RunFile) -> dict[str, str]:
     if run.header is None:
         return {"run": run.path.name}
     options = {f"option_{key}": option_text(value) for key, value in run.header.system.options.items()}
-    return {
-        "system": run.signature,
-        **options,
-        **{f"version_{name}": text for name, text in run.header.versions.items()},
-    }
+    return {"system": run.signature, **options} | {f"version_{key}": text for key, text in run.header.versions.items()}
 
 
 def _result(score: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resampling) -> dict[str, Any]:
@@ -192,18 +181,10 @@ def _result(score: ScoredTask, run: RunFile, dataset: Dataset, resampling: Resam
 
 def _source(dataset: Dataset) -> dict[str, Any]:
     about: Mapping[str, str] = {"file": dataset.name, "sha256": dataset.sha256, "instances": str(len(dataset))}
-    entry = known_entry(dataset)
-    if entry is None:
+    if (entry := known_entry(dataset)) is None:
         return {"dataset_name": dataset.name, "source_type": "other", "additional_details": about}
-    return {
-        "dataset_name": "EvidenceBench",
-        "source_type": "url",
-        "url": [entry.url],
-        "additional_details": {"split": entry.name, **about},
-    }
-
-
-# Results on the Hub of Hugging Face: a file ``.eval_results/*.yaml`` of a model's repository.
+    details = {"split": entry.name, **about}
+    return {"dataset_name": "EvidenceBench", "source_type": "url", "url": [entry.url], "additional_details": details}
 
 
 def hub_entries(
@@ -218,9 +199,8 @@ def hub_entries(
         ends = [f"{100 * end:.1f}" for end in score.recall.interval or ()]
         interval = f", interval [{', '.join(ends)}]" if ends else ""
         notes = f"aspect recall in %{interval}; n={score.recall.n}; data: {data}; {score.signature}"
-        value = round(100 * score.recall.mean, 4)
-        task_id, date = score.task.name, evaluated or None
-        entries.append(EvalResultEntry(dataset_id=dataset_id, task_id=task_id, value=value, date=date, notes=notes))
+        about: dict[str, Any] = {"dataset_id": dataset_id, "task_id": score.task.name, "date": evaluated or None}
+        entries.append(EvalResultEntry(**about, value=round(100 * score.recall.mean, 4), notes=notes))
     return eval_result_entries_to_yaml(entries)
 
 

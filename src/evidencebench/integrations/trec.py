@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import msgspec
 
@@ -31,12 +31,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# The name of a sentence in the TREC tools: ``instance#00042``, since one name space holds the sentences of all
-# papers.
-
-
 def docno(instance_id: str, index: int) -> str:
-    """Return the name of a sentence."""
+    """Return the name of a sentence in the TREC tools, ``instance#00042``: one name space holds those of all papers."""
     return f"{instance_id}#{index:05d}"
 
 
@@ -55,9 +51,6 @@ def one_word(name: str) -> str:
     return name
 
 
-# Labels as diversity qrels, ``qid subtopic docno rel``: the subtopics are aspects, the documents sentences.
-
-
 NO_SENTENCE = "none"
 """What stands in place of an index where an aspect has no source; no run can hold it."""
 
@@ -66,17 +59,8 @@ _MOST_QRELS_BYTES = 2 << 30
 _Sources: TypeAlias = dict[str, dict[str, list[str]]]  # instance id -> aspect -> names of its sources
 
 
-class Qrel(NamedTuple):
-    """A line of qrels: a sentence is a source of an aspect, if the relevance is over 0."""
-
-    qid: str
-    aspect: str
-    docno: str
-    relevance: int
-
-
-def qrels_of(instance: Instance, scope: AspectScope) -> Iterator[Qrel]:
-    """Yield the qrels of the aspects that count, in their order.
+def _qrels(instance: Instance, scope: AspectScope) -> Iterator[tuple[str, str]]:
+    """Yield (aspect, docno) of diversity qrels, in the order of the aspects that count.
 
     An aspect without a source has a line too, whose document is in no paper: without it, the tools would not count the
     aspect, and their subtopic recall would be over coverable aspects only.
@@ -84,13 +68,7 @@ def qrels_of(instance: Instance, scope: AspectScope) -> Iterator[Qrel]:
     for aspect in instance.labels.that_count(scope):
         sources = sorted(set(instance.labels.sources.get(aspect, ())))
         names = [docno(instance.id, index) for index in sources] or [f"{instance.id}#{NO_SENTENCE}"]
-        yield from (Qrel(instance.id, aspect, name, 1) for name in names)
-
-
-def qrels_lines(instance: Instance, scope: AspectScope) -> Iterator[str]:
-    """Yield the lines of qrels of an instance; raises `DataError` where a name holds white space."""
-    for qrel in qrels_of(instance, scope):
-        yield f"{one_word(qrel.qid)} {one_word(qrel.aspect)} {qrel.docno} {qrel.relevance}\n"
+        yield from ((aspect, name) for name in names)
 
 
 def qrels_dict(
@@ -233,12 +211,8 @@ def _read(path: Path) -> tuple[str, _Sources]:
     return str(path), judged
 
 
-# Answers as scores of documents, which every tool of information retrieval sorts by.
-
-
-def scored(sentences: tuple[int, ...]) -> Iterator[tuple[int, float]]:
-    """Yield each sentence with a score: as many as stand behind it, and 1."""
-    # A system's scores may be equal, or nearer than single precision holds, and tools decide such ties as they like.
+def _scored(sentences: tuple[int, ...]) -> Iterator[tuple[int, float]]:
+    """Yield each sentence with a score, its place from the end; tools decide ties of a system's own as they like."""
     sentences = tuple(dict.fromkeys(sentences))
     return ((index, float(len(sentences) - rank)) for rank, index in enumerate(sentences))
 
@@ -270,13 +244,13 @@ def run_dict(
     {'a': {'a#00004': 2.0, 'a#00002': 1.0}}
     """
     return {
-        instance_id: {docno(instance_id, index): score for index, score in scored(answer.sentences)}
-        for instance_id, answer in answers_for(run, task)
+        instance_id: {docno(instance_id, index): score for index, score in _scored(answer.sentences)}
+        for instance_id, answer in _answers(run, task)
         if isinstance(answer, Ranking) and answer.sentences
     }
 
 
-def answers_for(
+def _answers(
     run: RunFile | PathText | Mapping[str, GivenAnswer], task: TaskOrName | None
 ) -> Iterator[tuple[str, Answer]]:
     """Yield (instance id, answer) of a run, its path, or a dict of answers; raises as `run_dict`."""
@@ -285,17 +259,13 @@ def answers_for(
         return
     opened = open_run(run) if isinstance(run, str | PathLike) else run
     name = None if task is None else task_from(task).name
-    keys = opened.done
-    if name is None and any(task_name is not None for _, task_name in keys):
-        tasks = sorted({task_name for _, task_name in keys if task_name is not None})
+    tasks = sorted({task_name for _, task_name in opened.done if task_name is not None})
+    if name is None and tasks:
         raise RunError(f"{opened.path}: has other answers for each task: name one of {', '.join(tasks)}")
-    for instance_id in sorted({name for name, _ in keys}):
+    for instance_id in sorted({name for name, _ in opened.done}):
         answer = opened.answer(instance_id, name)
         if answer is not None:
             yield instance_id, answer
-
-
-# A data set and runs as a folder of TREC files: topics, diversity qrels of each scope, runs.
 
 
 MARKER = "evidencebench.json"
@@ -355,7 +325,7 @@ class _RunLines:
             budget = self.cut_to.budget_for(instance)
             self.written.n_cut_sets += budget is not None and len(sentences) > budget and not checked.ordered
             sentences = sentences[:budget]
-        for rank, (index, score) in enumerate(scored(sentences), 1):
+        for rank, (index, score) in enumerate(_scored(sentences), 1):
             yield f"{instance.id} Q0 {docno(instance.id, index)} {rank} {score:.0f} {self.tag}\n"
 
 
@@ -394,7 +364,10 @@ def write_trec(
         for n_done, instance in enumerate(dataset, 1):
             append("topics.tsv", iter([f"{one_word(instance.id)}\t{' '.join(instance.query.hypothesis.split())}\n"]))
             for scope in _SCOPES:
-                append(f"qrels.{scope}.txt", qrels_lines(instance, scope))
+                qrels = (
+                    f"{one_word(instance.id)} {one_word(aspect)} {name} 1\n" for aspect, name in _qrels(instance, scope)
+                )
+                append(f"qrels.{scope}.txt", qrels)
             for name, file in files.items():
                 append(name, file.lines(instance))
             on_progress(n_done, len(dataset))
@@ -427,9 +400,6 @@ def _run_files(runs: Sequence[RunFile], tasks: Sequence[Task]) -> dict[str, _Run
                 written=WrittenRun(system=run.signature, task=None if task is None else task.name, is_cut=bool(tasks)),
             )
     return files
-
-
-# Candidates, runs and qrels as pandas data frames with the columns of PyTerrier, and frames as answers.
 
 
 def candidates_frame(dataset: Dataset | PathText | Iterable[Instance]) -> "pd.DataFrame":
@@ -483,9 +453,9 @@ def run_frame(run: RunFile | PathText | Mapping[str, GivenAnswer], task: TaskOrN
     """
     rows = (
         (instance_id, docno(instance_id, index), rank, score)
-        for instance_id, answer in answers_for(run, task)
+        for instance_id, answer in _answers(run, task)
         if isinstance(answer, Ranking)
-        for rank, (index, score) in enumerate(scored(answer.sentences))
+        for rank, (index, score) in enumerate(_scored(answer.sentences))
     )
     return _frame(rows, ["qid", "docno", "rank", "score"])
 
@@ -510,8 +480,7 @@ def qrels_frame(dataset: Dataset | PathText | Iterable[Instance], scope: AspectS
     ['qid', 'docno', 'label', 'iteration']
     """
     require_scope(scope)
-    qrels = (qrel for instance in instances_from(dataset) for qrel in qrels_of(instance, scope))
-    rows = ((qrel.qid, qrel.docno, qrel.relevance, qrel.aspect) for qrel in qrels)
+    rows = ((item.id, name, 1, aspect) for item in instances_from(dataset) for aspect, name in _qrels(item, scope))
     return _frame(rows, ["qid", "docno", "label", "iteration"])
 
 

@@ -47,9 +47,6 @@ from evidencebench.systems.llm.prompts import well_formed
 from evidencebench.systems.llm.selecting import selected, selection_question, selection_versions
 from evidencebench.version import __version__
 
-# A model's replies in inspect_ai, asked for by our prompt and read by our reader.
-
-
 _FINISH: dict[str, Finish] = {
     "stop": "stop",
     "max_tokens": "length",
@@ -57,14 +54,7 @@ _FINISH: dict[str, Finish] = {
     "content_filter": "refused",
     "tool_calls": "tool",
 }
-
-
 _CHAT = ChatModel(model="inspect/any")  # inspect_ai knows which model; only the form of the reply counts here
-
-
-def prompt_versions() -> dict[str, str]:
-    """Return the checksums of the prompts that decide what a model is asked."""
-    return dict(selection_versions(_CHAT, "base"))
 
 
 class PaperReading:
@@ -95,9 +85,6 @@ def reply_of(output: ModelOutput) -> ChatReply | None:
     if not output.choices:
         return None
     return ChatReply(text=output.completion, finish=_FINISH.get(output.stop_reason, "other"))
-
-
-# An instance as a sample of inspect_ai, and the instance behind a sample.
 
 
 KEY = "evidencebench"
@@ -157,11 +144,8 @@ def _opened(data: str) -> Dataset:
     return open_dataset(data)
 
 
-# Systems of ours as models of inspect_ai: ``--model evidencebench/bm25 -M k1=1.2``.
-
-
 class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped where inspect_ai is not installed
-    """A system as a model: it is asked the query that a message of our tasks stands for, and replies in words."""
+    """A system as a model, as in ``--model evidencebench/bm25 -M k1=1.2``: it answers the query of our tasks."""
 
     def __init__(
         self,
@@ -202,9 +186,6 @@ class SystemModel(ModelAPI):  # type: ignore[misc, unused-ignore] # untyped wher
         if isinstance(answer, Failure):
             raise ReplyError(answer.error)
         return well_formed("answer", answer.sentences[: budget if answer.ordered else None], structured=False)
-
-
-# Aspect recall as inspect_ai's scores hold it, each failure counted as 0.
 
 
 REPLIES = "evidencebench_replies"
@@ -271,9 +252,6 @@ def made_score(
     )
 
 
-# The benchmark's tasks as tasks of inspect_ai, and the solver that asks as our strategy `llm_base` does.
-
-
 @solver  # type: ignore[untyped-decorator, unused-ignore]
 def ask(repairs: int = 1) -> Solver:
     """Ask as `llm_base` does: again after a reply without an answer, and once for fewer sentences if they are too many.
@@ -287,9 +265,8 @@ def ask(repairs: int = 1) -> Solver:
         replies: list[object] = []
         is_asked_for_fewer, n_repairs = False, 0
         while True:
-            state = await generate(
-                state, tool_calls="none"
-            )  # else a call is answered, and the model asked, without end
+            # With tool calls, a call would be answered and the model asked without end.
+            state = await generate(state, tool_calls="none")
             reply = reply_of(state.output)
             if reply is None:
                 return state
@@ -335,13 +312,10 @@ def task_of(task: Task, data: str, limit: int | None, repairs: int) -> InspectTa
             "data_sha256": dataset.sha256,
             "evidencebench": __version__,
             "not_applicable": len(instances) - len(samples),
-            **prompt_versions(),
+            **dict(selection_versions(_CHAT, "base")),  # the checksums of the prompts
         },
         version=__version__,
     )
-
-
-# The entry point of the group ``inspect_ai``: its import makes our tasks, scorer and models known to inspect_ai.
 
 
 __all__ = ["ask", "aspect_recall", "evidencebench", "failed", "tasks"]
