@@ -67,18 +67,3 @@ def test_bash_itself_completes() -> None:
     """
     found = subprocess.run(["bash", "-c", script, str(folder)], capture_output=True, text=True, check=True)  # noqa: S607
     assert found.stdout == "lead_no_headings\n"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("leaderbord", "No such command 'leaderbord' (did you mean 'leaderboard'?)"),
-        ("data vlidate sample", "No such command 'vlidate' (did you mean 'validate'?)"),
-        ("run bm25 --dta sample", "No such option '--dta'. (Did you mean one of: '--budget', '--data', '--task'?)"),
-        ("tasks --josn", "No such option '--josn'. Did you mean '--json'?"),
-    ],
-)
-def test_a_command_or_option_misspelt_asks_what_was_meant(arguments: str, message: str, command: Command) -> None:
-    found = command(arguments)
-    assert found.code == 2
-    assert message in found.err

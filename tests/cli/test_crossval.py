@@ -166,30 +166,6 @@ def test_what_a_part_was_trained_on_stands_in_the_run(command: Command) -> None:
     assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["trained_on"] == ["ab" * 32]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("nope --data sample", "no system or training 'nope'; expected one of finder, .* random"),
-        ("bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
-        (
-            "finder:depth=1 --data sample",
-            "finder: no option 'depth'; training takes hypothesis, figures, answering wish",
-        ),
-        ("finder:model=absent --data sample", "absent: no model: expected card.json"),
-        ("memory:Memory --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),
-        ("memory:Memory --data absent.json", "absent.json: cannot be read"),
-        ("memory:Memory --data sample -o memory.py", "memory.py: holds something else, which would be lost"),
-        ("memory:Memory --data sample -o absent/x.jsonl", "absent/x.jsonl: cannot be written"),
-        ("memory:Memory --data sample --task result_er_unconstrained", "'memory:Memory' ranks all sentences, and task"),
-    ],
-)
-def test_an_error_is_one_clear_line(arguments: str, message: str, command: Command) -> None:
-    found = command(f"crossval {arguments}")
-    assert (found.code, found.out) == (2, "")
-    assert re.match(rf"error: .*{message}", found.err), found.err
-    assert found.err.count("\n") == 1
-
-
 @pytest.mark.parametrize("output", ["-o cells.jsonl", "--output=cells.jsonl", ""])
 def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> None:
     process = start(*f"crossval memory:Memory:seconds=0.2 {QUICK} {output}".split())

@@ -94,22 +94,6 @@ def test_the_licence_of_unknown_data_is_asked_for_and_never_invented(command: Co
     assert "is published under MIT, not CC-BY-4.0" in other.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("-o hub", "expected either D, or --split NAME=D for each split"),
-        ("sample --split a=sample -o hub", "expected either D, or --split NAME=D for each split"),
-        ("--split sample -o hub", "--split: expected NAME=D, such as train=train, got 'sample'"),
-        ("--split a=sample --split a=sample -o hub", "--split: expected one value a split, got two for a"),
-        ("sample --licence b=MIT -o hub", "--licence: no split 'b'; expected one of train"),
-    ],
-)
-def test_what_export_hf_cannot_do_is_said(command: Command, arguments: str, message: str) -> None:
-    result = command(f"export hf {arguments}")
-    assert result.code == 2
-    assert message in result.err
-
-
 @pytest.mark.usefixtures("runs")
 def test_scores_become_records_of_every_eval_ever(command: Command) -> None:
     given = "--data sample -t er_at_10 --draws 100 --organization {My Lab} -o store --json"

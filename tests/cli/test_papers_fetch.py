@@ -80,24 +80,6 @@ def test_ids_come_from_a_file_too_and_one_that_is_none_stops_it_before_anything_
     assert "ids.txt: line 2: expected UTF-8 text, got the byte 0xe9" in refused.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("papers fetch", "expected at least one ID, or a file of them with --from-file"),
-        ("papers fetch paper.xml", "'paper.xml': expected the id of a paper, got another text; write a PMCID"),
-        ("papers fetch --from-file absent.txt", "absent.txt: cannot be read: No such file or directory"),
-        ("papers fetch PMC1 --base-url ftp://x", "ftp://x: expected an http or https address, got another"),
-        ("papers fetch PMC1 -o own.py", "own.py"),
-        ("papers fetch PMC1 -o own.py/x --base-url http://127.0.0.1:9", "own.py/x"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(command: Command, arguments: str, message: str) -> None:
-    said = command(arguments)
-    assert (said.code, said.out) == (2, "")
-    assert message in said.err
-    assert "Traceback" not in said.err
-
-
 def test_a_service_that_only_fails_stops_it_and_says_how_to_go_on(command: Command) -> None:
     gone = "http://127.0.0.1:9"  # nobody listens there
     said = command(f"papers fetch PMC1 PMC2 --attempts 1 --base-url {gone}")

@@ -131,27 +131,6 @@ def test_a_picture_can_be_a_png(command: Command) -> None:
     assert Path("picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-@pytest.mark.parametrize("call", ["score none.jsonl", "leaderboard none.jsonl", "compare none.jsonl none.jsonl"])
-@pytest.mark.parametrize(
-    ("file", "told"),
-    [
-        ("picture.pdf", "picture.pdf: expected a name that ends in .svg or .png"),
-        ("picture", "picture: expected a name that ends in .svg or .png"),
-        ("nowhere/picture.svg", "nowhere/picture.svg: the folder it would lie in does not exist"),
-        ("folder.svg", "folder.svg: is a folder"),
-    ],
-)
-def test_where_no_picture_can_be_written_that_is_told_before_anything_is_read(
-    call: str, file: str, told: str, command: Command
-) -> None:
-    Path("folder.svg").mkdir()
-    found = command(f"{call} --data sample --plot {file}")
-    assert found.code == 2
-    assert told in found.err
-    assert "Invalid value for '--plot'" in found.err
-    assert "none.jsonl" not in found.err
-
-
 def test_a_png_without_its_extra_is_refused_before_anything_is_read(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

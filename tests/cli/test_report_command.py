@@ -85,23 +85,6 @@ def test_a_file_that_exists_is_replaced_only_on_request(command: Command) -> Non
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("swapped.jsonl", "add a run that was asked the data's own"),
-        ("bm25.jsonl bm25.jsonl", "given twice"),
-        ("bm25.jsonl --task result_er_unconstrained", "cannot answer task 'result_er_unconstrained'"),
-        ("nothing.jsonl", "nothing.jsonl: cannot be read"),
-    ],
-)
-def test_what_cannot_be_reported_leaves_no_file(arguments: str, message: str, command: Command) -> None:
-    refused = command(f"report {arguments} --data sample -o report.html")
-    assert refused.code == 2
-    assert message in refused.err
-    assert not Path("report.html").exists()
-
-
 def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Command) -> None:
     record = next(iter(json.loads(sample_path().read_bytes()).values()))
     record["paper_as_candidate_pool"] = ["short"] * len(record["paper_as_candidate_pool"])

@@ -70,33 +70,6 @@ def test_faults_and_steps_of_construction_are_answered_as_asked() -> None:
     assert reply["hypothesis"] == study.hypothesis
 
 
-def test_hosts_that_others_reach_are_refused_unless_they_are_meant(command: Command) -> None:
-    for host in ("0.0.0.0", "192.0.2.1", "example.org", "::"):  # noqa: S104 - to be refused
-        refused = command(f"llm serve-fake --data sample --port 0 --host {host}")
-        assert refused.code == 2
-        assert "--expose" in refused.err
-    meant = command("llm serve-fake --data sample --port 0 --host 192.0.2.1 --expose")  # which is no machine's
-    assert meant.code == 2
-    assert "--expose" not in meant.err
-    assert "192.0.2.1" in meant.err
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--port 0 --data none.json", "none.json"),
-        ("--port 70000 --data sample", "70000"),
-        ("--port 0 --data sample --personality nice", "nice"),
-        ("--port 0 --data sample --faults 1.5", "1.5"),
-    ],
-)
-def test_what_it_cannot_do_it_says_and_ends(command: Command, options: str, said: str) -> None:
-    refused = command(f"llm serve-fake {options}")
-    assert refused.code == 2
-    assert said in refused.err
-    assert refused.out == ""
-
-
 def test_without_starlette_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "starlette", None)
     refused = command("llm serve-fake --data sample --port 0")

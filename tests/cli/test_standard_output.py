@@ -52,20 +52,3 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     words = 'set -o pipefail; "$0" -m evidencebench data convert sample - | head -c 10'
     found = subprocess.run(["bash", "-c", words, sys.executable], capture_output=True, text=True, check=False)  # noqa: S607
     assert (found.returncode, len(found.stdout)) == (0, 10), found.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("run bm25 --data sample -o -", "--output: expected a file; standard output cannot be gone on in after"),
-        ("run bm25 --data sample -o /dev/stdout", "--output: expected a file; standard output cannot be gone on in"),
-        ("data solve sample -o -", "--output: expected a file; standard output cannot be gone on in after"),
-        ("crossval bm25 --data sample -o -", "without --output the table is printed there"),
-        ("train finder --data sample -o -", "--output: expected a folder, which is what a model is"),
-    ],
-)
-def test_what_is_gone_on_in_later_is_refused_in_words(arguments: str, message: str, command: Command) -> None:
-    found = command(arguments)
-    assert (found.code, found.out) == (2, "")
-    assert message in " ".join(found.err.split())
-    assert not Path("-").exists()

@@ -19,14 +19,6 @@ from latex_reading import latex_rows
 
 OPTIONS = "--data sample --draws 300 --task er_at_10 --task er_at_optimal"
 FILES = "bm25.jsonl lead.jsonl tuned.jsonl"
-TRAINED = """
-from evidencebench import Ranking, Traits, load_sample
-
-class Trained:
-    traits = Traits(trained_on=lambda: [load_sample().sha256])
-    def rank(self, query, brief):
-        return Ranking(sentences=tuple(range(len(query.sentences))))
-"""
 CELLS: st.SearchStrategy[Cell] = st.one_of(
     st.text("[]*&%$#_{}~^\\<>|†‡±ab\n", max_size=12),
     st.text("*[a&", max_size=5).map(Bold),
@@ -171,22 +163,6 @@ def test_a_mean_stands_alone_with_its_error_or_with_its_interval(command: Comman
 def test_a_name_that_is_a_formula_is_none_in_the_csv(command: Command) -> None:
     shown = command("table bm25.jsonl --data sample --draws 50 --task er_at_10 --name bm25.jsonl==1+1 --format csv").out
     assert shown.splitlines()[1].startswith("'=1+1,run,")
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ("--name bm26.jsonl=x", "--name: expected RUN=NAME, where RUN is one of 'bm25.jsonl', 'lead.jsonl'"),
-        ("--name bm25.jsonl=", "--name: expected RUN=NAME"),
-        ("--name bm25.jsonl=a --name bm25.jsonl=b", "--name: 'bm25.jsonl' is named twice"),
-        ("--name bm25.jsonl=lead", "two systems of the table have the name 'lead'; give one of them another"),
-        ("--against bm26", "against 'bm26' (did you mean 'bm25'?): no such system in the table; expected best, none"),
-    ],
-)
-def test_names_that_do_not_fit_are_refused(options: str, said: str, command: Command) -> None:
-    found = command(f"table bm25.jsonl lead.jsonl --data sample {options}")
-    assert (found.code, said in found.err) == (2, True), found.err
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=4), st.text("†[*&_a", max_size=9))

@@ -55,40 +55,6 @@ def test_a_training_of_ones_own_is_trained_the_same_way(command: Command, monkey
     assert "next: evidencebench run memory:Recall:model=memory --data OTHER_DATA -o run.jsonl" in found.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("bm25 --data sample -o model", "train: expected one of finder, .*, without a model; got 'bm25'"),
-        ("nope --data sample -o model", "no system or training 'nope'; expected one of finder, embedder, "),
-        (
-            "finder:model=x --data sample -o model",
-            "train: expected one of finder, .*; got 'finder:model=x'",
-        ),
-        (
-            "finder:depth=3 --data sample -o model",
-            "finder: no option 'depth'; training takes hypothesis, figures, answering wish",
-        ),
-        ("finder:figures=yes --data sample -o model", "option 'figures': expected true or false, got 'yes'"),
-        (
-            "finder:wish=answer --data sample -o model",
-            "'wish' is an option of answering, not of",
-        ),
-        ("finder --data sample -o full", "full: exists; choose another folder"),
-        ("finder --data absent.json -o model", "absent.json: cannot be read"),
-        ("finder --data sample -o model --limit 5", "training: wish 'study': expected at least 6 papers, got 4"),
-    ],
-)
-def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: str, command: Command) -> None:
-    Path("full").mkdir()
-    Path("full/notes.txt").write_text("mine")
-    found = command(f"train {arguments}")
-    assert (found.code, found.out) == (2, "")
-    assert re.match(rf"error: .*{message}", found.err), found.err
-    assert found.err.count("\n") == 1
-    assert not Path("model").exists()
-    assert [path.name for path in Path("full").iterdir()] == ["notes.txt"]
-
-
 def test_without_lightgbm_the_error_says_how_to_get_it(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
     for arguments in ("train finder --data sample -o model", "crossval finder --data sample"):

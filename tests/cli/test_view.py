@@ -72,14 +72,6 @@ def test_others_may_look_where_that_is_meant_and_they_have_the_token() -> None:
             urlopen(here)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.org", "::"])  # noqa: S104 - to be refused
-def test_hosts_that_others_reach_are_refused_unless_they_are_meant(command: Command, host: str) -> None:
-    refused = command(f"view --data sample --port 0 --host {host}")
-    assert refused.code == 2
-    assert f"'{host}' may be reached from other machines" in refused.err
-    assert "--expose" in refused.err
-
-
 def test_a_port_that_is_taken_is_named(command: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -88,27 +80,6 @@ def test_a_port_that_is_taken_is_named(command: Command) -> None:
     assert (
         f"cannot listen on port {port} of 127.0.0.1: Address already in use; --port 0 takes a free one" in refused.err
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("--data none.json", "none.json: cannot be read"),
-        ("--data sample none.jsonl", "none.jsonl: cannot be read"),
-        ("--data sample --task none", "none"),
-        ("--data sample --port 70000", "70000"),
-        ("--data sample --limit 3", "--limit goes with --people"),
-        ("other.jsonl --data sample", "made on"),
-    ],
-)
-@pytest.mark.usefixtures("runs")
-def test_what_it_cannot_show_it_says_before_it_listens(command: Command, arguments: str, said: str) -> None:
-    text = Path("bm25.jsonl").read_text()
-    Path("other.jsonl").write_text(text.replace(SAMPLE.sha256, "0" * 64))
-    refused = command(f"view {arguments}" if "--port" in arguments else f"view --port 0 {arguments}")
-    assert refused.code == 2
-    assert said in refused.err
-    assert refused.out == ""
 
 
 def test_without_the_extra_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
