@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command
+from command_line import SAMPLE
 from evidencebench import open_dataset
 
 

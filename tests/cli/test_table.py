@@ -131,23 +131,18 @@ def test_the_table_is_the_same_in_every_format(command: Command) -> None:
     assert {row["sort"] for row in rows} == {"run", "ceiling", "control", "published"}
 
 
+@pytest.mark.usefixtures("runs")
 def test_what_was_trained_on_the_data_is_marked_and_neither_best_nor_tested(command: Command) -> None:
-    Path("learnt_it.py").write_text(TRAINED)
-    command("run learnt_it:Trained --data sample -o seen.jsonl")
-    command("run bm25 --data sample -o bm25.jsonl")
+    command("run own:Trained --data sample -o seen.jsonl")
     call = "table bm25.jsonl seen.jsonl --data sample --task er_at_10 --draws 50"
-    seen = command(f"{call} --json").json["rows"][1]
-    assert seen["trained_on_it"] is True
-    assert (
-        seen["tasks"]["er_at_10"]["recall"]["mean"]
-        > command(f"{call} --json").json["rows"][0]["tasks"]["er_at_10"]["recall"]["mean"]
-    )
-    assert (seen["tasks"]["er_at_10"]["is_best"], seen["tasks"]["er_at_10"]["p_value"]) == (False, None)
+    other, seen = command(f"{call} --json").json["rows"]
+    cell = seen["tasks"]["er_at_10"]
+    assert cell["recall"]["mean"] > other["tasks"]["er_at_10"]["recall"]["mean"]
+    assert (seen["trained_on_it"], cell["is_best"], cell["p_value"]) == (True, False, None)
     shown = command(f"{call} --format markdown").out
-    assert "| learnt_it:Trained † |" in shown
+    assert "| own:Trained † |" in shown
     assert "† trained on this data, so its scores say nothing of other papers: neither the best nor tested." in shown
-    refused = command(f"{call} --against learnt_it:Trained")
-    assert (refused.code, "it was trained on this data" in refused.err) == (2, True)
+    assert "it was trained on this data" in command(f"{call} --against own:Trained").refusal
 
 
 @pytest.mark.usefixtures("runs")
