@@ -5,14 +5,13 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from command_line import SAMPLE, Command, start
+from command_line import SAMPLE, Command
 from evidencebench.cli.main import cli
 from evidencebench.cli.options import Finite, WholeNumber
 from evidencebench.data.sample import sample_path
@@ -352,31 +351,3 @@ def test_every_option_that_takes_a_number_refuses_what_is_none_in_words() -> Non
         for value in ("", "x", "1_0", "٣", "nan", "1e999", "-" + "9" * 20, "9" * 5000):
             with pytest.raises(click.BadParameter, match=r"is not a|is not in the range|is too large"):
                 option.type.convert(value, option, None)
-
-
-@pytest.mark.parametrize("arguments", ["tasks", "data show sample 0 --json", "--help", "data validate sample"])
-def test_a_pipe_whose_reader_has_seen_enough_is_no_error(arguments: str) -> None:
-    with start(*arguments.split()) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert (process.stderr.read(), process.wait()) == ("", 0)
-
-
-def test_the_exit_codes_are_those_of_the_process() -> None:
-    Path("bad.json").write_text('{"x": 1}')
-    codes = {"data validate sample": 0, "data validate bad.json": 1, "data validate absent.json": 2, "nope": 2}
-    for arguments, code in codes.items():
-        process = start(*arguments.split())
-        _, err = process.communicate()
-        assert process.returncode == code
-        assert "Traceback" not in err
-
-
-def test_a_terminal_without_utf_8_is_written_to_all_the_same() -> None:
-    process = start(
-        "data", "show", "sample", "0", env={"PYTHONIOENCODING": "ascii", "PATH": "", "PYTHONPATH": ":".join(sys.path)}
-    )
-    out, err = process.communicate()
-    assert (process.returncode, err) == (0, "")
-    assert out.isascii()
