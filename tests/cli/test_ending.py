@@ -106,7 +106,9 @@ def test_a_command_that_asks_no_model_imports_nothing_that_does() -> None:
     assert "evidencebench.models.llm.client" not in imported
 
 
-@pytest.mark.parametrize("arguments", ["tasks", "data show sample 0 --json", "--help", "data validate sample", "data convert sample -"])
+@pytest.mark.parametrize(
+    "arguments", ["tasks", "data show sample 0 --json", "--help", "data validate sample", "data convert sample -"]
+)
 def test_a_pipe_whose_reader_has_seen_enough_is_no_error(arguments: str) -> None:
     with start(*arguments.split()) as process:
         assert process.stdout is not None
