@@ -102,9 +102,7 @@ def test_with_the_cache_off_the_list_says_so_and_prune_refuses(
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", "off")
     assert listed(command) == {"folder": None}
     assert "nothing is kept" in command("cache list").out
-    outcome = command("cache prune --all --yes")
-    assert outcome.code == 2
-    assert "nothing is kept, since EVIDENCEBENCH_CACHE is 'off'" in outcome.err
+    assert "nothing is kept, since EVIDENCEBENCH_CACHE is 'off'" in command("cache prune --all --yes").refusal
 
 
 @pytest.mark.usefixtures("filled")
@@ -186,9 +184,7 @@ def test_pruning_gives_the_space_back(command: Command, folder: Path) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused(command: Command, arguments: str, message: str) -> None:
-    outcome = command(arguments)
-    assert outcome.code == 2
-    assert message in outcome.err
+    assert message in command(arguments).refusal
     assert n_replies(command) == 5
 
 
@@ -205,8 +201,6 @@ def test_damaged_replies_are_pruned(command: Command, filled: Path) -> None:
 def test_a_file_that_is_something_else_is_named_and_left_alone(command: Command, folder: Path, arguments: str) -> None:
     folder.mkdir()
     (folder / "replies.sqlite").write_text("Dear Ada,")
-    outcome = command(arguments)
-    assert outcome.code == 2
-    assert "replies.sqlite: cannot be used to keep replies" in outcome.err
+    assert "replies.sqlite: cannot be used to keep replies" in command(arguments).refusal
     assert (folder / "replies.sqlite").read_text() == "Dear Ada,"
     assert not Path("r.jsonl").exists()

@@ -21,9 +21,7 @@ def test_each_shell_gets_its_script(shell: str, command: Command, monkeypatch: p
 
 def test_a_shell_that_is_not_known_is_refused(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_EVIDENCEBENCH_COMPLETE", "xonsh_source")
-    found = command("")
-    assert found.code == 2
-    assert "expected bash_source, fish_source or zsh_source, got 'xonsh_source'" in found.err
+    assert "expected bash_source, fish_source or zsh_source, got 'xonsh_source'" in command("").refusal
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,7 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
 def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_LEVEL", "0.9")
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_TITLE", "A 'title' with $signs")
-    done = command(f"{REPORT} -o report.html -t er_at_3 --budget 2 --over-length first --no-papers --limit 8")
-    assert done.code == 0, done.err
+    assert command(f"{REPORT} -o report.html -t er_at_3 --budget 2 --over-length first --no-papers --limit 8").done
     made = Path("report.html").read_bytes()
     monkeypatch.delenv("EVIDENCEBENCH_REPORT_LEVEL")
     monkeypatch.delenv("EVIDENCEBENCH_REPORT_TITLE")

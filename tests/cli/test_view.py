@@ -84,6 +84,7 @@ def test_a_port_that_is_taken_is_named(command: Command) -> None:
 
 def test_without_the_extra_it_says_what_to_install(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else object())
-    refused = command("view --data sample --port 0")
-    assert refused.code == 2
-    assert "uvicorn, which is not installed: pip install 'evidencebench[view]'" in refused.err
+    assert (
+        "uvicorn, which is not installed: pip install 'evidencebench[view]'"
+        in command("view --data sample --port 0").refusal
+    )
