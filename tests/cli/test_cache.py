@@ -1,6 +1,7 @@
 """The commands that list, prune and export what is kept between runs."""
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,7 @@ def test_the_list_counts_by_model_and_never_shows_an_unknown_cost_as_0(command: 
     text = command("cache list").out
     for shown in ("$0.50 + 1 unpriced", "unknown", "batch_77", "minilm", "1 request written down for a batch"):
         assert shown in text
-
-
-@pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize("table_format", FORMATS)
-def test_the_list_is_printed_in_every_format(command: Command, table_format: str) -> None:
-    assert "anthropic/b" in command(f"cache list --format {table_format}").out
+    assert all("anthropic/b" in command(f"cache list --format {one}").out for one in FORMATS)
 
 
 def test_with_the_cache_off_the_list_says_so_and_prune_refuses(
@@ -111,12 +107,8 @@ def test_without_yes_nothing_is_removed(command: Command) -> None:
     outcome = command("cache prune --all --batches")
     for line in ("3 replies of openai/a, cost $0.50 + 1 unpriced", "3 embeddings", "batch batch_77", "add --yes"):
         assert line in outcome.out
-    assert command("cache prune --all --batches --json").json == {
-        "removed": False,
-        "replies": 5,
-        "batches": 2,
-        "embeddings": 3,
-    }
+    pruned = {"removed": False, "replies": 5, "batches": 2, "embeddings": 3}
+    assert command("cache prune --all --batches --json").json == pruned
     assert listed(command) == before
 
 
@@ -147,8 +139,6 @@ def test_what_is_pruned_is_what_was_named(
 
 
 def test_older_replies_go_and_younger_stay(command: Command, folder: Path) -> None:
-    import time  # noqa: PLC0415 - the command's own clock, which decides here
-
     for n, days in enumerate((0.0, 9.5, 10.5)):
         cache = ReplyCache(folder, clock=lambda days=days: time.time() - days * DAY)  # type: ignore[misc]
         keep(cache, numbered(n), reply_to(n), None)
