@@ -6,7 +6,9 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from evidencebench import Instance, load_sample
 from evidencebench.data.catalog import CATALOG
@@ -30,6 +32,7 @@ FORMATS = ("text", "markdown", "csv", "latex")
 OWN_CODE = """
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from pathlib import Path
 from evidencebench import Ranking, Traits, load_sample
 
@@ -85,6 +88,12 @@ Command = Callable[..., Outcome]
 
 A word in braces, as ``{word}``, is kept with its spaces.
 """
+
+
+def drawn_in(path: str) -> list[str]:
+    """Return the titles and texts of a picture."""
+    root = ET.fromstring(Path(path).read_text(encoding="utf-8"))  # noqa: S314 - a file of our own
+    return [part.text or "" for part in root.iter() if part.tag.rpartition("}")[2] in {"title", "text"}]
 
 
 def until(is_so: Callable[[], object], process: subprocess.Popen[str] | None = None) -> None:
