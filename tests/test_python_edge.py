@@ -42,14 +42,7 @@ from evidencebench.data.optima import solve_file
 from evidencebench.data.oracle import Oracle
 from evidencebench.data.sample import sample_path
 from evidencebench.data.validation import validate_files
-from evidencebench.errors import (
-    AnswerError,
-    FormatError,
-    RunMismatchError,
-    SystemSpecError,
-    TaskError,
-    UnreadableError,
-)
+from evidencebench.errors import AnswerError, FormatError, RunMismatchError, SystemSpecError, TaskError, UnreadableError
 from evidencebench.execution.answers import answer_instance
 from evidencebench.pages.report.page import report_page
 from evidencebench.runs.run import Failure, read_run

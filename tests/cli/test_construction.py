@@ -281,11 +281,7 @@ def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
         ("[judge]", '[judge]\nmodel = "local/any"', "base_url: expected an address, got none"),
         ("[judge]", '[judge]\nmodel = "local/any,base_url=ftp://x"', "base_url"),
         ("[judge]", '[judge]\nsecond_model = "openai/gpt-4o,key_env=NO_SUCH_KEY"', "NO_SUCH_KEY"),
-        (
-            "name =",
-            'licences = ["ccby"]\nname =',
-            "licences: expected one or more of cc0, public-domain, cc-by",
-        ),
+        ("name =", 'licences = ["ccby"]\nname =', "licences: expected one or more of cc0, public-domain, cc-by"),
         ("name =", 'licences = ["cc-by", "CC0"]\nname =', "got ['cc-by', 'CC0']"),
         ("name =", "licences = []\nname =", "licences: expected one or more of cc0"),
         ("test = 1.0", "test = nan", "Expected `float` >= 0.0 - at `$.assemble.shares[...]`"),

@@ -232,10 +232,7 @@ def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: 
         ("run bm25 --data sample", "Missing option '-o'"),
         ("run bm25 -o x.jsonl", "Missing option '-d' / '--data'"),
         ("run bm25 --data sample -o x.jsonl --jobs -1", "-1 is not in the range x>=0"),
-        (
-            "run bm25 --data sample -o x.jsonl --engine local --jobs 2",
-            "--engine local is this process alone",
-        ),
+        ("run bm25 --data sample -o x.jsonl --engine local --jobs 2", "--engine local is this process alone"),
         ("data validate sample --gpus-per-worker 1", "--ray-address and --gpus-per-worker go with --engine ray"),
         ("run bm25 --data sample -o x.jsonl --limit x", "'x' is not a valid whole number."),
         ("run bm25 --data sample -o x.jsonl --seed 1_0", "'1_0' is not a valid whole number."),
