@@ -51,14 +51,9 @@ def browser_path() -> str:
 
 @dataclass(slots=True, kw_only=True)
 class Pages:
-    """Opens pages, each with storage of its own, and keeps what they did that no page may do.
+    """Opens pages, each with storage of its own; ``problems`` are what they did that no page may do.
 
-    Attributes
-    ----------
-    browser
-        Where they are opened.
-    problems
-        Errors on a console, errors that nothing caught, and requests that would leave this machine.
+    These are errors on a console, errors that nothing caught, and requests that would leave this machine.
     """
 
     browser: Browser
@@ -74,18 +69,9 @@ class Pages:
         expected_errors: Sequence[str] = (),
         **options: Any,
     ) -> Page:
-        """Open an empty page.
+        """Open an empty page, whose reader may prefer it dark; options are those of `Browser.new_context`.
 
-        Parameters
-        ----------
-        width, height
-            Of the window, in pixels.
-        dark
-            Whether the reader prefers a dark page.
-        expected_errors
-            Parts of console errors that the test brings about on purpose, such as ``"status of 404"``.
-        options
-            More of `Browser.new_context`.
+        ``expected_errors`` are parts of console errors that the test brings about on purpose.
         """
         context = self.browser.new_context(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options

@@ -3,9 +3,12 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 from evidencebench import Instance, load_sample
 from evidencebench.data.catalog import CATALOG
@@ -23,7 +26,6 @@ def as_many_as(name: str) -> list[Instance]:
 KEY = "sk-evidence-0123456789-abcdefghijklmnop"
 PRICES = {"as_of": "2026-11-01", "models": {"local/*": {"input": 1.0, "output": 4.0}}}
 
-
 FORMATS = ("text", "markdown", "csv", "latex")
 
 
@@ -31,7 +33,8 @@ OWN_CODE = """
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from evidencebench import Ranking
+from pathlib import Path
+from evidencebench import Ranking, Traits, load_sample
 
 @dataclass(frozen=True)
 class Slow:
@@ -39,13 +42,18 @@ class Slow:
     seconds: float = 0.0
     fails: bool = False
     def rank(self, query, brief):
-        time.sleep(self.seconds)
+        time.sleep(float(Path("seconds").read_text()) if Path("seconds").exists() else self.seconds)
         if self.fails:
             raise ConnectionError("the server is down")
         return Ranking(sentences=(0, 1))
 
 def hopeless():
     raise KeyError("no such model")
+
+class Trained:
+    traits = Traits(trained_on=lambda: [load_sample().sha256])
+    def rank(self, query, brief):
+        return Ranking(sentences=tuple(range(len(query.sentences))))
 """
 
 
@@ -62,11 +70,39 @@ class Outcome:
         assert self.code in {0, 1}, self.err
         return json.loads(self.out)
 
+    @property
+    def done(self) -> str:
+        """What it printed, on one line; fails where it did not end well."""
+        assert self.code == 0, self.err
+        return " ".join(self.out.split())
 
-Command = Callable[[str], Outcome]
+    @property
+    def refusal(self) -> str:
+        """Why it refused to work, on one line; fails where it worked, or printed anything else."""
+        assert (self.code, self.out) == (2, ""), self.err
+        return " ".join(self.err.split())
 
 
-"""Runs ``evidencebench`` with the arguments in a text; a word in braces, as ``{word}``, is kept with its spaces."""
+Command = Callable[..., Outcome]
+"""Runs ``evidencebench`` with the arguments in a text, and another text as standard input.
+
+A word in braces, as ``{word}``, is kept with its spaces.
+"""
+
+
+def drawn_in(path: str) -> list[str]:
+    """Return the titles and texts of a picture."""
+    root = ET.fromstring(Path(path).read_text(encoding="utf-8"))  # noqa: S314 - a file of our own
+    return [part.text or "" for part in root.iter() if part.tag.rpartition("}")[2] in {"title", "text"}]
+
+
+def until(is_so: Callable[[], object], process: subprocess.Popen[str] | None = None) -> None:
+    """Wait, for a minute at most, until something is so; fails where a process that must last has ended."""
+    ends_at = time.monotonic() + 60
+    while not is_so():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < ends_at
+        time.sleep(0.005)
 
 
 def start(*arguments: str, **options: Any) -> subprocess.Popen[str]:

@@ -1,12 +1,17 @@
 """What every test file shares: where the real data lies, and how long hypothesis may take."""
 
+import io
 import os
+import re
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from command_line import Command, Outcome
+from evidencebench.cli.main import main
 from evidencebench.data.dataset import Dataset, open_dataset
 from evidencebench.data.sample import load_sample
 from evidencebench.files.places import locked_folder
@@ -81,6 +86,23 @@ def _cache(tmp_path_factory: pytest.TempPathFactory, made_once: MadeOnce) -> Ite
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EVIDENCEBENCH_CACHE", str(cache))
         yield
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Give a function that calls the command line in this process."""
+
+    def run(arguments: str, text: str = "") -> Outcome:
+        words = [word.strip("{}") for word in re.findall(r"\{[^}]*\}|\S+", arguments)]
+        monkeypatch.setattr(sys, "argv", ["evidencebench", *words])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return Outcome(code=int(ended.value.code or 0), out=out, err=err)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -99,12 +99,7 @@ def table_of_summaries(folder: Path, n: int, *, most_sentences: int = 45, judge:
         rows.append({"summary": summary_of(chance), "paper": f"{number}.txt", "review_id": f"review {number % 9}"})
     (folder / "table.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     file = ConfigFile(
-        name="tea",
-        papers="papers",
-        table="table.jsonl",
-        model=MODEL,
-        licences=["unknown"],
-        judge=judge or JudgeTable(),
+        name="tea", papers="papers", table="table.jsonl", model=MODEL, licences=["unknown"], judge=judge or JudgeTable()
     )
     return Config(file=file, folder=folder)
 

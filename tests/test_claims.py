@@ -179,12 +179,7 @@ def test_there_are_as_many_tasks_as_readme_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "below"),
-    [
-        ("finder", "## Finder"),
-        ("embedder", "## Fine-tuning"),
-        ("reranker", "## Fine-tuning"),
-    ],
+    ("name", "below"), [("finder", "## Finder"), ("embedder", "## Fine-tuning"), ("reranker", "## Fine-tuning")]
 )
 def test_the_defaults_in_the_tables_of_options_are_those_of_the_training(name: str, below: str) -> None:
     known = options_of(TRAININGS[name])

@@ -3,29 +3,14 @@
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
-from typing import Protocol
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench import (
-    BM25,
-    Brief,
-    Instance,
-    Kind,
-    Labels,
-    Query,
-    Ranking,
-    compare,
-    evaluate,
-    load_sample,
-)
+from evidencebench import BM25, Brief, Instance, Kind, Labels, Query, Ranking, compare, evaluate, load_sample
 from evidencebench.tables import Bold, Cell, Table, as_html, as_text
-
-
-class Shown(Protocol):
-    def _repr_html_(self) -> str: ...
 
 
 class Page(HTMLParser):
@@ -62,37 +47,32 @@ HOSTILE = "<script>alert(1)</script>&amp;<img src='http://x.y/z.png' onerror=ale
 
 
 def hostile_instance() -> Instance:
-    query = Query(
-        instance_id=HOSTILE, paper_id=HOSTILE, hypothesis=HOSTILE, sentences=(HOSTILE,) * 9, kinds=(Kind.BODY,) * 9
-    )
+    texts = dict.fromkeys(("instance_id", "paper_id", "hypothesis"), HOSTILE)
+    query = Query(**texts, sentences=(HOSTILE,) * 9, kinds=(Kind.BODY,) * 9)
     return Instance(query=query, labels=Labels(aspects=(HOSTILE,), sources={HOSTILE: (0, 3)}, texts={HOSTILE: HOSTILE}))
 
 
-def two_scores() -> dict[str, object]:
-    return {
-        name: one["er_at_10"] for name, one in evaluate({"bm25": BM25(), "none": {}}, load_sample(), "er_at_10").items()
-    }
+def two_scores(n: int = 10) -> list[Any]:
+    return [one["er_at_10"] for one in evaluate({"a": BM25(), "b": {}}, load_sample()[:n], "er_at_10").values()]
 
 
-OBJECTS: dict[str, Callable[[], object]] = {
+OBJECTS: dict[str, Callable[[], Any]] = {
     "a data set": load_sample,
     "an instance": lambda: load_sample()[0],
     "a query": lambda: load_sample()[0].query,
     "a ranking": lambda: BM25().rank(load_sample()[0].query, Brief(budget=3)),
     "a set": lambda: Ranking(sentences=(3, 1), ordered=False),
-    "scores": lambda: two_scores()["bm25"],
-    "a comparison": lambda: compare(*two_scores().values()),  # type: ignore[arg-type]
-    "a comparison of one paper": lambda: compare(
-        *(one["er_at_10"] for one in evaluate({"a": BM25(), "b": {}}, load_sample()[:1], "er_at_10").values())
-    ),
+    "scores": lambda: two_scores()[0],
+    "a comparison": lambda: compare(*two_scores()),
+    "a comparison of one paper": lambda: compare(*two_scores(1)),
     "a hostile instance": hostile_instance,
     "a hostile query": lambda: hostile_instance().query,
 }
 
 
 def shown(name: str) -> str:
-    found: Shown = OBJECTS[name]()  # type: ignore[assignment]
-    return found._repr_html_()
+    view: str = OBJECTS[name]()._repr_html_()
+    return view
 
 
 @pytest.mark.parametrize("name", OBJECTS)
@@ -103,11 +83,7 @@ def test_a_view_is_small_has_no_colour_and_loads_nothing(name: str) -> None:
     assert set(page.attributes) <= STYLES
     assert len(shown(name)) < 12_000
     assert repr(OBJECTS[name]())[:30] in page.cells[0]
-
-
-def test_hostile_text_is_shown_as_text() -> None:
-    for name in ("a hostile instance", "a hostile query"):
-        page = Page(shown(name))
+    if "hostile" in name:
         assert any("<script>alert(1)</script>&amp;<img" in cell for cell in page.cells)
         assert not re.search(r"[\x1b\u202e]", shown(name))
 

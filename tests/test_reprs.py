@@ -1,6 +1,7 @@
 """What an object shows of itself is one line with what a person needs, whatever it holds."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,6 @@ from evidencebench import (
     BM25,
     TASKS,
     Brief,
-    Kind,
-    Query,
     Ranking,
     Rules,
     answers_from,
@@ -33,15 +32,10 @@ from evidencebench.training.crossval import cross_validate
 from evidencebench.training.crossval_splits import CrossValidation
 
 TASK = TASKS["er_at_10"]
+FIRST = load_sample()[0]
+NAMED = "'evidencebench_sample_id_0', paper 'synthetic_paper_01'"
 FEW = Resampling(n_draws=20)
 FOLDS = CrossValidation(systems="bm25", n_folds=2, n_seeds=1, resampling=FEW)
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("runs") / "bm25.jsonl"
-    execute("bm25", load_sample(), path)
-    return path
 
 
 def scores_of(name: str) -> object:
@@ -50,23 +44,17 @@ def scores_of(name: str) -> object:
 
 SHOWN: dict[str, tuple[Callable[[], object], str]] = {
     "a data set": (load_sample, "Dataset('sample.json', 10 instances, sha256 305904c56a13)"),
-    "an instance": (
-        lambda: load_sample()[0],
-        "Instance('evidencebench_sample_id_0', paper 'synthetic_paper_01', 66 sentences, 9 aspects)",
-    ),
-    "a query": (
-        lambda: load_sample()[0].query,
-        "Query('evidencebench_sample_id_0', paper 'synthetic_paper_01', 66 sentences, 'Working at night over many ",
-    ),
-    "labels": (lambda: load_sample()[0].labels, "Labels(9 aspects, 5 of them Results, 16 sentences are sources)"),
+    "an instance": (lambda: FIRST, f"Instance({NAMED}, 66 sentences, 9 aspects)"),
+    "a query": (lambda: FIRST.query, f"Query({NAMED}, 66 sentences, 'Working at night over many "),
+    "labels": (lambda: FIRST.labels, "Labels(9 aspects, 5 of them Results, 16 sentences are sources)"),
     "scores": (lambda: scores_of("bm25"), "TaskScores(er_at_10: aspect recall 0.370, n=10)"),
     "a comparison": (
         lambda: compare(scores_of("bm25"), scores_of("lead"), resampling=FEW),  # type: ignore[arg-type]
         "Comparison(er_at_10: 0.370 - 0.596 = -0.226, [",
     ),
     "a ranking": (
-        lambda: BM25().rank(load_sample()[0].query, Brief(budget=3)),
-        "Ranking(sentences=(6, 65, 40, 33, 0, 1, 12, 8, ... 58 more), scores=",
+        lambda: BM25().rank(FIRST.query, Brief(budget=3)),
+        "Ranking(sentences=(6, 65, 40, 33, 0, 1, 12, 8, ... ",
     ),
     "a short ranking": (
         lambda: Ranking(sentences=(3, 1), ordered=False, notes={"requests": 1}),
@@ -77,13 +65,10 @@ SHOWN: dict[str, tuple[Callable[[], object], str]] = {
         lambda: make_system("fuse:systems=[bm25+tfidf+diverse:system=[fuse:systems=[bm25+minilm]]]"),
         "NamedSystem('fuse', systems=[",
     ),
-    "coverage": (lambda: coverage_of(load_sample()[0].labels), "Coverage(9 aspects, 16 sentences cover any)"),
-    "a cover": (lambda: minimum_cover(coverage_of(load_sample()[0].labels)), "Cover("),
+    "coverage": (lambda: coverage_of(FIRST.labels), "Coverage(9 aspects, 16 sentences cover any)"),
+    "a cover": (lambda: minimum_cover(coverage_of(FIRST.labels)), "Cover("),
     "a report on a file": (lambda: validate_file(sample_path()), "FileReport('"),
-    "figures of a system": (
-        lambda: cross_validate(FOLDS, load_sample())[0],
-        "SystemFigures('bm25', er_at_optimal ",
-    ),
+    "figures of a system": (lambda: cross_validate(FOLDS, load_sample())[0], "SystemFigures('bm25', er_at_optimal "),
     "figures": (
         lambda: cross_validate(FOLDS, load_sample())[0].tasks["er_at_10"],
         "TaskFigures(aspect recall 0.370, n=10)",
@@ -104,7 +89,9 @@ def test_an_object_shows_itself_in_one_line(name: str) -> None:
     check(make(), expected)
 
 
-def test_runs_and_what_they_are_graded_to_show_themselves_in_one_line(run: Path) -> None:
+def test_runs_and_what_they_are_graded_to_show_themselves_in_one_line(tmp_path: Path) -> None:
+    run = tmp_path / "bm25.jsonl"
+    execute("bm25", load_sample(), run)
     check(open_run(run), "RunFile('bm25.jsonl', 'bm25(k1=0.9,b=0.4,stopwords=True)', 10 answers, 0 failed)")
     graded = score_runs([run], load_sample(), [TASK], rules=Rules())
     check(open_run(run).header, "RunHeader('bm25(k1=0.9,b=0.4,stopwords=True)', 'sample.json', 10 instances, er_at_")
@@ -115,11 +102,9 @@ def test_runs_and_what_they_are_graded_to_show_themselves_in_one_line(run: Path)
 
 
 def test_text_from_elsewhere_breaks_no_line_and_is_cut() -> None:
-    query = Query(
-        instance_id="a\nb" * 99, paper_id="p" * 200, hypothesis="h" * 999, sentences=("x",), kinds=(Kind.BODY,)
-    )
+    query = replace(FIRST.query, instance_id="a\nb" * 99, paper_id="p" * 200, hypothesis="h" * 999)
     check(query, "Query('a\\nb")
-    assert "1 sentence" in repr(Query(instance_id="a", paper_id="p", hypothesis="h", sentences=("x",), kinds=()))
+    assert "1 sentence" in repr(replace(FIRST.query, sentences=("x",), kinds=()))
 
 
 def test_a_data_set_whose_file_is_gone_shows_itself_all_the_same(

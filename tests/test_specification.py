@@ -66,29 +66,8 @@ def test_a_system_made_from_its_canonical_text_has_the_same_options(named: tuple
 
 
 texts = st.text(alphabet="abz09.:=+,[]_- \n1e", max_size=40)
-spec_pieces = st.lists(
-    st.sampled_from(
-        [
-            "fuse",
-            "diverse",
-            "bm25",
-            "lead",
-            "oracle",
-            ":",
-            "=",
-            ",",
-            "+",
-            "[",
-            "]",
-            "systems",
-            "system",
-            "k1",
-            "1e+5",
-            " ",
-        ]
-    ),
-    max_size=25,
-).map("".join)
+PIECES = ["fuse", "diverse", "bm25", "lead", "oracle", *":=,+[] ", "systems", "system", "k1", "1e+5"]
+spec_pieces = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
 
 @given(texts | spec_pieces | spec_pieces.map("fuse:systems=[{}]".format) | st.text(max_size=20))
@@ -133,10 +112,7 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        (
-            "stored:run=a\udcff.jsonl",
-            "expected Unicode text, which a run's header can hold; give the file another",
-        ),
+        ("stored:run=a\udcff.jsonl", "expected Unicode text, which a run's header can hold; give the file another"),
         ("fuse:systems=[bm25", r"'fuse:systems=\[bm25': nothing closes the '\[' behind 'systems='"),
         ("fuse:systems=bm25]", r"nothing opens the '\]' behind 'systems=bm25'"),
         ("fuse:systems=[bm25+]", r"option 'systems': '\[bm25\+\]': element 2 of the list is empty"),
@@ -144,10 +120,7 @@ def test_brackets_guard_commas_and_plus_signs() -> None:
         ("fuse:systems=[]", r"expected at least one, such as systems=\[bm25\+tfidf\]"),
         ("fuse:systems=[bm25+bm52]", "'fuse': option 'systems': no system 'bm52' .*; expected one of"),
         ("diverse:system=", "'diverse': option 'system': system '': expected name:option=value"),
-        (
-            "diverse",
-            r"'diverse': needs 'system'; write diverse:system=\.\.\., and see all options with 'evidencebench systems'",
-        ),
+        ("diverse", r"'diverse': needs 'system'; write diverse:system=\.\.\., and see all options with 'evidencebench"),
         ("llm_base:modl=a/b", r"'llm_base': no option 'modl' \(did you mean 'model'\?\); it takes model"),
         ("llm_base", r"'llm_base': needs 'model'; write llm_base:model=PROVIDER/NAME, and see all options"),
         ("rerank:top=3", r"'rerank': needs 'system' and 'model'; write rerank:system=\.\.\.,model=\.\.\., and see"),
@@ -233,20 +206,17 @@ class Seeded:
         return Ranking(sentences=())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Around:
-    inner: NamedSystem
-
-    def rank(self, query, brief):
-        return self.inner.rank(query, brief)
-
-
 class Plain:
     def __init__(self, inner):
         self.inner = inner
 
     def rank(self, query, brief):
         return self.inner.rank(query, brief)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Around(Plain):
+    inner: NamedSystem
 
 
 def around(*, inner: NamedSystem):

@@ -3,10 +3,8 @@
 import re
 
 import pytest
-from click.testing import CliRunner
 
 from evidencebench import make_system, open_dataset, task_named
-from evidencebench.cli.main import cli
 from evidencebench.errors import EvidenceBenchError
 from evidencebench.training.trainings import trainable
 from evidencebench.wording import did_you_mean
@@ -34,23 +32,6 @@ def test_what_may_have_been_meant_is_named_once(make: type, name: str, meant: st
     with pytest.raises(EvidenceBenchError) as caught:
         make(name)
     assert re.findall(r"\(did you mean '(\w+)'\?\)", str(caught.value)) == [meant]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        ("rnu bm25", "run"),
-        ("leader-board", "leaderboard"),
-        ("data validat sample", "validate"),
-        ("data download trian", "train"),
-        ("score x.jsonl --data sample --task er_10", "er_at_10"),
-        ("run bm25 --data sample --outpt x.jsonl", "--output"),
-    ],
-)
-def test_the_command_line_names_what_may_have_been_meant(arguments: str, meant: str) -> None:
-    found = CliRunner().invoke(cli, arguments.split())
-    assert found.exit_code == 2
-    assert re.search(rf"[Dd]id you mean (one of: )?.*'{meant}'", found.output)
 
 
 def test_a_name_like_no_other_gets_no_question() -> None:

@@ -58,8 +58,6 @@ PASSING_FAULTS = (
     *("rate_limit", "server_error", "hang", "cut", "truncated_body"),
     *("malformed_json", "wrong_content_type", "unavailable", "empty_body"),
 )
-NAMED_FAULTS = ("bad_request", "unauthorized", "lost_reply")
-"""A client must not try again after the first two; with the third, the work is done and its reply lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,16 +256,11 @@ class TrialServer(FakeServer):
         }
 
     def error_body(self, error: BadCallError, served: Served) -> dict[str, Any]:
+        kinds = {401: "authentication_error", 429: "rate_limit_error"}
         if is_anthropic(served):
-            kinds = {
-                401: "authentication_error",
-                404: "not_found_error",
-                429: "rate_limit_error",
-                529: "overloaded_error",
-            }
+            kinds |= {404: "not_found_error", 529: "overloaded_error"}
             kind = kinds.get(error.status, "api_error" if error.status >= 500 else "invalid_request_error")
             return {"type": "error", "error": {"type": kind, "message": str(error)}}
-        kinds = {401: "authentication_error", 429: "rate_limit_error"}
         kind = kinds.get(error.status, "server_error" if error.status >= 500 else "invalid_request_error")
         return {"error": {"message": str(error), "type": kind, "param": None, "code": None}}
 
@@ -283,9 +276,6 @@ class TrialServer(FakeServer):
             if fault in {"rate_limit", "unavailable"}:
                 response.headers.update({"retry-after": f"{int(seconds)}", "retry-after-ms": f"{seconds * 1000:.0f}"})
             return response
-        if fault == "lost_reply":
-            self.respond(served)
-            served.reply = None
         responses = {
             "malformed_json": Response(_BROKEN, media_type="application/json"),
             "empty_body": Response(b"", media_type="application/json"),
@@ -302,7 +292,8 @@ class TrialServer(FakeServer):
             await _cut(scope, receive, send)
 
     def count(self, outcome: str, served: Served, batch: str | None = None) -> None:
-        super().count("answered" if outcome == "paid" and served.reply is None else outcome, served)
+        outcome = "answered" if outcome == "paid" and served.reply is None else outcome
+        super().count(outcome, served)
         path = served.request.scope["path"]
         if batch is not None:
             path = MESSAGES_PATH if is_anthropic(served) else CHAT_PATH
@@ -310,7 +301,7 @@ class TrialServer(FakeServer):
         self.entries.append(
             {
                 "key": served.key,
-                "outcome": "answered" if outcome == "paid" and served.reply is None else outcome,
+                "outcome": outcome,
                 "request": f"{served.request.method} {path}",
                 "attempt": served.attempt,
                 "batch": batch,

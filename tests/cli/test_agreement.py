@@ -3,7 +3,6 @@
 import csv
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -57,15 +56,11 @@ def test_sheets_of_two_people_become_a_report(command: Command) -> None:
     fields = command(f"{report} --json").json
     assert command(f"{report} --json").json == fields, "the same seed, the same figures"
     assert [pair["sort"] for pair in fields["everything"]["pairs"]] == ["human-human", "human-model", "human-model"]
-    assert {one["measure"] for one in fields["everything"]["contrasts"]} == {
-        *("accuracy", "f1", "kappa", "alpha", "spearman")
-    }
+    measures = {one["measure"] for one in fields["everything"]["contrasts"]}
+    assert measures == {"accuracy", "f1", "kappa", "alpha", "spearman"}
     with Path("differ.csv").open(encoding="utf-8", newline="") as table:
         assert len(list(csv.DictReader(table))) == len(fields["disagreements"])
     assert "exists; choose another name" in command(f"{report} --disagreements differ.csv").err
-    mixed = command(f"{report} --disagreements - --json")
-    assert (mixed.code, mixed.out) == (2, "")
-    assert "--disagreements: expected a file; standard output has the report" in mixed.err
     assert command(f"{report} --disagreements differ.html").code == 0
     assert Path("differ.html").read_text().count("<mark>") == len(fields["disagreements"])
     assert "the default; choose your own" in command(report.removesuffix(" --margin 0.3")).out
@@ -77,13 +72,9 @@ def test_without_labels_people_are_compared_with_each_other(command: Command) ->
     for name, seed in (("ada.csv", 1), ("bo.csv", 2), ("cy.csv", 3)):
         fill(name, 0.9, seed)
     report = "agreement report ada.csv bo.csv cy.csv --tasks tasks.jsonl --draws 200"
-    found = command(report)
-    assert found.code == 0, found.err
-    assert "human-model" not in found.out
+    assert "human-model" not in command(report).done
     fields = command(f"{report} --team {{ada & bo=ada,bo}} --json").json
     assert [(pair["first"], pair["second"]) for pair in fields["everything"]["pairs"]] == [("ada & bo", "cy")]
-    alone = command("agreement report ada.csv --tasks tasks.jsonl")
-    assert (alone.code, "expected two raters to compare, got 1" in alone.err) == (2, True)
 
 
 def test_a_folder_with_decisions_is_compared_with_the_labels(command: Command) -> None:
@@ -126,52 +117,36 @@ def test_ratings_have_exact_intervals(command: Command, sort: str) -> None:
             folder.append(name, TaskAnnotation(task=task.id, ratings=ratings, is_done=True))
     found = command("agreement report people --tasks tasks.jsonl")
     assert found.code == 0, found.err
-    assert (
-        f"{names[0]}  Ada       9 of 9  100.0 [66.4, 100.0]" in " ".join(found.out.split("\n")) or "9 of 9" in found.out
-    )
+    assert "9 of 9" in found.out
     fields = command("agreement report people --tasks tasks.jsonl --json").json
-    assert [(one["rater"], one["n_yes"], one["n"]) for one in fields["shares"][:3]] == [
-        ("Ada", 9, 9),
-        ("Bo", 8, 9),
-        ("majority", 8, 9),
-    ]
+    shares = [(one["rater"], one["n_yes"], one["n"]) for one in fields["shares"][:3]]
+    assert shares == [("Ada", 9, 9), ("Bo", 8, 9), ("majority", 8, 9)]
     assert round(fields["shares"][0]["low"], 3) == 0.664
-    assert (
-        "expected tasks of the sort 'sentences'"
-        in command("agreement report people --tasks tasks.jsonl --data sample").err
-    )
-
-
-def spoil_tasks() -> None:
-    Path("tasks.jsonl").write_text("{}")
-
-
-def spoil_nothing() -> None:
-    pass
+    refused = command("agreement report people --tasks tasks.jsonl --data sample")
+    assert "expected tasks of the sort 'sentences'" in refused.err
 
 
 @pytest.mark.parametrize(
-    ("spoil", "arguments", "words"),
+    ("arguments", "words"),
     [
-        (spoil_tasks, "agreement report ada.csv --tasks tasks.jsonl", "tasks.jsonl: line 1: expected the header"),
-        (spoil_nothing, "agreement report nothing --tasks tasks.jsonl", "nothing: cannot be read"),
-        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --data own.py", "own.py"),
-        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --team x", "expected NAME=MEMBER,MEMBER"),
-        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --margin 0", "margin"),
-        (spoil_nothing, "agreement report ada.csv --tasks tasks.jsonl --team a=b --team a=c", "each team once"),
-        (spoil_nothing, DRAW, "tasks.jsonl: exists"),
-        (spoil_nothing, f"{DRAW} --overwrite --papers 99", "expected 99 papers with the text of an aspect, got 9"),
-        (spoil_nothing, "agreement sample --data sample -o -", "expected a file"),
+        ("agreement report ada.csv --tasks spoilt.jsonl", "spoilt.jsonl: line 1: expected the header"),
+        ("agreement report nothing --tasks tasks.jsonl", "nothing: cannot be read"),
+        ("agreement report ada.csv --tasks tasks.jsonl", "expected two raters to compare, got 1"),
+        ("agreement report ada.csv --tasks tasks.jsonl --data own.py", "own.py"),
+        ("agreement report ada.csv --tasks tasks.jsonl --team x", "expected NAME=MEMBER,MEMBER"),
+        ("agreement report ada.csv --tasks tasks.jsonl --margin 0", "margin"),
+        ("agreement report ada.csv --tasks tasks.jsonl --team a=b --team a=c", "each team once"),
+        ("agreement report ada.csv --tasks tasks.jsonl --disagreements - --json", "standard output has the report"),
+        (DRAW, "tasks.jsonl: exists"),
+        (f"{DRAW} --overwrite --papers 99", "expected 99 papers with the text of an aspect, got 9"),
+        ("agreement sample --data sample -o -", "expected a file"),
     ],
 )
-def test_bad_input_is_told(command: Command, spoil: Callable[[], None], arguments: str, words: str) -> None:
+def test_bad_input_is_told(command: Command, arguments: str, words: str) -> None:
     command(f"{DRAW} --for csv")
     fill("ada.csv", 0.9, 1)
-    spoil()
-    found = command(arguments)
-    assert found.code == 2
-    assert words in found.err
-    assert "Traceback" not in found.err
+    Path("spoilt.jsonl").write_text("{}")
+    assert words in command(arguments).refusal
 
 
 def test_the_tasks_of_a_sample_as_json(command: Command) -> None:

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from command_line import Command
+from evidencebench.construction.draft import Draft
 from evidencebench.data.dataset import open_dataset
 from trial_constructions import judged_draft, make_papers, random_drafts, sentence, write_drafts
 
@@ -28,9 +29,7 @@ def test_a_data_set_is_made_that_every_command_takes(command: Command) -> None:
     assert (filtered.code, filtered.err) == (0, "")
     assert "dropped: has no aspects" in filtered.out
     assert filtered.out.endswith("work/filtered.jsonl\n")
-
     made = command(ASSEMBLE)
-
     assert made.code == 0, made.err
     assert all(len(line) <= 80 for line in made.out.splitlines())
     n_instances = sum(len(open_dataset(f"work/dataset/{split}.json")) for split in ("train", "dev", "test"))
@@ -47,9 +46,7 @@ def test_programs_get_json(command: Command) -> None:
     assert filtered["output"] == "work/filtered.jsonl"
     assert filtered["dropped"] == {"has no aspects": 1}
     assert filtered["n_kept"] == filtered["n_drafts"] - 1
-
     made = command(f"{ASSEMBLE} -o tea --shares half=1/2,rest=1/2 --seed 7 --date 2026-11-01 --json").json
-
     assert made["folder"] == "tea"
     assert [one["step"] for one in made["steps"]] == ["label-results", "filter", "assemble"]
     assert made["splits"]["half"]["n_instances"] + made["splits"]["rest"]["n_instances"] == made["n_instances"]
@@ -58,15 +55,18 @@ def test_programs_get_json(command: Command) -> None:
     assert open_dataset("tea/half.json").ids[0] == "tea_half_id_0"
 
 
-def test_one_review_that_links_all_is_told_and_papers_alone_can_be_kept_apart(command: Command) -> None:
+def filtered_drafts(n: int, random: Random, **fields: str) -> list[Draft]:
+    """Make a work folder that is ready for `assemble`, a draft a paper."""
     Path("work").mkdir()
-    random = Random(0)
-    names = make_papers(Path("papers"), 10, random)
-    drafts = [judged_draft(Path("papers"), name, random, id=name, review_id="PMC1.xml") for name in names]
+    names = make_papers(Path("papers"), n, random)
+    drafts = [judged_draft(Path("papers"), name, random, id=name, **fields) for name in names]
     write_drafts(Path("work/filtered.jsonl"), drafts)
+    return drafts
 
+
+def test_one_review_that_links_all_is_told_and_papers_alone_can_be_kept_apart(command: Command) -> None:
+    filtered_drafts(10, Random(0), review_id="PMC1.xml")
     both, paper = command(ASSEMBLE), command(f"{ASSEMBLE} --split-by paper -o other --json")
-
     assert both.code == 0
     assert (
         "warning: the shares cannot be reached: train 100.0 % for 80 %, dev 0.0 % for 10 %, test 0.0 % for 10 %. 10 of "
@@ -76,27 +76,18 @@ def test_one_review_that_links_all_is_told_and_papers_alone_can_be_kept_apart(co
     assert "warning: split 'dev' got no instance and has no file" in both.err
     assert not Path("work/dataset/dev.json").exists()
     assert paper.json["warnings"] == []
-    assert {split: one["n_instances"] for split, one in paper.json["splits"].items()} == {
-        "train": 8,
-        "dev": 1,
-        "test": 1,
-    }
+    sizes = {split: one["n_instances"] for split, one in paper.json["splits"].items()}
+    assert sizes == {"train": 8, "dev": 1, "test": 1}
 
 
 def test_what_other_data_have_is_left_out(command: Command) -> None:
-    Path("work").mkdir()
     random = Random(0)
-    names = make_papers(Path("papers"), 3, random)
-    drafts = [judged_draft(Path("papers"), name, random, id=name) for name in names]
-    write_drafts(Path("work/filtered.jsonl"), drafts)
+    drafts = filtered_drafts(3, random)
     assert command(f"{ASSEMBLE} --shares test=1").code == 0
-    write_drafts(Path("work/filtered.jsonl"), [*drafts, judged_draft(Path("papers"), names[0], random, id="new")])
     (Path("papers") / "fourth.txt").write_text("\n".join(["Of tea", "", *(sentence(random) for _ in range(9))]))
     more = judged_draft(Path("papers"), "fourth.txt", random, id="fourth")
     write_drafts(Path("work/filtered.jsonl"), [*drafts, more])
-
     found = command(f"{ASSEMBLE} --shares test=1 -o second --against work/dataset/test.json --against sample --json")
-
     assert found.json["n_instances"] == 1
     assert found.json["steps"][-1]["dropped"] == {"paper is in another data set, by its id": 3}
     assert "* test.json, SHA-256 " in Path("second/datasheet.md").read_text()
@@ -119,9 +110,7 @@ def test_what_other_data_have_is_left_out(command: Command) -> None:
 )
 def test_wrong_arguments_are_told_and_leave_nothing(command: Command, arguments: str, message: str) -> None:
     assert command("construct filter work").code == 0
-
     found = command(f"{ASSEMBLE} {arguments}")
-
     assert found.code == 2
     assert message in " ".join(found.err.split())
     assert not Path("work/dataset").exists()
@@ -129,20 +118,14 @@ def test_wrong_arguments_are_told_and_leave_nothing(command: Command, arguments:
 
 
 @pytest.mark.usefixtures("_work")
-def test_a_folder_of_somebody_else_in_the_way_is_left_alone(command: Command) -> None:
+def test_steps_that_were_not_run_are_named_and_a_folder_of_somebody_else_in_the_way_is_left_alone(
+    command: Command,
+) -> None:
+    assert "work/filtered.jsonl: cannot be read" in command(ASSEMBLE).refusal
     assert command("construct filter work").code == 0
     Path("work/dataset.part").mkdir()
     Path("work/dataset.part/notes.txt").write_text("mine")
-
-    found = command(ASSEMBLE)
-
-    assert found.code == 2
-    assert "dataset.part: is in the way, and not of evidencebench; move it" in found.err
+    assert "dataset.part: is in the way, and not of evidencebench; move it" in command(ASSEMBLE).refusal
     assert Path("work/dataset.part/notes.txt").read_text() == "mine"
-
-
-def test_steps_that_were_not_run_are_named(command: Command) -> None:
-    Path("work").mkdir()
-
-    assert "work/results.jsonl: cannot be read" in command("construct filter work").err
-    assert "work/filtered.jsonl: cannot be read" in command(ASSEMBLE).err
+    Path("work/results.jsonl").unlink()
+    assert "work/results.jsonl: cannot be read" in command("construct filter work --overwrite").refusal

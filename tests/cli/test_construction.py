@@ -1,20 +1,55 @@
 """All steps of a construction, over real HTTP, against the trial server that knows what is right."""
 
+import dataclasses
+import json
 import re
-import subprocess
-import sys
-import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from command_line import Command
+from command_line import Command, start, until
 from evidencebench import open_dataset
-from evidencebench.construction.demo import expected_instances, write_synthetic_review
+from evidencebench.construction.assembly.leakage import BY_ID, BY_TEXT
+from evidencebench.construction.demo import expected_instances, synthetic_studies
+from evidencebench.construction.draft import open_drafts
+from evidencebench.construction.step import NO_REPLY
+from evidencebench.data.dataset import write_dataset
+from evidencebench.data.instance import Instance, Labels
+from evidencebench.integrations.fake_server import FakeModel, GoldStudies
+from examples import IS_THOROUGH
 from fake_models import RunningServer
+from malformed_replies import ASKED_AGAIN, SHAPES, Shape
 from served_constructions import served_construction
 from stored_replies import stored_replies
+
+pytestmark = pytest.mark.usefixtures("own_cache")
+
+RUN = "construct run construction.toml"
+HERE, WORK, CONFIG = Path(), Path("work"), Path("construction.toml")
+
+
+@pytest.fixture
+def _served() -> Iterator[None]:
+    """Serve the synthetic review in the folder."""
+    with served_construction(HERE):
+        yield
+
+
+def configure(*changes: tuple[str, str]) -> None:
+    for before, after in changes:
+        CONFIG.write_text(CONFIG.read_text().replace(before, after, 1))
+
+
+def data_set() -> list[Instance]:
+    return list(open_dataset("work/dataset/test.json"))
+
+
+def hypotheses() -> list[str]:
+    return [one.query.hypothesis for one in data_set()]
 
 
 def _dataset_files(folder: Path) -> dict[str, bytes]:
@@ -26,52 +61,50 @@ def _n_paid(server: RunningServer) -> Counter[str]:
 
 
 def test_the_demo_makes_exactly_the_data_set_that_it_must(command: Command) -> None:
-    found = command("construct demo --faults 0.05")
-    assert (found.code, "5 instances: as they must be" in found.out) == (0, True), found.err
+    assert "5 instances: as they must be" in command("construct demo --faults 0.02").done
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_the_data_set_is_the_gold_one_and_validates(tmp_path: Path, command: Command, *, at_once: bool) -> None:
-    with served_construction(tmp_path, at_once=at_once):
-        made = command(f"construct run {tmp_path / 'construction.toml'}")
-        assert made.code == 0, made.err
-    path = tmp_path / "work" / "dataset" / "test.json"
-    assert list(open_dataset(str(path))) == expected_instances()
-    assert command(f"data validate {path} --optima").code == 0
-
-
-def _n_stored(folder: Path) -> int:
-    return len(stored_replies(folder))
+def test_the_data_set_is_the_gold_one_and_validates(command: Command, *, at_once: bool) -> None:
+    with served_construction(HERE, at_once=at_once):
+        assert command(RUN).done
+    assert data_set() == expected_instances()
+    assert command("data validate work/dataset/test.json --optima").code == 0
 
 
 def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is_paid_again(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+    command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, killed, cache = tmp_path / "whole", tmp_path / "killed", tmp_path / "another cache"
+    whole, killed, cache = Path("whole"), Path("killed"), Path("another_cache")
     for folder in (whole, killed):
         folder.mkdir()
     with served_construction(whole):
-        assert command(f"construct run {whole / 'construction.toml'}").code == 0
+        assert command("construct run whole/construction.toml").code == 0
     monkeypatch.setenv("EVIDENCEBENCH_CACHE", str(cache))
-    with served_construction(killed, fault_rate=0.2, hang_seconds=0.2, latency_seconds=0.1) as server:
-        words = ["construct", "run", str(killed / "construction.toml"), "--max-connections", "4", "--jobs", "2"]
-        words += ["--engine", "processes"]
+    with served_construction(
+        killed, fault_rate=0.2 if IS_THOROUGH else 0.05, hang_seconds=0.2, latency_seconds=0.1
+    ) as server:
+        words = [
+            "construct",
+            "run",
+            "killed/construction.toml",
+            "--max-connections",
+            "4",
+            "--jobs",
+            "2",
+            "--engine",
+            "processes",
+        ]
         n_stored, paid = [0], [0]
         for n_paid in (15, 60):
-            process = subprocess.Popen(
-                [sys.executable, "-m", "evidencebench", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-            )
-            ends_at = time.monotonic() + 60
-            while _n_paid(server).total() < n_paid and time.monotonic() < ends_at and process.poll() is None:
-                time.sleep(0.005)
+            process = start(*words)
+            until(lambda n=n_paid: _n_paid(server).total() >= n, process)  # type: ignore[misc]
             process.kill()
             process.communicate(timeout=60)
-            assert process.returncode == -9
-            n_stored.append(_n_stored(cache))
+            n_stored.append(len(stored_replies(cache)))
             paid.append(_n_paid(server).total())
         assert not (killed / "work" / "dataset").exists()
-        final = command(" ".join(words))
-        assert final.code == 0, final.err
+        assert command(" ".join(words)).done
         n_requests, n_paid = len(_n_paid(server)), _n_paid(server).total()
     # What was stored is never asked again; a reply that comes while its process dies cannot be stored.
     assert n_paid - paid[2] == n_requests - n_stored[2]
@@ -83,32 +116,151 @@ def test_after_faults_and_two_kills_the_files_are_the_same_and_nothing_stored_is
     assert after == before
 
 
-@pytest.mark.usefixtures("own_cache")
-def test_batches_make_the_same_data_set(tmp_path: Path, command: Command) -> None:
-    with served_construction(tmp_path, model="openai/any,key_env=") as server:
-        made = command(f"construct run {tmp_path / 'construction.toml'} --batch")
-        assert made.code == 0, made.err
+def test_batches_make_the_same_data_set(command: Command) -> None:
+    with served_construction(HERE, model="openai/any,key_env=") as server:
+        assert command(f"{RUN} --batch").done
         asked = {entry["request"] for entry in server.log_entries()}
     assert "POST /v1/batches" in asked
-    assert list(open_dataset(str(tmp_path / "work" / "dataset" / "test.json"))) == expected_instances()
+    assert data_set() == expected_instances()
 
 
-@pytest.mark.usefixtures("own_cache")
-def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Command) -> None:
-    config, work = tmp_path / "construction.toml", tmp_path / "work"
-    with served_construction(tmp_path) as server:
-        pilot = command(f"construct run {config} --limit 2")
+def test_a_pilot_is_a_part_of_the_run_that_follows(command: Command) -> None:
+    with served_construction(HERE) as server:
+        pilot = command(f"{RUN} --limit 2")
         assert (pilot.code, "\nlabel-results: 2 kept of 2 drafts\n" in pilot.out) == (0, True)
-        before = command(f"construct status {work}")
+        before = command("construct status work")
         assert "summaries      2 of 6" in before.out
         assert "next: summaries" in before.out
-        assert command(f"construct run {config}").code == 0
+        assert command(RUN).code == 0
         n_paid = _n_paid(server)
     assert n_paid.total() == len(n_paid)
-    assert "dataset: made" in command(f"construct status {work}").out
-    steps = {step["step"]: step for step in command(f"construct status {work} --json").json["steps"]}
+    assert "dataset: made" in command("construct status work").out
+    steps = {step["step"]: step for step in command("construct status work --json").json["steps"]}
     assert steps["summaries"]["dropped"] == {"reports no results": 1}
-    assert list(open_dataset(str(work / "dataset" / "test.json"))) == expected_instances()
+    assert data_set() == expected_instances()
+
+
+def test_without_any_passage_the_end_says_so(command: Command) -> None:
+    with served_construction(HERE):
+        review = Path("reviews/review.xml")
+        review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
+        assert "a draft for the data set, got none that is left: the first step found no pass" in command(RUN).refusal
+
+
+def test_where_no_draft_is_left_the_end_says_what_the_steps_dropped(command: Command) -> None:
+    with served_construction(HERE):
+        for paper in Path("papers").iterdir():
+            paper.rename(paper.with_stem(f"another-{paper.stem}"))
+            paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
+        assert re.search(r"got none that is left: paper not at hand \(\d+\)", command(RUN).refusal)
+
+
+def test_a_review_that_cannot_be_read_is_told_and_the_others_are_used(command: Command) -> None:
+    with served_construction(HERE):
+        Path("reviews/broken.xml").write_text("<article><front>")
+        found = command(RUN)
+    assert found.code == 1
+    assert "broken.xml" in found.err
+    assert data_set() == expected_instances()
+
+
+OWN = "Whether a cup of tea is drunk decides what the trial of it measures."
+
+
+def edit(path: Path, key: str, value: str, *, which: int = 0) -> bytes:
+    """Change a key of a draft that goes on, as with an editor, and return what the file holds then."""
+    header, *lines = path.read_text().splitlines()
+    drafts = {n: json.loads(line) for n, line in enumerate(lines)}
+    going_on = [n for n, one in drafts.items() if "id" in one and "dropped" not in one]
+    place = sorted(going_on, key=lambda n: str(drafts[n]["id"]))[which]
+    lines[place] = lines[place].replace(json.dumps(drafts[place][key], ensure_ascii=False), json.dumps(value))
+    path.write_text("\n".join([header, *lines, ""]))
+    return path.read_bytes()
+
+
+@pytest.mark.usefixtures("_served")
+def test_after_an_edit_the_steps_behind_it_alone_are_made_again_and_it_becomes_part_of_the_data_set(
+    command: Command,
+) -> None:
+    assert command(RUN).code == 0
+    edited = edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
+    before = {path.name: path.read_bytes() for path in WORK.glob("*.jsonl")}
+    status = command("construct status work").out
+    for words in ("done; 1 edited by hand", "stale: 1 of hypotheses.jsonl changed since", "stale: behind aspects"):
+        assert words in status
+    assert "next: aspects, again: 'construct run CONFIG.toml --overwrite' makes what is stale" in status
+
+    refusal = command(RUN).refusal
+    assert "aspects.jsonl: was made with other settings: " in refusal
+    assert "hypotheses.jsonl was changed since; give --overwrite to make it and what is stale" in refusal
+    assert {path.name: path.read_bytes() for path in WORK.glob("*.jsonl")} == before
+
+    assert command(f"{RUN} --overwrite").done
+    assert OWN in hypotheses()
+    after = {path.name: path.read_bytes() for path in WORK.glob("*.jsonl")}
+    same = {"passages.jsonl", "summaries.jsonl", "hypotheses.jsonl"}
+    assert {name for name in before if after[name] == before[name]} == same
+    assert "stale" not in command("construct status work").out
+    assert command(f"{RUN} --overwrite").code == 0
+    assert (WORK / "hypotheses.jsonl").read_bytes() == edited
+
+
+@pytest.mark.usefixtures("_served")
+def test_an_edited_step_is_made_again_where_it_is_named_and_a_copy_of_it_is_kept_and_said(command: Command) -> None:
+    assert command(RUN).code == 0
+    edited = edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
+    made = command(f"{RUN} --from hypotheses")
+    assert made.code == 0, made.err
+    assert "hypotheses.jsonl: was edited by hand; what was there is kept as" in made.err
+    assert (WORK / "hypotheses.jsonl.edited").read_bytes() == edited
+    assert data_set() == expected_instances()
+
+
+@pytest.mark.usefixtures("_served")
+@pytest.mark.parametrize("limit", ["", "--limit 2 "])
+def test_an_edit_of_the_last_file_or_of_a_pilot_counts_too(command: Command, limit: str) -> None:
+    assert command(f"{RUN} {limit}{'' if limit else '--until hypotheses'}").code == 0
+    edit(WORK / "hypotheses.jsonl", "hypothesis", OWN)
+    assert command(RUN).code == (2 if limit else 0)
+    assert command(f"{RUN} --overwrite").code == 0
+    assert OWN in hypotheses()
+
+
+@pytest.mark.usefixtures("_served")
+def test_an_edit_that_would_be_lost_stops_the_run_and_names_what_to_type(command: Command) -> None:
+    assert command(RUN).code == 0
+    edited = edit(WORK / "aspects.jsonl", "hypothesis", OWN)
+    edit(WORK / "summaries.jsonl", "context", "", which=-1)
+    refused = command(f"{RUN} --overwrite")
+    assert refused.code == 2
+    for words in ("aspects.jsonl: ", "1 draft of it edited by hand would be lost", "--from aspects"):
+        assert words in refused.err
+    assert (WORK / "aspects.jsonl").read_bytes() == edited
+    assert command(f"{RUN} --from aspects").code == 0
+    assert (WORK / "aspects.jsonl.edited").read_bytes() == edited
+
+
+@pytest.mark.usefixtures("_served")
+@pytest.mark.parametrize(
+    ("call", "name", "key"),
+    [
+        ("label-results work --model {model}", "results.jsonl", "hypothesis"),
+        ("filter work", "filtered.jsonl", "hypothesis"),
+        ("harvest reviews -o work --papers papers", "passages.jsonl", "summary"),
+    ],
+)
+def test_a_single_step_with_overwrite_keeps_what_was_edited_beside(
+    command: Command, call: str, name: str, key: str
+) -> None:
+    model = next(line.partition('"')[2].rstrip('"') for line in CONFIG.read_text().splitlines() if "model =" in line)
+    assert command(RUN).code == 0
+    whole = (WORK / name).read_bytes()
+    edited = edit(WORK / name, key, OWN)
+    made = command(f"construct {call.format(model=model)} --overwrite")
+    assert made.code == 0, made.err
+    assert f"{name}: was edited by hand; what was there is kept as" in made.err
+    assert (WORK / f"{name}.edited").read_bytes() == edited
+    assert sorted((WORK / name).read_bytes().splitlines()) == sorted(whole.splitlines())
 
 
 @pytest.mark.parametrize(
@@ -119,49 +271,164 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Comm
         ('name = "synthetic"', "name = ", "Invalid value (at line 2"),
         ('reviews = ["reviews"]', "", "expected 'reviews' or 'table', and not both"),
         ("test = 1.0", "test = 0.9", "shares: expected shares that add up to 1, got 0.9"),
-        (
-            "[assemble]",
-            "[judge]\noverlap = 10\n[assemble]",
-            "judge: expected an overlap of 0 to below the window of 10",
-        ),
+        ("[judge]", "[judge]\noverlap = 10", "judge: expected an overlap of 0 to below the window of 10"),
         ('papers = "papers"', 'papers = "none"', "none: expected a folder"),
         ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review or a folder of reviews, got none"),
+        ("[assemble]", '[assemble]\nagainst = ["nope"]', "nope"),
+        ("[assemble]", "[assemble]\nagainst = [7]", "Expected `str`, got `int` - at `$.assemble.against[0]`"),
+        ("[judge]", '[judge]\nsecond_model = "nope/any"', "expected provider/name with one of the providers"),
+        ("[judge]", '[judge]\nmodel = "nope"', "expected provider/name"),
+        ("[judge]", '[judge]\nmodel = "local/any"', "base_url: expected an address, got none"),
+        ("[judge]", '[judge]\nmodel = "local/any,base_url=ftp://x"', "base_url"),
+        ("[judge]", '[judge]\nsecond_model = "openai/gpt-4o,key_env=NO_SUCH_KEY"', "NO_SUCH_KEY"),
+        ("name =", 'licences = ["ccby"]\nname =', "licences: expected one or more of cc0, public-domain, cc-by"),
+        ("name =", 'licences = ["cc-by", "CC0"]\nname =', "got ['cc-by', 'CC0']"),
+        ("name =", "licences = []\nname =", "licences: expected one or more of cc0"),
+        ("test = 1.0", "test = nan", "Expected `float` >= 0.0 - at `$.assemble.shares[...]`"),
+        ("test = 1.0", "test = inf", "Expected `float` <= 1.0 - at `$.assemble.shares[...]`"),
+        ("[assemble]", "[filter]\nleast_covered = nan\n[assemble]", "filter: expected least_covered in 0 to 1"),
     ],
 )
-def test_a_wrong_configuration_is_refused_with_its_place(
-    tmp_path: Path, command: Command, before: str, after: str, why: str
+def test_a_configuration_that_any_step_would_refuse_is_refused_before_the_first_request(
+    command: Command, before: str, after: str, why: str
 ) -> None:
-    write_synthetic_review(tmp_path, model="local/any,base_url=http://127.0.0.1:9/v1")
-    path = tmp_path / "construction.toml"
-    path.write_text(path.read_text().replace(before, after))
-    found = command(f"construct run {path}")
-    assert found.code == 2
-    assert why in found.err
+    with served_construction(HERE) as server:
+        configure((before, after))
+        assert why in command(RUN).refusal
+        assert server.log_entries() == []
 
 
-def test_without_any_passage_the_end_says_so(tmp_path: Path, command: Command) -> None:
-    with served_construction(tmp_path):
-        review = tmp_path / "reviews" / "review.xml"
-        review.write_text(re.sub(r"\[<xref.*?</xref>\]", "", review.read_text()))
-        found = command(f"construct run {tmp_path / 'construction.toml'}")
-    assert found.code == 2
-    assert "expected a draft for the data set, got none that is left: the first step found no passage" in found.err
+def test_a_folder_in_the_place_of_the_data_set_is_told_before_the_first_request(command: Command) -> None:
+    (WORK / "dataset").mkdir(parents=True)
+    (WORK / "dataset" / "notes.txt").write_text("mine")
+    with served_construction(HERE) as server:
+        assert "dataset: holds something else, which would be lost" in command(RUN).refusal
+        assert server.log_entries() == []
 
 
-def test_where_no_draft_is_left_the_end_says_what_the_steps_dropped(tmp_path: Path, command: Command) -> None:
-    with served_construction(tmp_path):
-        for paper in (tmp_path / "papers").iterdir():
-            paper.rename(paper.with_stem(f"another-{paper.stem}"))
-            paper.with_stem(f"another-{paper.stem}").write_text("A paper of nothing.\n")
-        found = command(f"construct run {tmp_path / 'construction.toml'}")
-    assert found.code == 2
-    assert re.search(r"got none that is left: paper not at hand \(\d+\)", found.err), found.err
+@pytest.mark.parametrize("same", ["id", "text"])
+def test_papers_of_other_data_sets_are_left_out_before_anything_is_asked_of_them(command: Command, same: str) -> None:
+    one, *others = expected_instances()
+    query = replace(one.query, hypothesis="Another one.", paper_id="another")
+    if same == "id":
+        query = replace(one.query, hypothesis="Another one.", sentences=("One.", "Two."), kinds=one.query.kinds[:2])
+    theirs = Instance(query=query, labels=Labels(aspects=("a",), sources={"a": (0,)}))
+    write_dataset("theirs.json", [theirs])
+    with served_construction(HERE, at_once=False) as server:
+        configure(("[assemble]", '[assemble]\nagainst = ["theirs.json"]'))
+        found = command(RUN)
+        asked = Counter(entry["key"] for entry in server.log_entries())
+        text = " ".join(command("construct status work --json").out.split())
+        again = command(RUN)
+        assert (again.code, len(server.log_entries())) == (0, asked.total()), again.err
+    reason = {"id": BY_ID, "text": BY_TEXT}[same]
+    assert found.code == 0, found.err
+    assert open_drafts(WORK / "summaries.jsonl").dropped[reason] == 1
+    assert f"dropped: {reason}" in found.out
+    assert f'"{reason}": 1' in text
+    assert sorted(hypotheses()) == sorted(one.query.hypothesis for one in others)
+    dropped = open_drafts(WORK / "summaries.jsonl")
+    left_out = next(one for one in map(dropped.__getitem__, dropped.offsets) if one.dropped == reason)
+    assert left_out.sources_of == {}
+    assert left_out.detail.startswith(f"{one.id} of theirs.json: ")
 
 
-def test_a_review_that_cannot_be_read_is_told_and_the_others_are_used(tmp_path: Path, command: Command) -> None:
-    with served_construction(tmp_path):
-        (tmp_path / "reviews" / "broken.xml").write_text("<article><front>")
-        found = command(f"construct run {tmp_path / 'construction.toml'}")
-    assert found.code == 1
-    assert "broken.xml" in found.err
-    assert list(open_dataset(str(tmp_path / "work" / "dataset" / "test.json"))) == expected_instances()
+def malform(monkeypatch: pytest.MonkeyPatch, shape_for: Callable[[str, bool], Shape | None]) -> None:
+    """Let the trial server's model write a shape, chosen by the text of a prompt and whether it is asked again."""
+    answer = FakeModel.answer
+
+    def malformed(self: FakeModel, personality: str, call: Any, content: Any, key: str) -> Any:
+        reply = answer(self, personality, call, content, key)
+        is_asked_again = any(message.role == "assistant" for message in call.messages)
+        shape = shape_for(f"{content.step}\n{content.instructions}", is_asked_again)
+        if shape is None or not reply.text.startswith("{"):
+            return reply
+        return dataclasses.replace(reply, text=shape(reply.text))
+
+    monkeypatch.setattr(FakeModel, "answer", malformed)
+
+
+def test_a_model_whose_first_replies_are_all_malformed_makes_the_same_data_set(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes = list(SHAPES.values())
+    malform(monkeypatch, lambda text, again: None if again else shapes[sum(text.encode()) % len(shapes)])
+    with served_construction(HERE):
+        assert command(RUN).done
+    assert data_set() == expected_instances()
+
+
+@pytest.mark.parametrize("step", ["keep summaries of results", "hypothesis", "verify the aspects"])
+def test_a_draft_whose_replies_stay_malformed_is_dropped_and_counted_and_the_others_become_a_data_set(
+    command: Command, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    summary = next(iter(synthetic_studies())).summary
+    broken = ASKED_AGAIN["single quotes"]
+    malform(monkeypatch, lambda text, _: broken if text.startswith(f"{step}\n") and summary[:60] in text else None)
+    with served_construction(HERE) as server:
+        made = command(RUN)
+        n_asked = len(server.log_entries())
+        again = command(f"{RUN} --overwrite")  # from the stored replies
+        assert (made.code, again.code, len(server.log_entries())) == (0, 0, n_asked), made.err + again.err
+    assert f"dropped: {NO_REPLY}" in made.out
+    assert len(data_set()) == len(expected_instances()) - 1
+    file = {"keep": "summaries", "hypo": "hypotheses", "veri": "aspects"}[step[:4]]
+    assert open_drafts(WORK / f"{file}.jsonl").dropped[NO_REPLY] == 1
+
+
+Judged = Callable[..., list[int]]
+
+
+def numbered_from(first: int) -> Callable[[Judged], Judged]:
+    """Return a judge that finds the right sentences and numbers them within the window that it is shown."""
+
+    def changed(judged: Judged) -> Judged:
+        def numbered(self: GoldStudies, study: Any, aspect: str, content: Any, *more: Any) -> list[int]:
+            return [one - min(content.numbers) + first for one in judged(self, study, aspect, content, *more)]
+
+        return numbered
+
+    return changed
+
+
+DOUBTS = ("it took every sentence for a source", "its windows hardly agree: kappa ", "its replies on ")
+JUDGES: dict[str, tuple[str, Callable[[Judged], Judged] | None, str]] = {
+    "a right one": ("any", None, ""),
+    "a fair one": ("noisy-0.1-0.002", None, ""),
+    "yes to every sentence": ("noisy-0-1", None, DOUBTS[0]),
+    "yes to nearly every sentence": ("noisy-0.05-0.95", None, DOUBTS[1]),
+    "by chance": ("noisy-0.7-0.3", None, DOUBTS[1]),
+    "numbers 1 to 10 of the window": ("any", numbered_from(1), DOUBTS[2]),
+    "numbers 0 to 9 of the window": ("any", numbered_from(0), DOUBTS[2]),
+}
+
+
+@pytest.mark.parametrize(
+    ("judge", "at_once"), [*((one, True) for one in JUDGES), *((one, False) for one in list(JUDGES)[2::3])]
+)
+def test_a_judge_that_says_yes_to_all_or_numbers_otherwise_is_warned_of_and_a_fair_one_is_not(
+    command: Command, monkeypatch: pytest.MonkeyPatch, judge: str, *, at_once: bool
+) -> None:
+    model, change, warning = JUDGES[judge]
+    if change is not None:
+        monkeypatch.setattr(GoldStudies, "judge", change(GoldStudies.judge))
+    with served_construction(HERE, at_once=at_once) as server:
+        own = f'model = "local/{model},base_url={server.base_url}"\n'
+        if not at_once:
+            CONFIG.write_text(f"{CONFIG.read_text()}[judge]\n")
+        configure(("[judge]\n", f"[judge]\n{own}"), ("[assemble]", "[filter]\nleast_covered = 0\n[assemble]"))
+        made = command(RUN)
+    status = command("construct status work")
+    fields = command("construct status work --json").json["windows_agree"][f"local/{model}"]
+    for told in (made, status):
+        assert (any(one in told.err for one in DOUBTS), warning in told.err) == (bool(warning), True), told.err
+    assert f"local/{model}: two windows with the same sentence agree in " in status.out
+    if change is not None:  # numbers that are not shown are no answer, so that no draft is left
+        assert "sentences without a readable judgment (5)" in made.err
+        assert (made.code, fields["n_unread"] > 0, "windows could not be read" in status.out) == (2, True, True)
+        return
+    assert (made.code, fields["n_unread"]) == (0, 0)
+    assert f"local/{model}: two windows with the same sentence agree in " in made.out
+    sheet = " ".join((WORK / "dataset" / "datasheet.md").read_text().split())
+    assert f"Of local/{model}, two windows with the same sentence agree in " in sheet
+    assert ("**Doubtful**" in sheet, warning in sheet) == (bool(warning), True)

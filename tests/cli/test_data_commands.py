@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from evidencebench.data.dataset import open_dataset, write_dataset
 from evidencebench.data.optima import solve_file
 from evidencebench.data.sample import sample_path
 from hostile_server import hostile_server
+from trial_folder import write_trial_folder
 
 
 def test_a_file_with_violations_is_reported_in_full_with_exit_code_1(command: Command) -> None:
@@ -34,8 +37,8 @@ def test_a_file_with_violations_is_reported_in_full_with_exit_code_1(command: Co
 
 
 def test_a_file_that_cannot_be_read_is_exit_code_2_even_beside_one_that_can(command: Command) -> None:
-    found = command("data validate sample absent.json")
-    assert (found.code, found.err) == (2, "error: absent.json: cannot be read: No such file or directory\n")
+    refusal = command("data validate sample absent.json").refusal
+    assert refusal == "error: absent.json: cannot be read: No such file or directory"
 
 
 def test_what_data_commands_print_as_json_is_what_the_file_holds(command: Command) -> None:
@@ -54,19 +57,18 @@ def test_what_data_commands_print_as_json_is_what_the_file_holds(command: Comman
     assert list(command("systems --json").json) == list(SYSTEMS)
 
 
-def test_aspects_are_counted_from_0_as_on_the_pages(command: Command) -> None:
+def test_aspects_are_counted_from_0_as_on_the_pages_and_the_evidence_is_shown_alone_on_request(
+    command: Command,
+) -> None:
     shown = command("data show sample 0").out
     numbers = [int(found) for found in re.findall(r"^aspect (\d+)", shown, re.MULTILINE)]
     assert numbers == [*range(len(SAMPLE[0].labels.aspects))]
     marks = " ".join(re.findall(r"\[aspects ([\d ]+)\]", " ".join(shown.split())))
     assert {int(mark) for mark in marks.split()} == set(numbers)
-
-
-def test_the_evidence_of_an_instance_is_shown_alone_on_request(command: Command) -> None:
-    all_shown, evidence = command("data show sample 0").out, command("data show sample 0 --evidence").out
+    evidence = command("data show sample 0 --evidence").out
     n_evidence = len({index for indices in SAMPLE[0].labels.sources.values() for index in indices})
-    assert len(re.findall(r"^ {0,3}\d+ [#> ]", evidence, re.MULTILINE)) == n_evidence
-    assert len(re.findall(r"^ {0,3}\d+ [#> ]", all_shown, re.MULTILINE)) == len(SAMPLE[0].query.sentences)
+    for text, n in ((shown, len(SAMPLE[0].query.sentences)), (evidence, n_evidence)):
+        assert len(re.findall(r"^ {0,3}\d+ [#> ]", text, re.MULTILINE)) == n
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl", ".json.gz", ".jsonl.gz"])
@@ -118,18 +120,14 @@ def test_every_engine_of_this_machine_writes_the_same_copy(command: Command) -> 
     assert command("data validate sample --engine local --optima").code == 0
 
 
-class _StopError(Exception):
-    pass
-
-
 def interrupted_partial() -> bytes:
     """Give what an interrupted `data solve` leaves when all is solved but nothing written."""
 
     def stop(n_done: int, n_all: int) -> None:
         if n_done == n_all:
-            raise _StopError
+            raise KeyboardInterrupt
 
-    with pytest.raises(_StopError):
+    with pytest.raises(KeyboardInterrupt):
         solve_file(SAMPLE, Path("x.json"), on_progress=stop)
     return Path("x.json.partial").read_bytes()
 
@@ -151,24 +149,20 @@ def test_a_partial_file_that_cannot_be_used_is_a_clear_error(damage: str, comman
     changed = partial.replace(SAMPLE.sha256.encode(), b"0" * 64) if damage == "of other data" else partial
     changed = changed.replace(b'"optimal"', b"}optimal", 1) if damage == "in a line" else changed
     Path("x.json.partial").write_bytes(changed)
-    found = command("data solve sample -o x.json")
-    assert (found.code, found.out) == (2, "")
-    assert found.err.startswith("error: x.json.partial: ")
+    assert command("data solve sample -o x.json").refusal.startswith("error: x.json.partial: ")
     assert Path("x.json.partial").read_bytes() == changed
 
 
 def test_a_catalogue_name_whose_file_is_not_here_names_the_command_that_fetches_it(command: Command) -> None:
     for arguments in ("data stats train", "run bm25 --data train -o run.jsonl", "data validate train"):
-        found = command(arguments)
-        assert (found.code, found.out) == (2, "")
-        assert "evidencebench data download train" in found.err
+        assert "evidencebench data download train" in command(arguments).refusal
     assert not Path("run.jsonl").exists()
 
 
 def test_a_wrong_file_is_refused_and_leaves_nothing_behind(command: Command) -> None:
-    found = command(f"data download train --from-file {sample_path()}")
-    assert (found.code, found.out, found.err.count("\n")) == (2, "", 1)
-    assert "expected 4,133,576 bytes, got" in found.err
+    refused = command(f"data download train --from-file {sample_path()}")
+    assert "expected 4,133,576 bytes, got" in refused.refusal
+    assert refused.err.count("\n") == 1
     assert not list(Path("data").glob("*"))
 
 
@@ -190,3 +184,125 @@ def test_a_mirror_is_asked_instead_and_its_file_is_used_at_once(command: Command
     assert open_dataset("as_dev.json").sha256 in found.out
     assert command("data stats dev --json").json["n_instances"] == 37
     assert command("data list --json").json[2]["path"] == "data/evidencebench_dev_set.json"
+
+
+def test_a_folder_of_human_judgments_becomes_data_that_work_as_any_other(command: Command) -> None:
+    folder = write_trial_folder(Path("folder"))
+    found = command(f"data convert {folder} ei.json --from txt")
+    assert found.out.startswith(
+        "ei.json: 4 instances of 2 papers, read from txt\n"
+        "  placed 7 of 12 (58.3 %) valid annotations\n"
+        "  of those in running text, 7 of 9 (77.8 %)\n"
+        "  annotations left out:"
+    )
+    assert all(len(line) <= 80 for line in found.out.splitlines())
+    kept = json.loads(Path("ei.json.placement.json").read_bytes())
+    assert command(f"data convert {folder} ei.json --from txt --overwrite --json").json == kept
+    assert kept["annotations_left_out"]["in a table"] == 1
+    assert command("data validate ei.json --optima").code == 0
+    assert command("data stats ei.json --json").json["n_papers"] == 2
+    assert command("run bm25 --data ei.json -o run.jsonl").code == 0
+    assert command("score run.jsonl --data ei.json --task er_at_optimal").code == 0
+    assert command("report run.jsonl --data ei.json -o report.html").code == 0
+    assert command(f"data convert {folder} ei.json").refusal.startswith("error: ei.json: exists;")
+    assert command("data convert sample copy.json --from txt").code == 2
+    assert "expected a file; standard output has the data set" in command(f"data convert {folder} - --json").refusal
+    assert command("data convert sample copy.json --json").json == {"output": "copy.json", "n_instances": 10}
+
+
+needs_columns = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs the extra 'parquet'")
+FORMS = ("data.json", "data.parquet", "shards", "shards/*")
+COMMANDS = (
+    "data validate {} --optima --json",
+    "data stats {} --json",
+    "data show {} evidencebench_sample_id_3 --json",
+    "controls lead --data {} --control wrong_hypothesis --draws 10 --json",
+)
+
+
+@pytest.fixture
+def _forms(command: Command) -> None:
+    """Make the sample in all forms."""
+    for words in ("sample data.json", "sample data.parquet", "data.parquet shards/data.parquet --shard-size 4"):
+        assert command(f"data convert {words}").code == 0
+
+
+def without_names(text: str) -> Any:
+    """Return a JSON text without names and checksums of data."""
+    return json.loads(
+        re.sub(r"data\.json|data\.parquet|shards(/\*)?|(?<=sha256:)\w{12}|\b[0-9a-f]{64}\b", "DATA", text)
+    )
+
+
+@needs_columns
+@pytest.mark.usefixtures("_forms")
+def test_every_form_of_data_gives_the_same_and_goes_back_to_the_same_json(command: Command) -> None:
+    for words in COMMANDS:
+        first, *others = (without_names(command(words.format(form)).out) for form in FORMS)
+        assert all(other == first for other in others), words
+    answers, scores = [], []
+    for number, form in enumerate(FORMS):
+        assert command(f"data convert {form} back{number}.jsonl").code == 0
+        assert Path(f"back{number}.jsonl").read_bytes() == Path("back0.jsonl").read_bytes()
+        assert command(f"data solve {form} -o solved{number}.json").code == 0
+        assert command(f"run lead --data {form} -o run{number}.jsonl -j 2").code == 0
+        answers.append(Path(f"run{number}.jsonl").read_text().splitlines()[1:])
+        scores.append(without_names(command(f"score run{number}.jsonl --data {form} --draws 10 --json").out))
+        assert command(f"leaderboard run{number}.jsonl --data {form} --draws 10").code == 0
+        assert command(f"report run{number}.jsonl --data {form} -o page{number}.html").code == 0
+        assert Path(f"solved{number}.json").read_bytes() == Path("solved0.json").read_bytes()
+    assert all(one == answers[0] for one in answers)
+    assert all(one == scores[0] for one in scores)
+
+
+@needs_columns
+@pytest.mark.usefixtures("_forms")
+def test_shards_are_not_mixed_with_those_of_before(command: Command) -> None:
+    refusal = command("data convert sample shards/data.parquet --shard-size 5").refusal
+    assert "shards/data-00000-of-00003.parquet: exists; choose another name, or replace all shards" in refusal
+    found = command("data convert sample shards/data.parquet --shard-size 5 --overwrite --json")
+    assert found.json["shards"] == [f"shards/data-0000{number}-of-00002.parquet" for number in (0, 1)]
+    assert sorted(path.name for path in Path("shards").iterdir()) == [Path(one).name for one in found.json["shards"]]
+    assert command("data convert sample - --shard-size 5").code == 2
+    refusal = command("data convert sample no/shards/data.parquet --shard-size 5").refusal
+    assert refusal == "error: no/shards: the folder cannot be made: No such file or directory"
+
+
+@needs_columns
+@pytest.mark.usefixtures("runs")
+def test_a_run_goes_to_parquet_and_back(command: Command) -> None:
+    Path("lead.jsonl").rename("run.jsonl")
+    assert command("export run run.jsonl -o run.parquet").out == "run.parquet: 10 answers\n"
+    assert command("export run run.parquet -o again.jsonl --json").json == {"output": "again.jsonl", "n_answers": 10}
+    assert Path("again.jsonl").read_bytes() == Path("run.jsonl").read_bytes()
+    for words in ("score {} --data sample --draws 10", "leaderboard {} --data sample --draws 10"):
+        assert command(words.format("run.parquet")).out == command(words.format("run.jsonl")).out
+    assert "run.parquet: exists; choose another name" in command("export run run.jsonl -o run.parquet").err
+    assert "expected a name that ends in .parquet or .jsonl" in command("export run run.jsonl -o run.csv").err
+    Path("plain.json").write_text('{"evidencebench_sample_id_0": [1]}')
+    assert "expected a run of evidencebench" in command("export run plain.json -o plain.parquet").err
+    found = command("run lead --data sample -o new.parquet")
+    assert (found.code, Path("new.parquet").exists()) == (2, False)
+    assert "expected a name such as new.jsonl, of which 'evidencebench export run' makes Parquet" in found.err
+    assert "run.parquet: is a run, and no data" in command("data stats run.parquet").err
+    assert command("data convert sample data.parquet").code == 0
+    assert "data.parquet: is data, and no answers" in command("score data.parquet --data sample").err
+
+
+@needs_columns
+@pytest.mark.usefixtures("runs")
+def test_the_scores_of_each_instance_are_a_table_in_parquet_and_csv(command: Command) -> None:
+    pandas = pytest.importorskip("pandas", reason="needs pandas")
+    for name in ("scores.parquet", "scores.csv"):
+        found = command(f"score lead.jsonl --data sample --draws 10 --json --per-instance {name}").json
+    tables = [pandas.read_parquet("scores.parquet"), pandas.read_csv("scores.csv")]
+    for table in tables:
+        assert {*table["system"]} == {"lead"}
+        for task, fields in found.items():
+            rows = table[table["task"] == task]
+            assert dict(zip(rows["id"], rows["aspect_recall"], strict=True)) == fields["per_instance"]
+            assert rows["regret"].mean() == pytest.approx(fields["regret"]["mean"])
+            assert rows["cluster"].nunique() == fields["aspect_recall"]["n_clusters"]
+    assert tables[0].columns.tolist() == tables[1].columns.tolist()
+    refused = command("score lead.jsonl --data sample --per-instance scores.xls")
+    assert "expected a name that ends in .parquet or .csv" in refused.err

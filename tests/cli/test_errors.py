@@ -1,22 +1,61 @@
-"""Errors in one line, exit codes and pipes."""
+"""Errors in one line, exit codes and pipes: what every command says of what it cannot do."""
 
 import gzip
 import json
 import os
 import re
-import sys
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from command_line import Command, start
+from command_line import SAMPLE, Command
 from evidencebench.cli.main import cli
 from evidencebench.cli.options import Finite, WholeNumber
 from evidencebench.data.sample import sample_path
 
 
+@pytest.fixture(scope="session")
+def _broken_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with a file for each thing that can be wrong with one."""
+    folder, whole = tmp_path_factory.mktemp("broken"), sample_path().read_bytes()
+    records = json.loads(whole)
+    last = dict([records.popitem()])
+    files: dict[str, str | bytes] = {
+        "empty.json": "",
+        "nothing.json": "{}",
+        "list.json": "[1, 2]",
+        "truncated.json": whole.replace(b"\n", b"")[:5000],
+        "latin.json": '{"é": 1}'.encode("latin-1"),
+        "twice.json": '{"x": {}, "x": {}}',
+        "invalid.json": '{"x": {}}',
+        "cut.json.gz": gzip.compress(whole)[:-20],
+        "one.json": json.dumps(last),
+        "other.json": json.dumps(records),
+        "unknown.json": '{"nobody": [1]}',
+        "rising.json": '{"id": "evidencebench_sample_id_0", "sentences": [1, 2], "scores": [0, 1]}',
+        "crossval.jsonl": '{"evidencebench_crossval":1,"plan":{}}\n',
+        "beyond.json": '{"evidencebench_sample_id_0": [9999]}',
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder
+
+
+@pytest.fixture
+def _broken(_broken_files: Path) -> None:
+    """Lay those files into the folder of the test, beside runs, folders and a pipe."""
+    shutil.copytree(_broken_files, Path.cwd(), dirs_exist_ok=True)
+    Path("made_elsewhere.jsonl").write_text(Path("bm25.jsonl").read_text().replace(SAMPLE.sha256, "0" * 64))
+    for folder in ("folder", "folder.html", "folder.svg", "full"):
+        Path(folder).mkdir()
+    Path("full/notes.txt").write_text("mine")
+    os.mkfifo("pipe")
+
+
+@pytest.mark.usefixtures("runs", "_broken")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -34,7 +73,7 @@ from evidencebench.data.sample import sample_path
         ("data stats nothing.json", "nothing.json: holds no instance"),
         ("data convert nothing.json x.json", "nothing.json: holds no instance"),
         ("data solve nothing.json -o x.json", "nothing.json: holds no instance"),
-        ("score run.jsonl --data nothing.json", "nothing.json: holds no instance"),
+        ("score bm25.jsonl --data nothing.json", "nothing.json: holds no instance"),
         ("data stats twice.json", "twice.json: instance id 'x' stands more than once"),
         ("data stats cut.json.gz", "cut.json.gz: cannot be read"),
         (
@@ -54,9 +93,12 @@ from evidencebench.data.sample import sample_path
             r"smaple: no such file, nor a known data set \(did you mean 'sample'\?\); expected a data f",
         ),
         ("data convert sample folder --overwrite", "folder: is a folder; expected the name of a file to write"),
-        ("report run.jsonl -d sample -o folder.html", "folder.html: is a folder; expected the name of a file to write"),
         (
-            "report run.jsonl -d sample -o absent/x.html",
+            "report bm25.jsonl -d sample -o folder.html",
+            "folder.html: is a folder; expected the name of a file to write",
+        ),
+        (
+            "report bm25.jsonl -d sample -o absent/x.html",
             "absent/x.html: cannot be written: there is no folder 'absent'; m",
         ),
         ("data show sample 99", "no instance at position 99; it holds 10"),
@@ -82,18 +124,21 @@ from evidencebench.data.sample import sample_path
         ("score folder --data sample", "folder: is a folder"),
         ("score empty.json --data sample", "empty.json: the file is empty"),
         ("score list.json --data sample", "list.json: line 1: expected a run of evidencebench"),
-        ("score run.jsonl --data other.json", "run.jsonl: made on sample.json .* other.json has sha256"),
+        ("score bm25.jsonl --data other.json", "bm25.jsonl: made on sample.json .* other.json has sha256"),
         ("score rising.json --data sample", "rising.json: evidencebench_sample_id_0: expected scores .*; correct the"),
         *(
             (
                 f"{command} crossval.jsonl --data sample",
                 "crossval.jsonl: is the kept work of a cross-validation, .*'evidencebench crossval -o RUN'",
             )
-            for command in ("score", "leaderboard", "compare run.jsonl", "report -o x.html")
+            for command in ("score", "leaderboard", "compare bm25.jsonl", "report -o x.html")
         ),
         ("score unknown.json --data sample", "unknown.json: answers 'nobody', which .* does not hold"),
-        ("data stats run.jsonl", "run.jsonl: is a run, and no data; expected the data that it was made on"),
-        ("score run.jsonl --data run.jsonl", "run.jsonl: is a run, and no data; expected the data that it was made on"),
+        ("data stats bm25.jsonl", "bm25.jsonl: is a run, and no data; expected the data that it was made on"),
+        (
+            "score bm25.jsonl --data bm25.jsonl",
+            "bm25.jsonl: is a run, and no data; expected the data that it was made on",
+        ),
         ("score other.json --data sample", "other.json: is data, and no answers; expected a run, and the data behind"),
         ("run absent.py:X --data sample -o x.jsonl", "cannot be imported: absent.py: No such file or directory"),
         ("run bm25:stopwords=x --data sample -o x.jsonl", "option 'stopwords': expected true or false, got 'x'"),
@@ -103,49 +148,76 @@ from evidencebench.data.sample import sample_path
         ),
         ("score beyond.json --data sample", "beyond.json: evidencebench_sample_id_0: selects sentence 9999"),
         (
-            "score run.jsonl --data sample --task result_er_unconstrained",
+            "score bm25.jsonl --data sample --task result_er_unconstrained",
             "cannot answer task 'result_er_unconstrained'",
         ),
         (
             "run lead --data sample -o x --task result_er_unconstrained",
             "ranks all sentences, .* has no budget to end it",
         ),
-        ("score oracle.jsonl --data sample --task er_at_3", "it holds answers for er_at_10 only"),
-        ("score run.jsonl --data sample --budget 10000000", "no task 'er_at_10000000'"),
-        ("compare run.jsonl run.jsonl --data sample", "run.jsonl: given twice"),
+        ("score partial.jsonl --data sample --task er_at_3", "it holds answers for er_at_10 only"),
+        ("score bm25.jsonl --data sample --budget 10000000", "no task 'er_at_10000000'"),
+        ("compare bm25.jsonl bm25.jsonl --data sample", "bm25.jsonl: given twice"),
         ("controls bm25 --data one.json", "hypotheses cannot be swapped between papers"),
         ("data download train --mirror ftp://example.org", "ftp://example.org/.*: expected an http"),
         ("data download train --from-file absent.json", "absent.json: "),
+        # What trains
+        ("crossval nope --data sample", "no system or training 'nope'; expected one of finder, .* random"),
+        ("crossval bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
+        (
+            "crossval finder:depth=1 --data sample",
+            "finder: no option 'depth'; training takes hypothesis, figures, answ",
+        ),
+        ("crossval finder:model=absent --data sample", "absent: no model: expected card.json"),
+        ("crossval finder --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),
+        ("crossval bm25 --data absent.json", "absent.json: cannot be read"),
+        ("crossval bm25 --data sample -o own.py", "own.py: holds something else, which would be lost"),
+        ("crossval bm25 --data sample -o absent/x.jsonl", "absent/x.jsonl: cannot be written"),
+        ("crossval bm25 --data sample --task result_er_unconstrained", "'bm25' ranks all sentences, and task"),
+        ("train bm25 --data sample -o x", "train: expected one of finder, .*, without a model; got 'bm25'"),
+        ("train nope --data sample -o x", "no system or training 'nope'; expected one of finder, embedder, "),
+        ("train finder:model=x --data sample -o x", "train: expected one of finder, .*; got 'finder:model=x'"),
+        ("train finder:depth=3 --data sample -o x", "finder: no option 'depth'; training takes hypothesis, figures, a"),
+        ("train finder:figures=yes --data sample -o x", "option 'figures': expected true or false, got 'yes'"),
+        ("train finder:wish=answer --data sample -o x", "'wish' is an option of answering, not of"),
+        ("train finder --data sample -o full", "full: exists; choose another folder"),
+        ("train finder --data absent.json -o x", "absent.json: cannot be read"),
+        ("train finder --data sample -o x --limit 5", "training: wish 'study': expected at least 6 papers, got 4"),
+        # What compares
+        (
+            "table bm25.jsonl lead.jsonl -d sample --name bm25.jsonl=lead",
+            "two systems of the table have the name 'lead'; give one of them another",
+        ),
+        (
+            "table bm25.jsonl lead.jsonl -d sample --against bm26",
+            r"against 'bm26' \(did you mean 'bm25'\?\): no such system in the table; expected best, none",
+        ),
+        ("report swapped.jsonl -d sample -o x.html", "add a run that was asked the data's own"),
+        ("report bm25.jsonl bm25.jsonl -d sample -o x.html", "given twice"),
+        (
+            "report bm25.jsonl -d sample -o x.html -t result_er_unconstrained",
+            "cannot answer task 'result_er_unconstrain",
+        ),
+        ("report nothing.jsonl -d sample -o x.html", "nothing.jsonl: cannot be read"),
+        # What serves, fetches and exports
+        ("view --port 0 --data none.json", "none.json: cannot be read"),
+        ("view --port 0 --data sample none.jsonl", "none.jsonl: cannot be read"),
+        ("view --port 0 made_elsewhere.jsonl --data sample", "made on"),
+        ("papers fetch PMC1 --base-url ftp://x", "ftp://x: expected an http or https address, got another"),
+        ("papers fetch --from-file absent.txt", "absent.txt: cannot be read: No such file or directory"),
+        ("papers fetch PMC1 -o own.py/x --base-url http://127.0.0.1:9", "own.py/x"),
     ],
 )
-def test_an_error_is_one_clear_line(arguments: str, message: str, command: Command) -> None:
-    records = json.loads(sample_path().read_bytes())
-    Path("folder").mkdir()
-    Path("folder.html").mkdir()
-    os.mkfifo("pipe")
-    Path("empty.json").touch()
-    Path("nothing.json").write_text("{}")
-    Path("list.json").write_text("[1, 2]")
-    Path("truncated.json").write_bytes(sample_path().read_bytes().replace(b"\n", b"")[:5000])
-    Path("latin.json").write_bytes('{"é": 1}'.encode("latin-1"))
-    Path("twice.json").write_text('{"x": {}, "x": {}}')
-    Path("invalid.json").write_text('{"x": {}}')
-    Path("cut.json.gz").write_bytes(gzip.compress(sample_path().read_bytes())[:-20])
-    Path("one.json").write_text(json.dumps(dict([records.popitem()])))
-    Path("other.json").write_text(json.dumps(records))
-    Path("unknown.json").write_text('{"nobody": [1]}')
-    Path("rising.json").write_text('{"id": "evidencebench_sample_id_0", "sentences": [1, 2], "scores": [0, 1]}')
-    Path("crossval.jsonl").write_text('{"evidencebench_crossval":1,"plan":{}}\n')
-    Path("beyond.json").write_text('{"evidencebench_sample_id_0": [9999]}')
-    command("run bm25 --data sample -o run.jsonl")
-    command("run oracle --data sample -o oracle.jsonl --task er_at_10")
+def test_an_error_is_one_clear_line_and_leaves_nothing(arguments: str, message: str, command: Command) -> None:
     found = command(arguments)
     assert (found.code, found.out) == (2, "")
     assert re.match(rf"error: .*{message}", found.err), found.err
     assert found.err.count("\n") == 1
-    assert not Path("x.jsonl").exists()
+    assert not list(Path().glob("x*"))
+    assert [path.name for path in Path("full").iterdir()] == ["notes.txt"]
 
 
+@pytest.mark.usefixtures("runs", "_broken")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -160,10 +232,7 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
         ("run bm25 --data sample", "Missing option '-o'"),
         ("run bm25 -o x.jsonl", "Missing option '-d' / '--data'"),
         ("run bm25 --data sample -o x.jsonl --jobs -1", "-1 is not in the range x>=0"),
-        (
-            "run bm25 --data sample -o x.jsonl --engine local --jobs 2",
-            "--engine local is this process alone",
-        ),
+        ("run bm25 --data sample -o x.jsonl --engine local --jobs 2", "--engine local is this process alone"),
         ("data validate sample --gpus-per-worker 1", "--ray-address and --gpus-per-worker need --engine ray"),
         ("run bm25 --data sample -o x.jsonl --limit x", "'x' is not a valid whole number."),
         ("run bm25 --data sample -o x.jsonl --seed 1_0", "'1_0' is not a valid whole number."),
@@ -171,6 +240,10 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
         ("score x --data sample --level x", "'x' is not a valid number."),
         ("cache prune --older-than 1_0", "'1_0' is not a valid number."),
         ("cache prune --older-than nan", "nan is not a finite number."),
+        *(
+            (f"run bm25 -d sample -o x.jsonl --{name} 0", "0")
+            for name in ("max-cost-usd", "requests-per-minute", "timeout")
+        ),
         ("run bm25 --data sample -o x.jsonl --control other", "no query control 'other'"),
         ("score x --data sample --task nope", "no task 'nope'; expected one of er_at_optimal"),
         ("score x --data sample --budget 0", "0 is not in the range x>=1"),
@@ -185,16 +258,69 @@ def test_an_error_is_one_clear_line(arguments: str, message: str, command: Comma
         ("compare run.jsonl --data sample", "expected at least two runs to compare"),
         ("data download nope", "no data set 'nope'; expected one of train, dev"),
         ("data download train dev --from-file x", "--url and --from-file name one file"),
+        # Names that are like others
+        ("leaderbord", "No such command 'leaderbord' (did you mean 'leaderboard'?)"),
+        ("rnu bm25", "(did you mean 'run'?)"),
+        ("data vlidate sample", "No such command 'vlidate' (did you mean 'validate'?)"),
+        ("data download trian", "(did you mean 'train'?)"),
+        ("score x.jsonl --data sample --task er_10", "(did you mean 'er_at_10'?)"),
+        ("run bm25 --dta sample", "No such option '--dta'. (Did you mean one of: '--budget', '--data', '--task'?)"),
+        ("run bm25 --data sample --outpt x.jsonl", "'--output'"),
+        ("tasks --josn", "No such option '--josn'. Did you mean '--json'?"),
+        # Places that cannot be written
+        ("run bm25 --data sample -o -", "--output: expected a file; standard output cannot be resumed after"),
+        ("run bm25 --data sample -o /dev/stdout", "--output: expected a file; standard output cannot be resumed"),
+        ("data solve sample -o -", "--output: expected a file; standard output cannot be resumed after"),
+        ("crossval bm25 --data sample -o -", "leave --output out to print the table there"),
+        ("train finder --data sample -o -", "--output: expected a folder, which is what a model is"),
+        ("find Tea. - --html -", "--html: expected a file; standard output has the sentences"),
+        ("find Tea. - --html /dev/stdout", "--html: expected a file; standard output has the sentences"),
+        *(
+            (f"{call} --data sample --plot {file}", f"Invalid value for '--plot': {told}")
+            for call in ("score none.jsonl", "leaderboard none.jsonl", "compare none.jsonl none.jsonl")
+            for file, told in (
+                ("picture.pdf", "picture.pdf: expected a name that ends in .svg or .png"),
+                ("picture", "picture: expected a name that ends in .svg or .png"),
+                ("nowhere/picture.svg", "nowhere/picture.svg: the folder it would lie in does not exist"),
+                ("folder.svg", "folder.svg: is a folder"),
+            )
+        ),
+        # What serves, fetches and exports
+        (
+            "table bm25.jsonl lead.jsonl -d sample --name bm26.jsonl=x",
+            "--name: expected RUN=NAME, where RUN is one of ",
+        ),
+        ("table bm25.jsonl lead.jsonl -d sample --name bm25.jsonl=", "--name: expected RUN=NAME"),
+        (
+            "table bm25.jsonl lead.jsonl -d sample --name bm25.jsonl=a --name bm25.jsonl=b",
+            "--name: 'bm25.jsonl' is named twice",
+        ),
+        ("view --port 0 --data sample --task none", "none"),
+        ("papers fetch PMC1 -o own.py", "own.py"),
+        ("view --port 70000 --data sample", "70000"),
+        ("view --port 0 --data sample --limit 3", "--limit needs --people"),
+        ("llm serve-fake --port 70000 --data sample", "70000"),
+        ("llm serve-fake --port 0 --data sample --personality nice", "nice"),
+        ("llm serve-fake --port 0 --data sample --faults 1.5", "1.5"),
+        *(
+            (f"{call} --data sample --port 0 --host {host}", "--expose")
+            for call in ("view", "llm serve-fake")
+            for host in ("0.0.0.0", "192.0.2.1", "example.org", "::")  # noqa: S104 - to be refused
+        ),
+        ("papers fetch", "expected at least one ID, or a file of them with --from-file"),
+        ("papers fetch paper.xml", "'paper.xml': expected the id of a paper, got another text; write a PMCID"),
+        ("export hf -o hub", "expected either D, or --split NAME=D for each split"),
+        ("export hf sample --split a=sample -o hub", "expected either D, or --split NAME=D for each split"),
+        ("export hf --split sample -o hub", "--split: expected NAME=D, such as train=train, got 'sample'"),
+        ("export hf --split a=sample --split a=sample -o hub", "--split: expected one value a split, got two for a"),
+        ("export hf sample --licence b=MIT -o hub", "--licence: no split 'b'; expected one of train"),
     ],
 )
-def test_a_wrong_call_says_how_to_call(arguments: str, message: str, command: Command) -> None:
-    found = command(arguments)
-    assert (found.code, found.out) == (2, "")
-    assert message in found.err.splitlines()[-1]
-    assert "--help' for help." in found.err
-
-
-# Hostile names: what a terminal acts on, what Rich, HTML and spreadsheets take for markup
+def test_a_wrong_call_says_how_to_call_before_anything_is_read(arguments: str, message: str, command: Command) -> None:
+    refusal = command(arguments).refusal
+    assert message in refusal
+    assert "--help' for help." in refusal
+    assert not {path.name for path in Path().iterdir()} & {"-", "x.jsonl", "hub", "papers"}
 
 
 def number_options() -> Iterator[click.Option]:
@@ -222,31 +348,3 @@ def test_every_option_that_takes_a_number_refuses_what_is_none_in_words() -> Non
         for value in ("", "x", "1_0", "٣", "nan", "1e999", "-" + "9" * 20, "9" * 5000):
             with pytest.raises(click.BadParameter, match=r"is not a|is not in the range|is too large"):
                 option.type.convert(value, option, None)
-
-
-@pytest.mark.parametrize("arguments", ["tasks", "data show sample 0 --json", "--help", "data validate sample"])
-def test_a_pipe_whose_reader_has_seen_enough_is_no_error(arguments: str) -> None:
-    with start(*arguments.split()) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdout.close()
-        assert (process.stderr.read(), process.wait()) == ("", 0)
-
-
-def test_the_exit_codes_are_those_of_the_process() -> None:
-    Path("bad.json").write_text('{"x": 1}')
-    codes = {"data validate sample": 0, "data validate bad.json": 1, "data validate absent.json": 2, "nope": 2}
-    for arguments, code in codes.items():
-        process = start(*arguments.split())
-        _, err = process.communicate()
-        assert process.returncode == code
-        assert "Traceback" not in err
-
-
-def test_a_terminal_without_utf_8_is_written_to_all_the_same() -> None:
-    process = start(
-        "data", "show", "sample", "0", env={"PYTHONIOENCODING": "ascii", "PATH": "", "PYTHONPATH": ":".join(sys.path)}
-    )
-    out, err = process.communicate()
-    assert (process.returncode, err) == (0, "")
-    assert out.isascii()

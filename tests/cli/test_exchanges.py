@@ -37,8 +37,10 @@ def test_a_prompt_is_printed_before_it_is_paid_for_and_needs_no_key(command: Com
     assert not Path("cache").exists()
     (one,) = command(f"{arguments} --json").json
     assert (one["instance"], one["task"], one["reply"]) == (ID, "er_at_optimal", None)
-    refused = command("run bm25 --data sample --show-prompt")
-    assert (refused.code, "--show-prompt is for systems that ask a language model" in refused.err) == (2, True)
+    assert (
+        "--show-prompt is for systems that ask a language model"
+        in command("run bm25 --data sample --show-prompt").refusal
+    )
 
 
 def test_all_first_requests_are_printed_where_several_are_made_at_once(command: Command) -> None:
@@ -116,11 +118,9 @@ def test_a_report_holds_what_was_asked_and_replied_where_that_is_wanted(
     assert page.count('<script type="text/plain" class="exchanges"') == len(SAMPLE)
     assert " --exchanges --draws 10" in page
     assert KEY not in page
-    refused = command(f"{report} --exchanges --no-papers")
-    assert (refused.code, "which --no-papers leaves out" in refused.err) == (2, True)
+    assert "which --no-papers leaves out" in command(f"{report} --exchanges --no-papers").refusal
     shutil.rmtree("cache")
-    refused = command(f"{report} --exchanges")
-    assert (refused.code, "no reply of a language model is stored on this machine" in refused.err) == (2, True)
+    assert "no reply of a language model is stored on this machine" in command(f"{report} --exchanges").refusal
     assert not Path("cache").exists()
 
 
@@ -159,9 +159,10 @@ def test_data_that_has_moved_or_changed_is_told(server: RunningServer, command: 
     assert moved.err == "error: run.jsonl: its data is not at data.json any more; name it with --data\n"
     assert command(f"llm show run.jsonl {ID} --data moved.json").code == 0
     Path("other.json").write_text(json.dumps({ID: json.loads(Path("moved.json").read_bytes())[ID]}))
-    other = command(f"llm show run.jsonl {ID} --data other.json")
-    assert other.code == 2
-    assert "; its requests cannot be made again; give the data that it was made on with --data" in other.err
+    assert (
+        "; its requests cannot be made again; give the data that it was made on with --data"
+        in command(f"llm show run.jsonl {ID} --data other.json").refusal
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,9 +178,7 @@ def test_what_cannot_be_shown_is_refused(arguments: str, message: str, server: R
     command(f"run {server.spec()} --data sample -t er_at_10 -o run.jsonl --limit 1")
     command("run lead --data sample -o lead.jsonl")
     Path("answers.json").write_text(json.dumps({ID: [1]}))
-    found = command(f"llm show {arguments}")
-    assert (found.code, found.out) == (2, "")
-    assert message in found.err
+    assert message in command(f"llm show {arguments}").refusal
 
 
 def test_a_hostile_reply_can_do_nothing_to_the_terminal(server: RunningServer, command: Command) -> None:
@@ -201,7 +200,6 @@ def test_what_a_run_with_hypotheses_of_a_file_asked_is_shown_only_with_the_same_
     shown = command(f"llm show run.jsonl {ID} --json")
     assert "Hypothesis: Milk is white." in shown.json[0]["request"]["messages"][0]["text"]
     Path("other.json").write_text(json.dumps(dict.fromkeys(SAMPLE.ids, "Milk is black.")))
-    changed = command(f"llm show run.jsonl {ID}")
-    assert (changed.code, "other.json: has changed since the run was made" in changed.err) == (2, True)
+    assert "other.json: has changed since the run was made" in command(f"llm show run.jsonl {ID}").refusal
     Path("other.json").unlink()
     assert "other.json: cannot be read: No such file" in command(f"llm show run.jsonl {ID}").err

@@ -1,7 +1,6 @@
 """`construct harvest`: many reviews, or a table of summaries, become a file of drafts."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.harvest.harvest import harvest
 from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.errors import DataError
+from examples import IS_THOROUGH
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def reviews(tmp_path: Path) -> Path:
 
 
 def test_reviews_become_passages_and_counts(reviews: Path, tmp_path: Path, command: Command) -> None:
-    found = command(f"construct harvest {reviews} -o {tmp_path}/work --ids {tmp_path}/ids.txt")
+    found = command(f"construct harvest {reviews} -o work --ids ids.txt")
     assert found.code == 0
     rows = [line.rsplit(maxsplit=1) for line in found.out.splitlines()[2:5]]
     assert rows == [["kept", "3"], ["dropped: cites several papers", "1"], ["all", "4"]]
@@ -34,20 +34,17 @@ def test_reviews_become_passages_and_counts(reviews: Path, tmp_path: Path, comma
     assert drafts.header.step == "harvest"
     assert [draft.id for draft in drafts.drafts()] == ["one.xml:B1:1", "two.nxml:B1:1", "two.nxml:B4:1"]
     assert drafts["one.xml:B2+1:1"].dropped == "cites several papers"
-
-
-def test_json_has_the_counts(reviews: Path, tmp_path: Path, command: Command) -> None:
-    told = command(f"construct harvest {reviews} -o {tmp_path} --json").json
+    told = command(f"construct harvest {reviews} -o . --json").json
     assert (told["n_reviews"], told["n_kept"], told["n_papers"]) == (2, 3, 2)
     assert told["dropped"] == {"cites several papers": 1}
 
 
-def test_the_same_command_goes_on_after_a_stop(reviews: Path, tmp_path: Path, command: Command) -> None:
-    line = f"construct harvest {reviews} -o {tmp_path}"
+def test_the_same_command_goes_on_after_a_stop(reviews: Path, command: Command) -> None:
+    line = f"construct harvest {reviews} -o ."
     assert command(line).code == 0
-    passages = tmp_path / "passages.jsonl"
+    passages = Path("passages.jsonl")
     whole = passages.read_bytes()
-    for n_bytes in range(len(whole) // 3, len(whole), 97):
+    for n_bytes in range(len(whole) // 3, len(whole), 97 if IS_THOROUGH else 397):
         passages.write_bytes(whole[:n_bytes])
         assert command(line).code == 0
         assert passages.read_bytes() == whole
@@ -55,23 +52,19 @@ def test_the_same_command_goes_on_after_a_stop(reviews: Path, tmp_path: Path, co
     assert passages.read_bytes() == whole
 
 
-def test_other_reviews_or_licences_need_overwrite(reviews: Path, tmp_path: Path, command: Command) -> None:
-    line = f"construct harvest {reviews} -o {tmp_path}"
+def test_other_reviews_or_licences_need_overwrite(reviews: Path, command: Command) -> None:
+    line = f"construct harvest {reviews} -o ."
     assert command(line).code == 0
-    for other in (f"{line} --license cc-by", f"construct harvest {reviews}/one.xml -o {tmp_path}"):
-        found = command(other)
-        assert found.code == 2
-        assert "was made with other settings" in found.err
+    for other in (f"{line} --license cc-by", f"construct harvest {reviews}/one.xml -o ."):
+        assert "was made with other settings" in command(other).refusal
         assert command(f"{other} --overwrite").code == 0
         assert command(f"{line} --overwrite").code == 0
 
 
-def test_files_that_are_no_reviews_are_told_and_the_others_read(
-    reviews: Path, tmp_path: Path, command: Command
-) -> None:
+def test_files_that_are_no_reviews_are_told_and_the_others_read(reviews: Path, command: Command) -> None:
     (reviews / "bad.xml").write_bytes(b"<article>")
     (reviews / "table.csv").write_text("a,b\n", encoding="utf-8")
-    found = command(f"construct harvest {reviews} -o {tmp_path}")
+    found = command(f"construct harvest {reviews} -o .")
     assert found.code == 1
     assert "error: bad.xml: line 1" in found.err
     assert "error: table.csv: line 1" in found.err
@@ -83,7 +76,7 @@ def test_reviews_without_marks_and_marks_outside_paragraphs_are_told(tmp_path: P
     (tmp_path / "table.xml").write_bytes(
         review("Tea is old.", more=f"<table-wrap><table>{cite(1)}</table></table-wrap>")
     )
-    found = command(f"construct harvest {tmp_path}/none.xml {tmp_path}/table.xml -o {tmp_path}/work --progress plain")
+    found = command("construct harvest none.xml table.xml -o work --progress plain")
     assert found.code == 0
     assert "in no passage: 1 mark in headings, tables, figures and notes" in found.out
     assert "without any citation mark: 1 review" in found.out
@@ -109,25 +102,22 @@ def test_reviews_of_the_same_name_are_refused(reviews: Path, tmp_path: Path) -> 
 def test_a_wrong_call_is_refused_before_any_work(
     reviews: Path, tmp_path: Path, command: Command, more: str, message: str
 ) -> None:
-    found = command(f"construct harvest {more.format(reviews=reviews)} -o {tmp_path}/work")
+    found = command(f"construct harvest {more.format(reviews=reviews)} -o work")
     assert (found.code, message in " ".join(found.err.split())) == (2, True), found.err
     assert not (tmp_path / "work").exists()
 
 
-# Tables.
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> Callable[..., Path]:
-    def write(content: str, name: str = "summaries.csv") -> Path:
-        path = tmp_path / name
-        path.write_text(content, encoding="utf-8")
-        return path
-
-    return write
-
-
 HEAD = "summary,paper,review_id\n"
+LINES = """\
+{"summary": "Tea lowered pressure by 5 mmHg.", "paper": "PMC5", "review_id": "r1", "id": null}
+{"summary": "Tea, hot, was safe in adults.", "paper": "10.1186/Tea", "review_id": "r1", "x": "1"}
+"""
+TABBED = """\
+summary\tpaper\treview_id
+Tea lowered pressure by 5 mmHg.\tPMC5\tr1
+
+Tea, hot, was safe in adults.\t10.1186/Tea\tr1
+"""
 ROWS = 'Tea lowered pressure by 5 mmHg.,PMC5,r1\n"Tea, hot, was safe in adults.",10.1186/Tea,r1\n'
 
 
@@ -136,26 +126,13 @@ ROWS = 'Tea lowered pressure by 5 mmHg.,PMC5,r1\n"Tea, hot, was safe in adults."
     [
         (HEAD + ROWS, "summaries.csv"),
         ("\ufeff" + (HEAD + ROWS).replace("\n", "\r\n"), "summaries.csv"),
-        (
-            (
-                "summary\tpaper\treview_id\nTea lowered pressure by 5 mmHg.\tPMC5\tr1\n\n"
-                "Tea, hot, was safe in adults.\t10.1186/Tea\tr1\n"
-            ),
-            "summaries.tsv",
-        ),
-        (
-            (
-                '{"summary": "Tea lowered pressure by 5 mmHg.", "paper": "PMC5", "review_id": "r1", "id": null}\n'
-                '{"summary": "Tea, hot, was safe in adults.", "paper": "10.1186/Tea", "review_id": "r1", "x": "1"}\n'
-            ),
-            "summaries.jsonl",
-        ),
+        (TABBED, "summaries.tsv"),
+        (LINES, "summaries.jsonl"),
     ],
 )
-def test_a_table_of_summaries_becomes_drafts(
-    table: Callable[..., Path], tmp_path: Path, command: Command, content: str, name: str
-) -> None:
-    assert command(f"construct harvest --table {table(content, name)} -o {tmp_path}/work").code == 0
+def test_a_table_of_summaries_becomes_drafts(tmp_path: Path, command: Command, content: str, name: str) -> None:
+    Path(name).write_text(content, encoding="utf-8")
+    assert command(f"construct harvest --table {name} -o work").code == 0
     found = list(open_drafts(tmp_path / "work" / "summaries.jsonl").drafts())
     assert [(one.id, one.review_id, one.paper_id) for one in found] == [
         ("r1:1", "r1", "pmc_5"),
@@ -165,7 +142,7 @@ def test_a_table_of_summaries_becomes_drafts(
     assert all(one.passage is None for one in found)
 
 
-def test_rows_name_papers_by_their_files_too(table: Callable[..., Path], tmp_path: Path, command: Command) -> None:
+def test_rows_name_papers_by_their_files_too(tmp_path: Path, command: Command) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
     (papers / "trial.xml").write_bytes(review("Tea.").replace(b">77<", b">78<"))
@@ -173,8 +150,8 @@ def test_rows_name_papers_by_their_files_too(table: Callable[..., Path], tmp_pat
         "Tea was safe in adults.,trial.xml,r1,a,Before.\nTea was safe in adults.,PMC78,r1,b,\n"
         "Tea was safe in adults.,gone.xml,r1,c,\n3.4 (1.2) 95%,trial.xml,r1,d,\n"
     )
-    path = table(f"summary,paper,review_id,id,context\n{rows}")
-    found = command(f"construct harvest --table {path} --papers {papers} -o {tmp_path} --json")
+    Path("summaries.csv").write_text(f"summary,paper,review_id,id,context\n{rows}")
+    found = command(f"construct harvest --table summaries.csv --papers {papers} -o . --json")
     assert found.json["dropped"] == {"paper not at hand": 1, "no words": 1}
     drafts = open_drafts(tmp_path / "summaries.jsonl")
     assert [(one.id, one.paper_id, one.paper_file, one.context) for one in drafts.drafts()] == [
@@ -204,11 +181,8 @@ def test_rows_name_papers_by_their_files_too(table: Callable[..., Path], tmp_pat
         ),
     ],
 )
-def test_a_wrong_row_is_told_with_its_line(
-    table: Callable[..., Path], tmp_path: Path, command: Command, content: str, message: str
-) -> None:
-    path = table(content)
-    found = command(f"construct harvest --table {path} -o {tmp_path}/work")
-    assert found.code == 2
-    assert re.search(message, " ".join(found.err.split())), found.err
+def test_a_wrong_row_is_told_with_its_line(tmp_path: Path, command: Command, content: str, message: str) -> None:
+    Path("summaries.csv").write_text(content)
+    refusal = command("construct harvest --table summaries.csv -o work").refusal
+    assert re.search(message, refusal), refusal
     assert not (tmp_path / "work").exists()

@@ -6,8 +6,9 @@ from pathlib import Path
 from unicodedata import category
 
 import pytest
+from rich.cells import cell_len
 
-from command_line import FORMATS, Command
+from command_line import FORMATS, Command, drawn_in
 from evidencebench.cli.output import json_text
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.sample import sample_path
@@ -15,6 +16,9 @@ from evidencebench.execution.run import execute
 from evidencebench.runs.run import read_run
 
 HOSTILE = "x\x1b]0;owned\x07\x1b[2J\r\n\x9b31m\u202e[/red]<script>|&"
+
+
+LONG = HOSTILE.replace("[/red]", "[/red]</text>") + "W" * 100_000
 
 
 def acted_on(text: str) -> set[str]:
@@ -81,19 +85,15 @@ def test_hostile_names_never_reach_a_terminal_raw(arguments: str, command: Comma
 
 
 @pytest.mark.usefixtures("hostile")
-@pytest.mark.parametrize("table_format", FORMATS)
 @pytest.mark.parametrize("verb", ["score a.jsonl", "compare a.jsonl b.jsonl", "leaderboard a.jsonl b.jsonl"])
-def test_hostile_names_never_break_a_table(table_format: str, verb: str, command: Command) -> None:
+def test_hostile_names_never_break_a_table(verb: str, command: Command) -> None:
     hostile_runs(command)
-    found = command(f"{verb} --data hostile.json --draws 50 --task er_at_10 --format {table_format}")
-    assert found.code == 0
-    assert acted_on(found.out) == set()
-    if table_format == "markdown":
-        assert "<script>" not in found.out
-    if table_format == "latex":
-        lines = found.out.splitlines()
-        known = re.compile(r"%.*|\\(begin|end)\{tabular\}.*|\\(top|mid|bottom)rule|.*\\\\|")
-        assert [line for line in lines if not known.fullmatch(line)] == []
+    call = f"{verb} --data hostile.json --draws 50 --task er_at_10 --format"
+    shown = {one: command(f"{call} {one}") for one in FORMATS}
+    assert [(one.code, acted_on(one.out)) for one in shown.values()] == [(0, set())] * len(FORMATS)
+    assert "<script>" not in shown["markdown"].out
+    known = re.compile(r"%.*|\\(begin|end)\{tabular\}.*|\\(top|mid|bottom)rule|.*\\\\|")
+    assert [line for line in shown["latex"].out.splitlines() if not known.fullmatch(line)] == []
 
 
 @pytest.mark.usefixtures("hostile")
@@ -122,3 +122,20 @@ def test_data_whose_file_has_a_name_that_is_no_text_is_answered_and_shown() -> N
     assert header is not None
     assert header.data.name == "d?.json"
     assert json.loads(json_text({"data": str(data)})) == {"data": str(data)}
+
+
+def test_hostile_names_are_drawn_as_text_within_their_columns(command: Command) -> None:
+    for name in ("a", "b"):
+        assert command(f"run lead --data sample -o {name}.jsonl").code == 0
+        head, *lines = Path(f"{name}.jsonl").read_text().splitlines(keepends=True)
+        header = json.loads(head) | {"system": {"name": name + LONG, "options": {}}}
+        Path(f"{name}.jsonl").write_text(json.dumps(header) + "\n" + "".join(lines))
+    for call in ("score a.jsonl", "leaderboard a.jsonl b.jsonl", "compare a.jsonl b.jsonl"):
+        found = command(f"{call} --data sample --draws 50 --plot picture.svg")
+        assert found.code == 0, found.err
+        assert not acted_on(found.out)
+        assert not [line for line in found.out.splitlines() if "●" in line and cell_len(line) > 80]
+        texts = drawn_in("picture.svg")
+        assert any("<script>" in text for text in texts)
+        assert not any(acted_on(text) or len(text) > 500 for text in texts)
+        assert "<script>" not in Path("picture.svg").read_text(encoding="utf-8")

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from command_line import SAMPLE, Command, start
+from command_line import SAMPLE, Command, start, until
 from europe_pmc import base_url, europe_pmc
 from evidencebench.data.dataset import write_dataset
+from examples import IS_THOROUGH
 from hostile_server import hang
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
@@ -22,11 +23,13 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX sig
 _OWN = """
 import time
 from pathlib import Path
+from evidencebench import Ranking
 
 class Waits:
     def rank(self, query, brief):
         Path("asked").touch()
         time.sleep(60)
+        return Ranking(sentences=(0, 1))
 """
 
 
@@ -34,22 +37,18 @@ def _interrupted(
     process: subprocess.Popen[str], is_time: Callable[[], bool], number: signal.Signals = signal.SIGINT
 ) -> tuple[str, str]:
     """Send Ctrl-C, or another signal, when it is time, and return what the command has said by its end."""
-    ends_at = time.monotonic() + 60
-    while not is_time():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < ends_at
-        time.sleep(0.005)
+    until(is_time, process)
     process.send_signal(number)
     said = process.communicate()
     assert process.returncode == 128 + number
     return said
 
 
-_OTHERS = [signal.SIGTERM, signal.SIGHUP]
+_SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 _KEPT = "interrupted; finished work is kept: run the same command again to resume\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, *_OTHERS])
+@pytest.mark.parametrize("number", _SIGNALS)
 def test_find_prints_and_writes_nothing_half(number: signal.Signals) -> None:
     Path("waiting.py").write_text(_OWN)
     for name in ("a.txt", "b.txt"):
@@ -76,21 +75,22 @@ def _n_answers() -> int:
     return len(Path("run.jsonl").read_text().splitlines()) - 1 if Path("run.jsonl").exists() else 0
 
 
-@pytest.mark.parametrize(("jobs", "reaches_all"), [(1, False), (2, False), (2, True)])
-@pytest.mark.parametrize("number", [signal.SIGINT, *_OTHERS])
+_WAYS = [(number, jobs, all_of_it) for number in _SIGNALS for jobs, all_of_it in ((1, False), (2, False), (2, True))]
+
+
+@pytest.mark.parametrize(("number", "jobs", "reaches_all"), _WAYS if IS_THOROUGH else _WAYS[::4])
 def test_a_run_that_a_scheduler_ends_keeps_what_is_finished_and_goes_on(
     number: signal.Signals, jobs: int, command: Command, *, reaches_all: bool
 ) -> None:
     _write_copies(4)  # few are not given to several processes
-    arguments = f"run own:Slow:seconds=0.2 --data many.jsonl -o run.jsonl --jobs {jobs}"
+    Path("seconds").write_text("0.2")
+    arguments = f"run own:Slow --data many.jsonl -o run.jsonl --jobs {jobs}"
     process = start(*arguments.split(), start_new_session=True)
     if reaches_all:  # its worker processes too, which leave the ending to the first
         process.send_signal = partial(os.killpg, process.pid)  # type: ignore[method-assign]
     assert _interrupted(process, lambda: _n_answers() >= 2, number) == ("", _KEPT)
-    ends_at = time.monotonic() + 30
-    while _is_any_left(process.pid):  # but for those that have ended, and that nobody has asked for yet
-        assert time.monotonic() < ends_at
-        time.sleep(0.05)
+    until(lambda: not _is_any_left(process.pid))  # but for those that have ended, and that nobody has asked for yet
+    Path("seconds").unlink()
     n_kept = _n_answers()
     assert 2 <= n_kept < 40
     found = command(f"{arguments} --json").json
@@ -101,9 +101,7 @@ def test_a_second_signal_ends_at_once() -> None:
     _write_copies(4)
     Path("waiting.py").write_text(_OWN)
     process = start("run", "waiting.py:Waits", "--data", "many.jsonl", "-o", "run.jsonl", "--jobs", "2")
-    while not Path("asked").exists():
-        assert process.poll() is None
-        time.sleep(0.005)
+    until(Path("asked").exists, process)
     process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
     assert process.poll() is None  # it waits for the answers that have begun, which take a minute
@@ -113,18 +111,17 @@ def test_a_second_signal_ends_at_once() -> None:
 
 
 def test_a_terminal_that_is_closed_ends_a_run_with_what_is_finished(command: Command) -> None:
-    arguments = "run own:Slow:seconds=0.3 --data sample -o run.jsonl"
+    Path("seconds").write_text("0.3")
+    arguments = "run own:Slow --data sample -o run.jsonl"
     child, terminal = pty.fork()
     if child == 0:
         os.execv(  # noqa: S606 - as a terminal does
             sys.executable, [sys.executable, "-m", "evidencebench", *arguments.split()]
         )
-    ends_at = time.monotonic() + 60
-    while _n_answers() < 2:
-        assert time.monotonic() < ends_at
-        time.sleep(0.005)
+    until(lambda: _n_answers() >= 2)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
+    Path("seconds").unlink()
     n_kept = _n_answers()
     assert command(f"{arguments} --json").json["n_resumed"] == n_kept < 10
 
@@ -138,15 +135,13 @@ def test_a_terminal_that_is_closed_ends_a_run_with_what_is_finished(command: Com
     ],
 )
 def test_a_signal_that_is_ignored_at_the_start_stays_so(way: list[str], number: signal.Signals, code: int) -> None:
-    words = ["-m", "evidencebench", "find", "Tea.", "-", "--system", "own:Slow:seconds=1"]
-    Path("own.py").write_text(Path("own.py").read_text().replace("        time", "        Path('asked').touch(); time"))
+    words = ["-m", "evidencebench", "find", "Tea.", "-", "--system", "waiting.py:Waits"]
+    Path("waiting.py").write_text(_OWN.replace("60", "1"))
     process = subprocess.Popen([*way, sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     assert process.stdin is not None
     process.stdin.write(b"Tea lowers pressure.\nCoffee does not.\n")
     process.stdin.close()
-    while not Path("asked").exists():
-        assert process.poll() is None
-        time.sleep(0.005)
+    until(Path("asked").exists)
     process.send_signal(number)
     assert process.wait() == code
 
@@ -162,7 +157,7 @@ def test_fetching_keeps_the_papers_that_are_whole_and_lists_them() -> None:
     assert row.startswith("PMC1280405,")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, *_OTHERS])
+@pytest.mark.parametrize("number", _SIGNALS)
 def test_a_conversion_leaves_no_file(number: signal.Signals) -> None:
     _write_copies(200)
     process = start("data", "convert", "many.jsonl", "converted.jsonl.gz")  # it takes seconds
@@ -174,8 +169,7 @@ def test_training_leaves_no_model() -> None:
     pytest.importorskip("lightgbm", reason="needs the extra 'train'")
     process = start("train", "finder", "--data", "sample", "-o", "model", "--progress", "plain")
     assert process.stderr is not None
-    begun = process.stderr.readline()
-    assert begun.startswith("training finder: ")  # it takes seconds
+    assert process.stderr.readline().startswith("training finder: ")  # it takes seconds
     out, err = _interrupted(process, lambda: True)
     assert out == ""
     assert [line for line in err.splitlines() if not line.startswith("training finder: ")] == ["interrupted"]

@@ -1,4 +1,4 @@
-"""Help and tables: what is printed, in every format, on 80 columns."""
+"""Help and tables: what is printed, in every format, on 80 columns; what a shell is told that completes names."""
 
 import csv
 import fcntl
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import termios
 from contextlib import suppress
+from pathlib import Path
 
 import click
 import pytest
@@ -132,21 +133,22 @@ def test_every_output_is_as_narrow_as_a_terminal(arguments: str, command: Comman
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("arguments", TABLES)
-def test_csv_is_one_table_with_a_header(arguments: str, command: Command) -> None:
-    arguments = arguments.removesuffix(" --kinds")  # which has no CSV form, and says so
-    head, *rows = csv.reader(io.StringIO(command(f"{arguments} --format csv").out))
+def test_a_table_is_well_formed_in_every_format(arguments: str, command: Command) -> None:
+    csv_arguments = arguments.removesuffix(" --kinds")  # which has no CSV form, and says so
+    head, *rows = csv.reader(io.StringIO(command(f"{csv_arguments} --format csv").out))
     assert len(set(head)) == len(head) > 1
     assert all(head)
     assert rows
     assert {len(row) for row in rows} == {len(head)}
     assert all(row[0] for row in rows)
     assert len({tuple(row) for row in rows}) == len(rows)
+    check_markdown(command(f"{arguments} --format markdown").out)
+    check_latex(command(f"{arguments} --format latex").out)
 
 
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("arguments", TABLES)
-def test_markdown_is_whole_tables(arguments: str, command: Command) -> None:
-    blocks = re.split(r"\n\s*\n", command(f"{arguments} --format markdown").out.strip())
+def check_markdown(text: str) -> None:
+    """Fail unless it is whole tables."""
+    blocks = re.split(r"\n\s*\n", text.strip())
     tables = [block.splitlines() for block in blocks if block.startswith("|")]
     assert tables
     others = [block for block in blocks if not block.startswith("|")]
@@ -158,10 +160,8 @@ def test_markdown_is_whole_tables(arguments: str, command: Command) -> None:
         assert {len(re.findall(r"(?<!\\)\|", row)) - 1 for row in rows} == {n_columns}
 
 
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("arguments", TABLES)
-def test_latex_is_whole_tabulars_with_comments_between(arguments: str, command: Command) -> None:
-    text = command(f"{arguments} --format latex").out
+def check_latex(text: str) -> None:
+    """Fail unless it is whole tabulars with comments between."""
     tabular = re.compile(r"\\begin\{tabular\}\{([lr]+)\}\n(.*?)\\end\{tabular\}\n", re.DOTALL)
     assert tabular.findall(text)
     for layout, body in tabular.findall(text):
@@ -215,3 +215,55 @@ def test_what_is_printed_on_a_narrow_terminal_fits_it(arguments: str) -> None:
     os.close(screen)
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
     assert [line for line in lines if len(line) > 60] == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_script(shell: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_EVIDENCEBENCH_COMPLETE", f"{shell}_source")
+    assert re.search("_evidencebench_completion.*_EVIDENCEBENCH_COMPLETE=", command("").done)
+
+
+def test_a_shell_that_is_not_known_is_refused(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_EVIDENCEBENCH_COMPLETE", "xonsh_source")
+    assert "expected bash_source, fish_source or zsh_source, got 'xonsh_source'" in command("").refusal
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("evidencebench le", {"plain,leaderboard"}),
+        ("evidencebench data s", {"plain,show", "plain,solve", "plain,stats"}),
+        ("evidencebench --v", {"plain,--version"}),
+        ("evidencebench run --dat", {"plain,--data"}),
+        ("evidencebench run bm", {"plain,bm25", "plain,bm25_abstract_first"}),
+        ("evidencebench find Tea. paper.txt --system cu", {"plain,cues"}),
+        ("evidencebench find Tea. pap", {"file,pap"}),
+        ("evidencebench crossval tfidf_", {"plain,tfidf_char"}),
+        ("evidencebench crossval bm25 --against tfidf_", {"plain,tfidf_char"}),
+        ("evidencebench train fin", {"plain,finder"}),
+        ("evidencebench run bm25 --data sam", {"file,sam", "plain,sample"}),
+        ("evidencebench data stats te", {"file,te", "plain,test"}),
+        ("evidencebench score x.jsonl -t result_er_at_1", {"plain,result_er_at_10"}),
+        ("evidencebench score x.jsonl --format mark", {"plain,markdown"}),
+    ],
+)
+def test_names_are_completed(line: str, expected: set[str], command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_EVIDENCEBENCH_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    assert set(command("").done.split()) == expected
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_itself_completes() -> None:
+    folder = Path(sys.executable).parent
+    script = """
+    PATH="$0:$PATH"
+    eval "$(_EVIDENCEBENCH_COMPLETE=bash_source evidencebench)"
+    COMP_WORDS=(evidencebench run lead_) COMP_CWORD=2
+    compopt() { :; }
+    _evidencebench_completion evidencebench
+    echo "${COMPREPLY[@]}"
+    """
+    found = subprocess.run(["bash", "-c", script, str(folder)], capture_output=True, text=True, check=True)  # noqa: S607
+    assert found.stdout == "lead_no_headings\n"

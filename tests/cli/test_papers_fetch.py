@@ -80,24 +80,6 @@ def test_ids_come_from_a_file_too_and_one_that_is_none_stops_it_before_anything_
     assert "ids.txt: line 2: expected UTF-8 text, got the byte 0xe9" in refused.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("papers fetch", "expected at least one ID, or a file of them with --from-file"),
-        ("papers fetch paper.xml", "'paper.xml': expected the id of a paper, got another text; write a PMCID"),
-        ("papers fetch --from-file absent.txt", "absent.txt: cannot be read: No such file or directory"),
-        ("papers fetch PMC1 --base-url ftp://x", "ftp://x: expected an http or https address, got another"),
-        ("papers fetch PMC1 -o own.py", "own.py"),
-        ("papers fetch PMC1 -o own.py/x --base-url http://127.0.0.1:9", "own.py/x"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_code_2(command: Command, arguments: str, message: str) -> None:
-    said = command(arguments)
-    assert (said.code, said.out) == (2, "")
-    assert message in said.err
-    assert "Traceback" not in said.err
-
-
 def test_a_service_that_only_fails_stops_it_and_says_how_to_go_on(command: Command) -> None:
     gone = "http://127.0.0.1:9"  # nobody listens there
     said = command(f"papers fetch PMC1 PMC2 --attempts 1 --base-url {gone}")
@@ -116,17 +98,11 @@ def test_all_that_is_printed_fits_80_columns(command: Command) -> None:
     assert max(map(len, (said.out + said.err).splitlines())) <= 80
 
 
-def test_find_reads_the_folder_of_fetched_papers_and_not_their_list(command: Command) -> None:
-    with europe_pmc() as server:
-        command(f"papers fetch PMC22 PMC1280405 -o papers --base-url {base_url(server)}")
-    said = command("find {Tea lowers pressure.} papers --json")
-    assert {Path(one["paper"]).name for one in said.json["findings"]} == {"PMC22.xml", "PMC1280405.xml"}
-
-
-def test_the_address_of_the_service_can_be_set_in_the_environment(
+def test_find_reads_the_folder_of_papers_fetched_from_the_address_set_in_the_environment(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with europe_pmc() as server:
         monkeypatch.setenv("EVIDENCEBENCH_PAPERS_FETCH_BASE_URL", base_url(server))
-        assert command("papers fetch PMC22").code == 0
-        assert len(server.log) == 2
+        command("papers fetch PMC22 PMC1280405 -o papers")
+    said = command("find {Tea lowers pressure.} papers --json")
+    assert {Path(one["paper"]).name for one in said.json["findings"]} == {"PMC22.xml", "PMC1280405.xml"}

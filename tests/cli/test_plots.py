@@ -1,29 +1,19 @@
 """Pictures in the terminal and in files."""
 
-import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
-from unicodedata import category
-from xml.etree import ElementTree as ET
 
 import pytest
-from rich.cells import cell_len
 
-from command_line import Command
+from command_line import Command, drawn_in
 from evidencebench.errors import DataError, MissingExtraError
 from evidencebench.pages.figures.files import require_png
 from evidencebench.pages.figures.terminal import NEEDED
 
 GLYPHS = set(NEEDED) - {"…"}
-
-
-def drawn_in(path: str) -> list[str]:
-    """Return the titles and texts of a picture."""
-    root = ET.fromstring(Path(path).read_text(encoding="utf-8"))  # noqa: S314 - a file of our own
-    return [part.text or "" for part in root.iter() if part.tag.rpartition("}")[2] in {"title", "text"}]
 
 
 @pytest.mark.usefixtures("runs")
@@ -48,28 +38,24 @@ def test_score_draws_a_row_a_task_with_its_controls(command: Command) -> None:
 def test_a_leaderboard_draws_a_picture_a_task_in_the_order_of_its_table(command: Command) -> None:
     shown = command("leaderboard bm25.jsonl lead.jsonl --data sample --draws 50 -t er_at_10 -t er_at_5").out
     blocks = [block.split("\n") for block in shown.split("\n\n")]
-    for table, picture in ((blocks[0], blocks[1]), (blocks[2], blocks[3])):
-        assert [row[:20].strip() for row in picture[1:]] == [row[:20].strip() for row in table[3:]]
-        assert [("○" if " *" in row else "●") in row for row in picture[1:]] == [True] * len(picture[1:])
+    for table, (_, *picture) in ((blocks[0], blocks[1]), (blocks[2], blocks[3])):
+        assert [row[:20].strip() for row in picture] == [row[:20].strip() for row in table[3:]]
+        assert all(("○" if " *" in row else "●") in row for row in picture)
 
 
 @pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("arguments", ["score bm25.jsonl", "leaderboard bm25.jsonl lead.jsonl"])
-def test_only_text_has_pictures_between_its_tables(arguments: str, command: Command) -> None:
+def test_only_text_has_pictures_between_its_tables_in_ascii_where_a_terminal_is_not_unicode(
+    arguments: str, command: Command
+) -> None:
+    arguments = f"{arguments} --data sample --draws 50"
     for form in ("--format csv", "--format markdown", "--format latex", "--json"):
-        assert not GLYPHS & set(command(f"{arguments} --data sample --draws 50 {form}").out), form
-    assert set(command(f"{arguments} --data sample --draws 50").out) >= {"●", "├", "┤"}
-
-
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("arguments", ["score bm25.jsonl", "leaderboard bm25.jsonl lead.jsonl"])
-def test_a_terminal_that_is_not_unicode_gets_pictures_in_ascii(arguments: str) -> None:
-    program = [sys.executable, "-m", "evidencebench", *arguments.split(), "--data", "sample", "--draws", "50"]
+        assert not GLYPHS & set(command(f"{arguments} {form}").out), form
+    assert set(command(arguments).out) >= {"●", "├", "┤"}
+    program = [sys.executable, "-m", "evidencebench", *arguments.split()]
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     shown = subprocess.run(program, capture_output=True, text=True, env=environment, check=True).stdout
-    assert "|-" in shown
-    assert "-|" in shown
-    assert "\\u" not in shown
+    assert ("|-" in shown, "-|" in shown, "\\u" in shown) == (True, True, False)
     assert all(len(line) <= 80 for line in shown.splitlines())
 
 
@@ -81,25 +67,19 @@ def test_a_terminal_that_is_not_unicode_gets_pictures_in_ascii(arguments: str) -
         ("score bm25.jsonl -t er_at_10 --no-controls", {"bm25 on sample.json", "er_at_10", "bm25"}),
         ("score bm25.jsonl --curve 5", {"bm25 on sample.json, by budget", "all aspects", "Results aspects", "5"}),
         ("leaderboard bm25.jsonl lead.jsonl", {"er_at_10 on sample.json", "result_er_at_5 on sample.json", "random *"}),
-        (
-            "compare bm25.jsonl lead.jsonl",
-            {"bm25 − lead, on sample.json", "er_at_10", "0", "← lead better", "bm25 better →"},
-        ),
+        ("compare bm25.jsonl lead.jsonl", {"bm25 − lead, on sample.json", "0", "← lead better", "bm25 better →"}),
         (
             "compare bm25.jsonl lead.jsonl oracle.jsonl",
             {"Differences on sample.json", "bm25 − oracle, on sample.json", "lead − oracle, on sample.json"},
         ),
     ],
 )
-@pytest.mark.parametrize("form", ["text", "csv"])
-def test_plot_writes_a_picture_and_prints_the_same(
-    arguments: str, expected: set[str], form: str, command: Command
-) -> None:
-    arguments = f"{arguments} --data sample --draws 50 --format {form}"
-    found = command(f"{arguments} --plot picture.svg")
-    assert (found.code, found.err) == (0, "")
-    assert found.out == command(arguments).out
-    assert expected <= set(drawn_in("picture.svg"))
+def test_plot_writes_a_picture_and_prints_the_same(arguments: str, expected: set[str], command: Command) -> None:
+    for form in ("text", "csv"):
+        call = f"{arguments} --data sample --draws 50 --format {form}"
+        found = command(f"{call} --plot picture.svg")
+        assert (found.code, found.err, found.out) == (0, "", command(call).out)
+        assert expected <= set(drawn_in("picture.svg"))
     assert not list(Path().glob("*.part"))
 
 
@@ -131,35 +111,12 @@ def test_a_picture_can_be_a_png(command: Command) -> None:
     assert Path("picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-@pytest.mark.parametrize("call", ["score none.jsonl", "leaderboard none.jsonl", "compare none.jsonl none.jsonl"])
-@pytest.mark.parametrize(
-    ("file", "told"),
-    [
-        ("picture.pdf", "picture.pdf: expected a name that ends in .svg or .png"),
-        ("picture", "picture: expected a name that ends in .svg or .png"),
-        ("nowhere/picture.svg", "nowhere/picture.svg: the folder it would lie in does not exist"),
-        ("folder.svg", "folder.svg: is a folder"),
-    ],
-)
-def test_where_no_picture_can_be_written_that_is_told_before_anything_is_read(
-    call: str, file: str, told: str, command: Command
-) -> None:
-    Path("folder.svg").mkdir()
-    found = command(f"{call} --data sample --plot {file}")
-    assert found.code == 2
-    assert told in found.err
-    assert "Invalid value for '--plot'" in found.err
-    assert "none.jsonl" not in found.err
-
-
 def test_a_png_without_its_extra_is_refused_before_anything_is_read(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "resvg_py", None)  # as where it is not installed
-    found = command("score none.jsonl --data sample --plot picture.png")
-    assert found.code == 2
-    assert "pip install 'evidencebench[plot]'" in found.err
-    assert "none.jsonl" not in found.err
+    refusal = command("score none.jsonl --data sample --plot picture.png").refusal
+    assert ("pip install 'evidencebench[plot]'" in refusal, "none.jsonl" in refusal) == (True, False)
 
 
 @pytest.mark.usefixtures("runs")
@@ -173,30 +130,6 @@ def test_the_document_about_pictures_shows_what_comes_out(command: Command) -> N
     )
     assert drawn in command("score bm25.jsonl --data sample -t er_at_10").out
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == printed
-
-
-HOSTILE = "x\x1b]0;owned\x07\x1b[2J\r\n\x9b31m\u202e[/red]</text><script>|&" + "W" * 100_000
-
-
-def acted_on(text: str) -> set[str]:
-    return {character for character in text if category(character) in {"Cc", "Cf", "Cs"} and character != "\n"}
-
-
-def test_hostile_names_are_drawn_as_text_within_their_columns(command: Command) -> None:
-    for name in ("a", "b"):
-        assert command(f"run lead --data sample -o {name}.jsonl").code == 0
-        head, *lines = Path(f"{name}.jsonl").read_text().splitlines(keepends=True)
-        header = json.loads(head) | {"system": {"name": name + HOSTILE, "options": {}}}
-        Path(f"{name}.jsonl").write_text(json.dumps(header) + "\n" + "".join(lines))
-    for call in ("score a.jsonl", "leaderboard a.jsonl b.jsonl", "compare a.jsonl b.jsonl"):
-        found = command(f"{call} --data sample --draws 50 --plot picture.svg")
-        assert found.code == 0, found.err
-        assert not acted_on(found.out)
-        assert not [line for line in found.out.splitlines() if "●" in line and cell_len(line) > 80]
-        texts = drawn_in("picture.svg")
-        assert any("<script>" in text for text in texts)
-        assert not any(acted_on(text) or len(text) > 500 for text in texts)
-        assert "<script>" not in Path("picture.svg").read_text(encoding="utf-8")
 
 
 def test_where_nothing_was_answered_zero_is_drawn(command: Command) -> None:

@@ -6,16 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from command_line import until
 from evidencebench.cli.output import progress
 
 LONG = "llm_base:model=local/a-model-with-a-long-name,base_url=http://127.0.0.1:8123/v1,temperature=0.7,max_tokens=1024"
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    ends_at = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < ends_at
-        time.sleep(0.005)
 
 
 @pytest.fixture

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from command_line import Command
+from evidencebench.data.dataset import write_dataset
 from evidencebench.data.sample import sample_path
 from evidencebench.pages.report.page import MOST_PAPERS
 from evidencebench.scoring.resampling import Estimate
 from evidencebench.scoring.significance import percent
+from labelled_papers import paper
 from report_pages import parsed
 
 REPORT = "report bm25.jsonl tuned.jsonl --data sample --draws 50 --largest 4"
@@ -26,17 +28,12 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
     board = command("leaderboard bm25.jsonl tuned.jsonl --data sample --draws 50 --json").json
     for task, standings in board["tasks"].items():
         rows = page.section("leaderboard").table(task)
-        assert [row["aspect recall, %"] for row in rows] == [
-            percent(Estimate(**standing["aspect_recall"])) for standing in standings
-        ]
-        assert [row["ranks"] for row in rows] == [
-            "-".join(map(str, dict.fromkeys(standing["rank"] or ()))) for standing in standings
-        ]
+        for row, one in zip(rows, standings, strict=True):
+            assert row["aspect recall, %"] == percent(Estimate(**one["aspect_recall"]))
+            assert row["ranks"] == "-".join(map(str, dict.fromkeys(one["rank"] or ())))
     score = command("score tuned.jsonl --data sample --draws 50 --curve 4 --json").json
     curve = score["er_at_10"]["curve"]
-    (label,) = [
-        name for name in (row["run"] for row in page.section("signatures").table("Signatures")) if "1.25" in name
-    ][:1]
+    label = next(row["run"] for row in page.section("signatures").table("Signatures") if "1.25" in row["run"])
     drawn = page.section("curves").table("All aspects, 10 papers: aspect recall in %")
     for row, point in zip(drawn, curve, strict=True):
         estimate = Estimate(**{key: value for key, value in point.items() if key != "k"})
@@ -47,8 +44,7 @@ def test_the_page_shows_the_numbers_of_leaderboard_and_score(command: Command) -
 def test_the_command_on_the_page_makes_the_page_again(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_LEVEL", "0.9")
     monkeypatch.setenv("EVIDENCEBENCH_REPORT_TITLE", "A 'title' with $signs")
-    done = command(f"{REPORT} -o report.html -t er_at_3 --budget 2 --over-length first --no-papers --limit 8")
-    assert done.code == 0, done.err
+    assert command(f"{REPORT} -o report.html -t er_at_3 --budget 2 --over-length first --no-papers --limit 8").done
     made = Path("report.html").read_bytes()
     monkeypatch.delenv("EVIDENCEBENCH_REPORT_LEVEL")
     monkeypatch.delenv("EVIDENCEBENCH_REPORT_TITLE")
@@ -85,29 +81,10 @@ def test_a_file_that_exists_is_replaced_only_on_request(command: Command) -> Non
     assert Path("report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-@pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("swapped.jsonl", "add a run that was asked the data's own"),
-        ("bm25.jsonl bm25.jsonl", "given twice"),
-        ("bm25.jsonl --task result_er_unconstrained", "cannot answer task 'result_er_unconstrained'"),
-        ("nothing.jsonl", "nothing.jsonl: cannot be read"),
-    ],
-)
-def test_what_cannot_be_reported_leaves_no_file(arguments: str, message: str, command: Command) -> None:
-    refused = command(f"report {arguments} --data sample -o report.html")
-    assert refused.code == 2
-    assert message in refused.err
-    assert not Path("report.html").exists()
-
-
 def test_papers_are_left_out_of_large_data_unless_they_are_asked_for(command: Command) -> None:
-    record = next(iter(json.loads(sample_path().read_bytes()).values()))
-    record["paper_as_candidate_pool"] = ["short"] * len(record["paper_as_candidate_pool"])
-    members = {f"i{number}": record | {"paper_id": f"p{number}"} for number in range(MOST_PAPERS + 1)}
-    Path("large.json").write_text(json.dumps(members))
-    Path("answers.json").write_text(json.dumps({key: [1] for key in members}))
+    papers = [paper(number) for number in range(MOST_PAPERS + 1)]
+    write_dataset("large.json", papers)
+    Path("answers.json").write_text(json.dumps({one.id: [1] for one in papers}))
     report = "report answers.json --data large.json --draws 20 --task er_at_10 --largest 1 -o report.html --overwrite"
     for option, has_papers in (("", False), (" --papers", True), (f" --limit {MOST_PAPERS}", True)):
         assert command(report + option).code == 0

@@ -4,44 +4,30 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from command_line import FORMATS, SAMPLE, Command
+from evidencebench import TASKS
 from unlabelled import unlabelled_dataset
-
-TRAINED = """
-from evidencebench import Ranking, Traits, load_sample
-
-class Trained:
-    traits = Traits(trained_on=lambda: [load_sample().sha256])
-    def rank(self, query, brief):
-        return Ranking(sentences=(0, 1))
-"""
-SCORING = ("score seen.jsonl", "leaderboard seen.jsonl", "compare seen.jsonl lead.jsonl", "report seen.jsonl -o x.html")
 
 TASKS_WITH_A_NUMBER = (("er", 10), ("result_er", 5), ("result_er", 10))
 
 
-@pytest.fixture
-def seen(command: Command) -> None:
-    """Make a run of something that was trained on the sample, and one of lead."""
-    Path("seen_it.py").write_text(TRAINED)
-    assert command("run seen_it:Trained --data sample -o seen.jsonl").code == 0
-    assert command("run lead --data sample -o lead.jsonl").code == 0
-
-
-@pytest.mark.usefixtures("seen")
-@pytest.mark.parametrize("call", SCORING)
-def test_what_was_trained_on_the_data_is_said_in_the_first_line(call: str, command: Command) -> None:
-    found = command(f"{call} --data sample --task er_at_10 --draws 50")
-    assert found.code == 0
-    assert found.err.startswith("warning: seen.jsonl: trained on this data, so its scores say nothing of other papers;")
-
-
-@pytest.mark.usefixtures("seen")
-def test_what_was_trained_on_the_data_is_marked_in_every_form(command: Command) -> None:
+@pytest.mark.usefixtures("runs")
+def test_what_was_trained_on_the_data_is_said_first_and_marked_in_every_form(command: Command) -> None:
+    assert command("run own:Trained --data sample -o seen.jsonl").code == 0
     options = "--data sample --task er_at_10 --draws 50"
+    said = "warning: seen.jsonl: trained on this data, so its scores say nothing of other papers;"
+    for call in (
+        "score seen.jsonl",
+        "leaderboard seen.jsonl",
+        "compare seen.jsonl lead.jsonl",
+        "report -o y.html seen.jsonl",
+    ):
+        found = command(f"{call} {options}")
+        assert (found.code, found.err.startswith(said)) == (0, True), call
     score = command(f"score seen.jsonl {options} --json").json["er_at_10"]
     assert score["trained_on_it"] is True
     assert score["warnings"][0].startswith("seen.jsonl: trained on this data")
@@ -50,7 +36,7 @@ def test_what_was_trained_on_the_data_is_marked_in_every_form(command: Command) 
     assert title.endswith("(trained on this data,\nso its scores say nothing of other papers): aspect recall in %")
     board = command(f"leaderboard seen.jsonl lead.jsonl {options} --json --plot board.svg").json
     assert ", saw this data" in Path("board.svg").read_text()
-    assert {row["system"]: row["trained_on_it"] for row in board["tasks"]["er_at_10"]}["seen_it:Trained"] is True
+    assert {row["system"]: row["trained_on_it"] for row in board["tasks"]["er_at_10"]}["own:Trained"] is True
     for table_format in FORMATS:
         shown = command(f"leaderboard seen.jsonl lead.jsonl {options} --format {table_format}").out
         compared = command(f"compare seen.jsonl lead.jsonl {options} --format {table_format}").out
@@ -58,20 +44,20 @@ def test_what_was_trained_on_the_data_is_marked_in_every_form(command: Command) 
             assert ",true" in shown
         else:
             mark = r"\textdagger{}" if table_format == "latex" else "†"
-            assert f"seen_it:Trained {mark}" in shown.replace("\\_", "_")
+            assert f"own:Trained {mark}" in shown.replace("\\_", "_")
             assert f"{mark} trained on this data" in shown
         if table_format == "csv":
             assert compared.splitlines()[1].endswith(",true,false")
             continue
         assert "trained_on:this_data" in compared.replace("\\_", "_")
-        assert "seen_it:Trained †" in compared
+        assert "own:Trained †" in compared
         assert " trained on this data" in compared
     (pair,) = command(f"compare seen.jsonl lead.jsonl {options} --json").json["pairs"]
     assert pair["trained_on_it"] == [True, False]
     command(f"report seen.jsonl lead.jsonl {options} -o x.html")
     page = Path("x.html").read_text()
     assert "Caution: " in page
-    assert "seen_it:Trained\u00a0†" in page
+    assert "own:Trained\u00a0†" in page
 
 
 def test_a_list_of_all_sentences_is_not_scored_without_a_word(command: Command) -> None:
@@ -83,9 +69,9 @@ def test_a_list_of_all_sentences_is_not_scored_without_a_word(command: Command) 
     assert (first.code, first.err) == (0, "")
 
 
+@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("call", ["score answers.json", "leaderboard answers.json", "compare answers.json lead.jsonl"])
 def test_missing_answers_are_told_first_and_end_with_1_on_request(call: str, command: Command) -> None:
-    command("run lead --data sample -o lead.jsonl")
     Path("answers.json").write_text(json.dumps({SAMPLE.ids[0]: [1]}))
     for form in ("", " --json", " --format csv"):
         found = command(f"{call} --data sample --task er_at_10 --draws 50{form}")
@@ -175,9 +161,8 @@ def test_several_runs_are_compared_in_a_matrix_and_pair_by_pair_on_request(comma
     full = command(f"compare {paths} --data sample --draws 50 --details").out
     assert full.count("\n") > 500
     assert full.startswith(lines[0])
-    for call in ("leaderboard", "score"):
-        shown = command(f"{call} {paths if call == 'leaderboard' else paths.split()[0]} --data sample --draws 50").out
-        assert max(map(len, shown.splitlines())) <= 80
+    for call in (f"leaderboard {paths}", f"score {paths.split()[0]}"):
+        assert max(map(len, command(f"{call} --data sample --draws 50").out.splitlines())) <= 80
 
 
 @pytest.mark.usefixtures("runs")
@@ -204,9 +189,9 @@ def test_a_star_has_its_note_in_every_format(command: Command) -> None:
 @pytest.mark.usefixtures("runs")
 def test_published_figures_stand_under_the_full_names_of_the_tasks(command: Command) -> None:
     shown = command("leaderboard bm25.jsonl --data sample --draws 50 --published").out
-    header = next(line for line in shown.splitlines() if line.startswith("system, s"))
-    assert "er_at_10" in header
+    assert "er_at_10" in next(line for line in shown.splitlines() if line.startswith("system, s"))
     assert "er_10" not in shown
+    assert "ANOTHER split than yours" in shown
 
 
 def test_one_is_said_in_the_singular(command: Command) -> None:
@@ -231,8 +216,10 @@ def test_recall_by_where_the_evidence_lies_is_a_table_and_json(command: Command)
     assert "--kinds and --places have no CSV form" in command(f"{call} --format csv").err
 
 
-@pytest.mark.parametrize("call", ["score cues.jsonl", "leaderboard cues.jsonl", "compare cues.jsonl lead.jsonl"])
-@pytest.mark.parametrize("task", ["", " --task er_at_10"])
+@pytest.mark.parametrize(
+    ("call", "task"),
+    [("score cues.jsonl", ""), ("leaderboard cues.jsonl", " -t er_at_10"), ("compare cues.jsonl lead.jsonl", "")],
+)
 def test_papers_without_labels_are_not_scored_and_the_error_names_what_shows_them(
     call: str, task: str, command: Command
 ) -> None:
@@ -244,9 +231,102 @@ def test_papers_without_labels_are_not_scored_and_the_error_names_what_shows_the
     asked = {(answer["id"], answer["task"]) for answer in answers}
     assert asked == {(one, f"{name}_at_{k}") for one in dataset.ids for name, k in TASKS_WITH_A_NUMBER}
     found = command(f"{call} --data own.json{task}")
-    assert found.code == 2
     named = "er_at_10" if task else "er_at_optimal"
     assert (
         f"own.json: task '{named}' applies to none of the 10 instances: expected labels to score against, got papers "
         "without any; 'evidencebench view' and 'evidencebench report' show what the runs chose"
-    ) in found.err
+    ) in found.refusal
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("arguments", "tasks"),
+    [
+        ("answers.json", list(TASKS)),
+        ("oracle.jsonl", list(TASKS)),
+        ("bm25.jsonl", [name for name in TASKS if name != "result_er_unconstrained"]),
+        ("bm25.jsonl --task result_er_at_5 -t er_at_3", ["result_er_at_5", "er_at_3"]),
+        ("bm25.jsonl --budget 7", ["er_at_7"]),
+        ("answers.json --task result_er_unconstrained --budget 2", ["result_er_unconstrained", "er_at_2"]),
+    ],
+)
+def test_scores_as_json_have_the_promised_shape(arguments: str, tasks: list[str], command: Command) -> None:
+    found = command(f"score {arguments} --data sample --draws 50 --json").json
+    assert list(found) == tasks
+    for name, scores in found.items():
+        recall = scores["aspect_recall"]
+        assert set(recall) >= {"mean", "low", "high", "n"}
+        assert 0 <= recall["low"] <= recall["mean"] <= recall["high"] <= 1
+        assert (scores["failed"], scores["empty"], scores["missing"]) == (0, 0, 0)
+        assert f"task:{name}|" in scores["signature"]
+        assert f"instances:{recall['n']}|" in scores["signature"]
+        assert set(scores["per_instance"]) <= set(SAMPLE.ids)
+        assert len(scores["per_instance"]) == recall["n"] == (9 if name.startswith("result") else 10)
+        assert fmean(scores["per_instance"].values()) == pytest.approx(recall["mean"])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_failed_empty_and_missing_answers_are_told_apart(task: str, command: Command) -> None:
+    have_results = [instance.id for instance in SAMPLE if instance.labels.results]
+    a, b, c, *others = have_results
+    Path("answers.json").write_text(json.dumps({a: None, b: [], c: [1]}))
+    found = command(f"score answers.json --data sample --task {task} --draws 50 --json").json[task]
+    n_missing = found["aspect_recall"]["n"] - 3
+    assert (found["failed"], found["empty"], found["missing"]) == (1, 1, n_missing)
+    assert len(others) <= n_missing <= len(others) + 1
+
+
+@pytest.mark.usefixtures("runs")
+def test_text_and_json_show_the_same_score_and_signature(command: Command) -> None:
+    shown = command("score bm25.jsonl --data sample --task er_at_10").out
+    found = command("score bm25.jsonl --data sample --task er_at_10 --json").json["er_at_10"]
+    recall = found["aspect_recall"]
+    assert f"er_at_10  {100 * recall['mean']:.1f} [{100 * recall['low']:.1f}, {100 * recall['high']:.1f}]" in shown
+    assert f"{found['signature']} = {recall['mean']:.3f}" in shown.replace("\n  ", "")
+
+
+@pytest.mark.usefixtures("runs")
+def test_runs_are_ranked_beside_the_controls_and_the_published_figures(command: Command) -> None:
+    board = command("leaderboard bm25.jsonl answers.json --data sample --draws 50 --published --json").json
+    assert set(board["tasks"]) == set(TASKS) - {"result_er_unconstrained"}
+    rows = {row["system"]: row for row in board["tasks"]["er_at_10"]}
+    assert set(rows) == {"bm25", "answers.json", "random", "lead", "abstract_backwards", "oracle"}
+    assert {name for name, row in rows.items() if not row["is_control"]} == {"bm25", "answers.json"}
+    assert rows["oracle"]["rank"] is None
+    means = [row["aspect_recall"]["mean"] for row in rows.values()]
+    assert means == sorted(means, reverse=True)
+    assert (board["published"]["split"], board["published"]["same_split"]) == ("test", False)
+
+
+@pytest.mark.usefixtures("runs")
+def test_every_pair_of_runs_is_compared(command: Command) -> None:
+    found = command("compare bm25.jsonl lead.jsonl oracle.jsonl --data sample --task er_at_10 --draws 50 --json").json
+    pairs = [(pair["first"], pair["second"]) for pair in found["pairs"]]
+    assert pairs == [("bm25", "lead"), ("bm25", "oracle"), ("lead", "oracle")]
+    assert all(pair["p_value"] <= pair["p_value_holm"] <= 1 for pair in found["pairs"])
+
+
+def test_the_wrong_hypothesis_control_is_json_too(command: Command) -> None:
+    found = command("controls lead --data sample --draws 50 --json").json
+    assert {(one["difference"]["mean"], one["overlap"]["mean"], one["p_value_holm"]) for one in found} == {(0, 1, None)}
+
+
+def test_rules_for_runs_leave_the_controls_as_they_are(command: Command) -> None:
+    Path("answers.json").write_text('{"evidencebench_sample_id_0": [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]}')
+    score = "score answers.json --data sample --task er_at_10 --json --draws 50"
+    expected, first = command(score).json["er_at_10"], command(f"{score} --over-length first").json["er_at_10"]
+    assert expected["aspect_recall"] != first["aspect_recall"]
+    assert expected["controls"] == first["controls"]
+    assert expected["controls"]["random"] < expected["controls"]["lead"]
+
+
+@pytest.mark.usefixtures("runs")
+def test_failed_answers_are_told_where_a_system_is_run_or_compared(command: Command) -> None:
+    found = command("controls own:Slow:fails=true --data sample --task er_at_10 --draws 50")
+    assert (found.code, found.err) == (
+        1,
+        "20 answers failed, which scores 0; 'evidencebench run own:Slow:fails=true' says why\n",
+    )
+    command("run own:Slow:fails=true --data sample -o failed.jsonl")
+    (pair,) = command("compare failed.jsonl lead.jsonl --data sample --task er_at_10 --draws 50 --json").json["pairs"]
+    assert (pair["counts_first"]["failed"], pair["counts_second"]["failed"]) == (10, 0)

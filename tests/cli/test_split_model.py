@@ -76,9 +76,7 @@ def test_a_model_is_sent_the_hypothesis_and_the_sentences_found_and_nothing_else
 )
 def test_a_reply_that_does_not_say_it_is_asked_for_again_and_then_told(said: str, why: str, command: Command) -> None:
     with _asked(said) as (server, call):
-        failed = command(call)
-        assert (failed.code, failed.out) == (2, "")
-        assert f"error: tea.txt: no directions: {why}" in failed.err
+        assert f"error: tea.txt: no directions: {why}" in command(call).refusal
         assert len(server.log) == 2
     with _asked(said, _WHOLE) as (server, call):
         assert command(call).code == 0

@@ -254,7 +254,7 @@ def change(old: str, new: str) -> Callable[[str], str]:
         ("csv", change(",0,normal", ",99,normal"), "sentence '99': expected a number, and the paper has 0..2"),
         ("csv", change("task_0", "task_77"), "no task 'task_77'"),
         ("csv", change(",x,", ",perhaps,"), "expected yes, no, 1, 0, x or nothing, got 'perhaps'"),
-        ("csv", change(",1,normal", ",0,normal"), "sentence 0 of task 'task_0' stands twice"),
+        ("csv", change(",1,normal", ",0,normal"), "sentence 0 of task 'task_0' occurs twice"),
         ("csv", change("is_source", "marks"), "with the column 'is_source'"),
         ("label-studio", change('"end": "1"', '"end": "7"'), "sentence 7: the paper has 0..2"),
         ("label-studio", change('"start": "1"', '"start": "-1"'), "Expected `int` >= 0"),

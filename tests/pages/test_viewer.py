@@ -326,5 +326,5 @@ def test_the_hash_of_a_text_is_the_one_that_browsers_compute() -> None:
 
 def test_a_run_of_two_papers_is_refused_since_a_page_shows_one(tmp_path: Path) -> None:
     execute("bm25", load_sample(), tmp_path / "two.jsonl", control="two_papers")
-    with pytest.raises(RunMismatchError, match=r"two\.jsonl: was asked two papers at once, and this page shows one"):
+    with pytest.raises(RunMismatchError, match=r"two\.jsonl: answers queries of two papers, and this page shows one"):
         viewer_data_of([tmp_path / "two.jsonl"], load_sample())

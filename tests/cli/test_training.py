@@ -1,33 +1,29 @@
-"""The command crossval: its tables, its JSON, what it says where something fails, and how it goes on."""
+"""The commands train and crossval: models; tables, its JSON, what it says where something fails, and how it goes on."""
 
 import json
 import re
 import signal
 import sys
-import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from command_line import Command, start
+from command_line import OWN_CODE, SAMPLE, Command, start, until
 from own_training import OWN_TRAINING
 
-TRAINED = """
-from evidencebench import Ranking, Traits
-
-class Trained:
-    traits = Traits(trained_on=lambda: ["ab" * 32])
-    def rank(self, query, brief):
-        return Ranking(sentences=(0, 1))
-"""
+needs_lightgbm = pytest.mark.skipif(find_spec("lightgbm") is None, reason="needs the extra 'train'")
 QUICK = "--data sample --folds 3 --seeds 2 --draws 50"
 
 
 @pytest.fixture(autouse=True)
-def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def _memory() -> None:
     """Put a training of one's own into the folder."""
-    monkeypatch.delitem(sys.modules, "memory", raising=False)
     Path("memory.py").write_text(OWN_TRAINING)
+
+
+def n_fits() -> int:
+    return len(Path("fits.jsonl").read_text().splitlines())
 
 
 def test_the_tables_show_all_four_tasks_the_controls_the_time_and_how_much_was_tried(command: Command) -> None:
@@ -76,19 +72,17 @@ def test_failed_answers_are_counted_and_end_with_1(command: Command) -> None:
 def test_finished_cells_are_kept_and_progress_is_shown(command: Command) -> None:
     arguments = f"crossval memory:Memory {QUICK} -o cells.jsonl --progress plain"
     assert "memory:Memory: 12/12" in command(arguments).err
-    n_fits = len(Path("fits.jsonl").read_text().splitlines())
+    n_before = n_fits()
     again = command(arguments)
     assert (again.code, again.err) == (0, "")
-    assert len(Path("fits.jsonl").read_text().splitlines()) == n_fits == 12
+    assert n_fits() == n_before == 12
     other = command(f"{arguments} --no-blind")
     assert (other.code, other.out) == (2, "")
-    assert other.err.startswith(
-        "error: cells.jsonl.splits: was made with other settings: with_blind was True, now False;"
-    )
+    assert other.err.startswith("error: cells.jsonl.splits: was made with other settings: with_blind was True, now False;")
     assert command(f"{arguments} --no-blind --overwrite").code == 0
 
 
-@pytest.mark.parametrize("system", ["memory:Memory", "bm25", "own:Slow:fails=true"])
+@pytest.mark.parametrize("system", ["memory:Memory", "own:Slow:fails=true"])
 def test_the_run_has_the_scores_of_the_cross_validation_under_its_first_seed(system: str, command: Command) -> None:
     """It is scored by another way than the cross-validation: from the file, by `score`."""
     call = f"crossval {system} --data sample --folds 3 --draws 50 --no-blind --control two_papers --json"
@@ -115,20 +109,13 @@ def test_the_run_stands_beside_others_and_says_that_it_is_cross_validated(comman
     assert (row["path"], row["trained_on_it"]) == ("folds.jsonl", False)
 
 
-def test_the_run_is_written_again_from_what_was_kept(command: Command) -> None:
+def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_asked(command: Command) -> None:
     arguments = f"crossval memory:Memory {QUICK} --no-blind -o folds.jsonl"
     assert command(arguments).code == 0
     written = Path("folds.jsonl").read_bytes()
     Path("folds.jsonl").unlink()
     assert command(arguments).code == 0
-    assert Path("folds.jsonl").read_bytes() == written
-    assert len(Path("fits.jsonl").read_text().splitlines()) == 6
-
-
-def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_asked(command: Command) -> None:
-    arguments = f"crossval memory:Memory {QUICK} --no-blind -o folds.jsonl"
-    assert command(arguments).code == 0
-    written = Path("folds.jsonl").read_bytes()
+    assert (Path("folds.jsonl").read_bytes(), n_fits()) == (written, 6), "written again from what was kept"
     for other, what in (
         ("crossval bm25 --data sample --folds 3 -o folds.jsonl", r"system was memory:Memory, now bm25;"),
         (arguments.replace("--folds 3", "--folds 2"), r"crossval was {'folds': 3}, now {'folds': 2};"),
@@ -137,16 +124,13 @@ def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_a
             Path("folds.jsonl.splits").unlink(missing_ok=True)
             if content is not None:
                 Path("folds.jsonl.splits").write_bytes(content)
-            found = command(other)
-            assert (found.code, found.out) == (2, "")
-            assert re.match(rf"error: folds\.jsonl: was made with other settings: {what} .*--overwrite$", found.err), (
-                found.err
-            )
+            refusal = command(other).refusal
+            assert re.match(rf"error: folds\.jsonl: was made with other settings: {what} .*--overwrite$", refusal), refusal
             assert Path("folds.jsonl").read_bytes() == written
-    assert len(Path("fits.jsonl").read_text().splitlines()) == 6
+    assert n_fits() == 6
     assert command(arguments).code == 0
     assert Path("folds.jsonl").read_bytes() == written
-    assert len(Path("fits.jsonl").read_text().splitlines()) == 12
+    assert n_fits() == 12
     Path("folds.jsonl.splits").unlink()
     assert command(f"{arguments} --folds 2 --overwrite").code == 0
     assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["crossval"] == {"folds": 2}
@@ -155,52 +139,22 @@ def test_a_run_whose_splits_are_lost_is_made_again_but_by_another_call_only_if_a
 def test_a_run_that_is_no_cross_validation_is_not_replaced(command: Command) -> None:
     command("run lead --data sample -o lead.jsonl")
     written = Path("lead.jsonl").read_bytes()
-    found = command(f"crossval memory:Memory {QUICK} -o lead.jsonl --overwrite")
-    assert (found.code, found.err) == (
-        2,
-        "error: lead.jsonl: holds something else, which would be lost; choose another name\n",
-    )
+    refusal = command(f"crossval memory:Memory {QUICK} -o lead.jsonl --overwrite").refusal
+    assert refusal == "error: lead.jsonl: holds something else, which would be lost; choose another name"
     assert Path("lead.jsonl").read_bytes() == written
     assert not Path("fits.jsonl").exists()
 
 
 def test_what_a_part_was_trained_on_stands_in_the_run(command: Command) -> None:
-    Path("taught_it.py").write_text(TRAINED)
-    assert command(f"crossval fuse:systems=[taught_it:Trained+lead] {QUICK} -o folds.jsonl").code == 0
+    Path("own.py").write_text(OWN_CODE.replace("load_sample().sha256", "'ab' * 32"))
+    assert command(f"crossval fuse:systems=[own:Trained+lead] {QUICK} -o folds.jsonl").code == 0
     assert json.loads(Path("folds.jsonl").read_text().splitlines()[0])["trained_on"] == ["ab" * 32]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("nope --data sample", "no system or training 'nope'; expected one of finder, .* random"),
-        ("bm25:k9=1 --data sample", "system 'bm25': no option 'k9'"),
-        (
-            "finder:depth=1 --data sample",
-            "finder: no option 'depth'; training takes hypothesis, figures, answering wish",
-        ),
-        ("finder:model=absent --data sample", "absent: no model: expected card.json"),
-        ("memory:Memory --data sample --folds 10", r"folds: expected 2\.\.9, the number of papers, got 10"),
-        ("memory:Memory --data absent.json", "absent.json: cannot be read"),
-        ("memory:Memory --data sample -o memory.py", "memory.py: holds something else, which would be lost"),
-        ("memory:Memory --data sample -o absent/x.jsonl", "absent/x.jsonl: cannot be written"),
-        ("memory:Memory --data sample --task result_er_unconstrained", "'memory:Memory' ranks all sentences, and task"),
-    ],
-)
-def test_an_error_is_one_clear_line(arguments: str, message: str, command: Command) -> None:
-    found = command(f"crossval {arguments}")
-    assert (found.code, found.out) == (2, "")
-    assert re.match(rf"error: .*{message}", found.err), found.err
-    assert found.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("output", ["-o cells.jsonl", "--output=cells.jsonl", ""])
+@pytest.mark.parametrize("output", ["--output=cells.jsonl", ""])
 def test_an_interrupt_says_whether_what_was_finished_is_kept(output: str) -> None:
     process = start(*f"crossval memory:Memory:seconds=0.2 {QUICK} {output}".split())
-    ends_at = time.monotonic() + 60
-    while not Path("fits.jsonl").exists():
-        assert time.monotonic() < ends_at
-        time.sleep(0.005)
+    until(Path("fits.jsonl").exists)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, ""), err
@@ -215,3 +169,51 @@ def test_another_control_than_the_wrong_hypothesis_is_named_in_the_table(command
     as_json = command(f"crossval lead {QUICK} --task er_at_10 --control shuffled_words --json").json
     (system,) = as_json["systems"]
     assert (as_json["control"], system["tasks"]["er_at_10"]["drop"]["difference"]["mean"]) == ("shuffled_words", 0)
+
+
+@needs_lightgbm
+def test_a_finder_is_trained_and_the_next_command_that_is_named_runs_it(command: Command) -> None:
+    found = command("train finder --data sample -o {my model} --progress plain")
+    assert found.code == 0
+    assert all(len(line) <= 80 for line in found.out.splitlines()[:-1])
+    assert found.out.startswith("my model: trained on sample.json, 10 instances\n")
+    assert "training finder: 10/10" in found.err
+    assert "training finder: fitting trees 4/4" in found.err  # three folds, and all papers
+    card = json.loads(Path("my model/card.json").read_text())
+    assert card["data"] == {"n_instances": 10, "n_papers": 9, "name": "sample.json", "sha256": SAMPLE.sha256}
+    following = found.out.split("next: evidencebench ")[1].strip()
+    assert following.endswith("--data OTHER_DATA -o run.jsonl")  # its own data would tell nothing
+    following = following.replace("OTHER_DATA", "sample")
+    assert command(re.sub(r"'([^']*)'", r"{\1}", following)).code == 0
+    header = json.loads(Path("run.jsonl").read_text().splitlines()[0])
+    assert header["system"]["name"] == "finder"
+    assert header["trained_on"] == [SAMPLE.sha256]
+    assert command("score run.jsonl --data sample --draws 50").err.startswith(
+        "warning: run.jsonl: trained on this data"
+    )
+
+    refusal = command("train finder --data sample -o {my model}").refusal
+    assert refusal.startswith("error: my model: exists; choose another folder, or replace the model with --overwr")
+    more = "--limit 8 --seed 3 --overwrite --json"
+    replaced = command(f"train finder:hypothesis=false --data sample -o {{my model}} {more}").json
+    assert (replaced["model"], replaced["card"]["training"]["seed"]) == ("my model", 3)
+    assert "bm25" not in replaced["card"]["features"]
+    assert replaced["card"]["data"]["n_instances"] == 8
+    assert command("run {finder:model=my model} --data sample -o run.jsonl").code == 2  # begun with another model
+
+
+def test_a_training_of_ones_own_is_trained_the_same_way(command: Command) -> None:
+    found = command("train memory:Memory --data sample -o memory --limit 5")
+    assert (found.code, found.err) == (0, "")
+    assert len(json.loads(Path("memory/papers.json").read_text())) == 5
+    assert "next: evidencebench run memory:Recall:model=memory --data OTHER_DATA -o run.jsonl" in found.out
+
+
+def test_without_lightgbm_the_error_says_how_to_get_it(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)  # so that importing it fails, as where it is not installed
+    for arguments in ("train finder --data sample -o model", "crossval finder --data sample"):
+        found = command(arguments)
+        assert (found.code, found.out) == (2, "")
+        assert found.err == (
+            "error: train finder: needs lightgbm, which is not installed: pip install 'evidencebench[train]'\n"
+        )
