@@ -19,7 +19,7 @@ from evidencebench.construction.estimate import (
     StepEstimate,
     Uses,
     estimate_construction,
-    joined_all,
+    joined,
 )
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
 from evidencebench.files.places import cache_folder
@@ -81,7 +81,7 @@ def command(
     def priced(uses: Uses) -> dict[str, Any]:
         return _priced(uses, table, requests_per_minute)
 
-    left, used = (joined_all(getattr(step, name) for step in estimate.steps) for name in ("uses", "used"))
+    left, used = (joined(getattr(step, name) for step in estimate.steps) for name in ("uses", "used"))
     day = table.dated(left)
     if as_json:
         print_json(
