@@ -122,7 +122,7 @@ def test_a_pilot_is_a_part_of_the_run_that_follows(tmp_path: Path, command: Comm
         (
             "[assemble]",
             "[judge]\noverlap = 10\n[assemble]",
-            "judge: expected an overlap of 0 to below the window of 10",
+            "judge: overlap: expected 0 or more and less than the window of 10, got 10",
         ),
         ('papers = "papers"', 'papers = "none"', "none: expected a folder"),
         ('reviews = ["reviews"]', 'reviews = ["none"]', "none: expected a review or a folder of reviews, got none"),

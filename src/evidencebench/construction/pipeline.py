@@ -68,7 +68,7 @@ def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep
     judge = config.file.judge
     if name == "judge":
         step = judge_step(
-            judge.settings,
+            judge,
             PaperFolder(config.papers),
             second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
         )
