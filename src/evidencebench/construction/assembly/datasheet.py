@@ -87,7 +87,7 @@ def datasheet(
 def licences_in(folder: Path, paper_files: Iterable[str]) -> Counter[str]:
     """Return licence -> how many of these papers are under it, as far as their files or ``papers.csv`` tell."""
     papers = papers_in(folder)
-    at_hand = (papers.at(paper_file) for paper_file in paper_files)
+    at_hand = (papers.papers.get(paper_file) for paper_file in paper_files)
     return Counter("unknown" if paper is None else paper.licence for paper in at_hand)
 
 

@@ -116,7 +116,7 @@ def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:
     linked = tuple(dict.fromkeys(xref.attributes.get("rid", "").split()))
     if any(reference not in listed.positions for reference in linked):
         return ()
-    numbered = tuple(map(listed.numbered, numbers_in(xref.text, len(listed.references))))
+    numbered = tuple(map(listed.by_number.get, numbers_in(xref.text, len(listed.references))))
     named = tuple(reference for reference in numbered if reference is not None)
     if not named or len(named) < len(numbered):
         return linked
@@ -212,7 +212,7 @@ def _numbers(whole: str, listed: ReferenceList, *, has_links: bool) -> Iterator[
     if n_named < LEAST_NAMED * len(listed.references):
         return
     for group, of_group in zip(groups, numbers, strict=True):
-        ids = [listed.numbered(number) for number in of_group]
+        ids = [listed.by_number.get(number) for number in of_group]
         yield *group.span(), tuple(reference for reference in ids if reference is not None) if None not in ids else ()
 
 

@@ -44,7 +44,8 @@ _BRACKETED = re.compile(r"\([^()]{0,300}\)")
 _NAMES_STUDY = re.compile(
     rf"\bet\ al\b|\b(?:co-?workers|colleagues|{_AUTHORS}|{_STUDY}s?)\b", re.VERBOSE | re.IGNORECASE
 )
-_SUBJECT = re.compile(
+# What stands before a mark is whom it cites, and no statement: "Smith et al. [", not "The dose falls with age [".
+SUBJECT = re.compile(
     rf"""
     (?:\bal\b\.?|\b[A-Z][\w'\u2019-]*[a-z]|\b(?:co-?workers|colleagues|{_AUTHORS}|group|{_STUDY}s?))
     (?:,?\ (?:in\ )?\(?(?:19|20)\d\d\)?)?[\s,.'\u2019]*[\[(]?\s*$
@@ -84,9 +85,11 @@ _COMPARING = re.compile(
     """,
     re.VERBOSE,
 )
-_THIS_STUDY = re.compile(rf"\b[Tt]his\ (?:\w+\ ){{0,2}}(?:{_STUDY}|intervention)\b(?![\s,]{{0,2}}[\[(])", re.VERBOSE)
+# "This study" that is none that the passage cites: "in this study is old [7]", not "This study [7] was small".
+THIS_STUDY = re.compile(rf"\b[Tt]his\ (?:\w+\ ){{0,2}}(?:{_STUDY}|intervention)\b(?![\s,]{{0,2}}[\[(])", re.VERBOSE)
 
-_POINTING_BACK = re.compile(
+# How a sentence begins with a word for what stands before it: "This may be", not "It has been shown that".
+POINTING_BACK = re.compile(
     r"""
     (?:This|These|Those|Such|They|Their|Its|That|He|She|The\ (?:authors|latter|former|same))\b |
     It\ (?!(?:has|had|was|is|may|might|can|could|should|seems|appears)\ (?:\w+\ ){0,3}(?:that|to)\b)
@@ -113,24 +116,6 @@ def names_study(passage: str) -> bool:
     return _NAMES_STUDY.search(_BRACKETED.sub("", passage)) is not None
 
 
-def is_subject(before: str) -> bool:
-    """Say whether what stands before a mark is whom it cites, as in "Smith et al. [7] found", and no statement.
-
-    >>> is_subject("Smith et al. ["), is_subject("The dose falls with age [")
-    (True, False)
-    """
-    return _SUBJECT.search(before) is not None
-
-
-def points_back(sentence: str) -> bool:
-    """Say whether a sentence begins with a word for what stands before it.
-
-    >>> points_back("This may be why tea helps."), points_back("It has been shown that tea helps.")
-    (True, False)
-    """
-    return _POINTING_BACK.match(sentence) is not None
-
-
 def is_own(sentence: str) -> bool:
     """Say whether the review speaks of itself, and not only of an earlier paper of its authors.
 
@@ -138,15 +123,6 @@ def is_own(sentence: str) -> bool:
     (True, False)
     """
     return bool(_COMPARING.search(sentence)) or _OWN.search(_OWN_EARLIER.sub("", sentence)) is not None
-
-
-def rests_on_own(sentence: str) -> bool:
-    """Say whether the first sentence of a passage speaks of "this study", which is none that it cites.
-
-    >>> rests_on_own("The scale used in this study is old [7]."), rests_on_own("This study [7] was small.")
-    (True, False)
-    """
-    return _THIS_STUDY.search(sentence) is not None
 
 
 # The passages of a review: the sentences that speak of what one mark, or several of the same paper, cite.
@@ -172,11 +148,6 @@ class Passage:
     def references(self) -> tuple[str, ...]:
         """The ids of the references that it cites, each once."""
         return tuple(dict.fromkeys(reference for mark in self.marks for reference in mark.references))
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether it is known of all its marks what they name."""
-        return all(mark.references for mark in self.marks)
 
 
 def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceList) -> Iterator[Passage]:

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 
 from evidencebench.errors import DataError
 from evidencebench.papers.ids import IdScheme, PublicId, public_id
@@ -92,48 +92,32 @@ class Reference:
     lists_several: bool  # whether its ids are those of several papers
 
 
-@dataclass(frozen=True)
 class ReferenceList:
-    """The references of a review, in order."""
+    """The references of a review, in order.
 
-    references: tuple[Reference, ...]
+    ``positions`` says where each stands, from 0, by its id in the file; the first of an id counts. ``by_number`` has
+    the id of each by the number of its label, else its place in the list; ``is_labelled`` says which of the two.
+    """
 
-    @cached_property
-    def positions(self) -> Mapping[str, int]:
-        """Where each reference stands in the list, from 0, by its id in the file; the first of an id counts."""
-        return {reference.id: position for position, reference in reversed(list(enumerate(self.references)))}
-
-    @cached_property
-    def is_labelled(self) -> bool:
-        """Whether the labels number the references."""
-        return any(reference.number is not None for reference in self.references)
-
-    @cached_property
-    def _by_number(self) -> Mapping[int, str]:
-        if not self.is_labelled:
-            return {number: reference.id for number, reference in enumerate(self.references, 1)}
-        uses = Counter(reference.number for reference in self.references)
-        return {
-            reference.number: reference.id
-            for reference in self.references
-            if reference.number is not None and uses[reference.number] == 1
+    def __init__(self, references: Sequence[Reference]) -> None:
+        self.references = references
+        self.positions = {reference.id: position for position, reference in reversed(list(enumerate(references)))}
+        labels = [reference.number for reference in references]
+        self.is_labelled = any(number is not None for number in labels)
+        numbers, uses = labels if self.is_labelled else range(1, len(labels) + 1), Counter(labels)
+        self.by_number = {
+            number: reference.id
+            for number, reference in zip(numbers, references, strict=True)
+            if not self.is_labelled or (number is not None and uses[number] == 1)
         }
-
-    @cached_property
-    def _by_author(self) -> Mapping[tuple[str, str], list[Reference]]:
-        by_author: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
-        for reference in self.references:
+        self._by_author: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
+        for reference in references:
             if reference.surname and reference.year:
-                by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
-        return by_author
+                self._by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
 
     def __getitem__(self, reference_id: str) -> Reference:
         """Return the reference of an id."""
         return self.references[self.positions[reference_id]]
-
-    def numbered(self, number: int) -> str | None:
-        """Return the id of the reference with a number: that of its label, else its place in the list."""
-        return self._by_number.get(number)
 
     def written(self, surname: str, year: str) -> str | None:
         """Return the id of the only reference of a first author in a year, such as 2004 or 2004b; None: not one."""
@@ -148,14 +132,19 @@ def read_reference(ref: Element) -> Reference:
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)
-    for paper_id in _public_ids_in(ref):
-        ids[paper_id.scheme.name.lower()].append(paper_id.value)
+    for element in ref.all("pub-id", "ext-link", "uri"):
+        address, paper_id = element.attributes.get("href") or element.text, None
+        if element.tag == "pub-id":
+            paper_id = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
+        elif "/" in address:  # a number alone could be anything
+            with suppress(DataError):
+                paper_id = public_id(address)
+        if paper_id is not None:
+            ids[paper_id.scheme.name.lower()].append(paper_id.value)
     entry = next((element for element in ref.elements if element.tag.endswith("citation")), ref)
     surname, year = entry.first("surname"), entry.first("year")
-    if not (surname and year):
-        text = entry.text[:_LONGEST_ENTRY]
-    first_word = None if surname else _WORD.search(text)
-    first_year = _YEAR.search(year.text if year else text)
+    text = "" if surname and year else entry.text[:_LONGEST_ENTRY]
+    first_word, first_year = _WORD.search(text), _YEAR.search(year.text if year else text)
     return Reference(
         id=ref.attributes.get("id", ""),
         number=int(number[1]) if number else None,
@@ -164,20 +153,6 @@ def read_reference(ref: Element) -> Reference:
         ids={scheme: values[0] for scheme, values in ids.items()},
         lists_several=any(len(set(ids[scheme])) > 1 for scheme in ("pmcid", "pmid")),
     )
-
-
-def _public_ids_in(ref: Element) -> Iterator[PublicId]:
-    for element in ref.all("pub-id", "ext-link", "uri"):
-        if element.tag == "pub-id":
-            paper_id = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
-        else:
-            address = element.attributes.get("href") or element.text
-            try:
-                paper_id = public_id(address) if "/" in address else None  # a number alone could be anything
-            except DataError:
-                paper_id = None
-        if paper_id is not None:
-            yield paper_id
 
 
 # The licence of a paper, as its file states it, in one spelling: ``cc-by``, ``cc-by-nc-nd``, ``cc0``.
