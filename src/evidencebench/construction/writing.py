@@ -14,17 +14,10 @@ from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 # What a model wrote, checked without a model: its length, its language, its numbers, and what it gives away.
 
 
-FEWEST_WORDS, MOST_WORDS = 5, 50
-"""How many words a hypothesis has."""
-
-NO_WORDS = "no words"
-"""Why a draft is dropped whose summary says nothing: see `has_words`."""
-
-_LEAST_SHARED = 0.2
-"""The least share of a text's words that stand in the text that it was made from."""
-
-_STEM = 6
-"""The first letters of a longer word that make two words alike: "lowers" and "lowered"."""
+FEWEST_WORDS, MOST_WORDS = 5, 50  # of a hypothesis
+NO_WORDS = "no words"  # why a draft is dropped whose summary says nothing: see `has_words`
+_LEAST_SHARED = 0.2  # of a text's words stand in the text that it was made from
+_STEM = 6  # the first letters of a longer word that make two words alike: "lowers" and "lowered"
 
 _WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w-])(?<!\w[.,])\d+(?:[.,]\d+)*(?![\w-]|[.,]\d)")
@@ -125,13 +118,13 @@ def is_foreign(text: str, source: str) -> bool:
         word in known or (len(word) > _STEM and any(other.startswith(word[:_STEM]) for other in known))
         for word in words
     )
-    return shared < _LEAST_SHARED * len(words) or _script_of(text) != _script_of(source)
 
+    def script(of: str) -> str:
+        """Return the script of most letters, such as ``LATIN``."""
+        names = [unicodedata.name(letter, "").partition(" ")[0] for letter in of if letter.isalpha()]
+        return max(set(names), key=names.count, default="")
 
-def _script_of(text: str) -> str:
-    """Return the script of most letters, such as ``LATIN``."""
-    names = [unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()]
-    return max(set(names), key=names.count, default="")
+    return shared < _LEAST_SHARED * len(words) or script(text) != script(source)
 
 
 # From a harvested passage to a summary: delimited by a model, and kept if it reports results.
@@ -222,13 +215,19 @@ def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
         return dropped(draft, NO_WORDS)
     summary, context = prompt_line(draft.summary), prompt_line(draft.context)
     sources = dict(draft.sources_of)
+
+    def wrong_with_purpose(answer: _Purpose) -> str:
+        if not has_words(answer.purpose):
+            return "it holds no purpose"
+        return "it is not in the language of the summary" if is_foreign(answer.purpose, f"{summary} {context}") else ""
+
     purpose, sources["hypotheses purpose"] = ask_object(
         asker,
         "purpose",
         {"summary": summary, "context": context or _NO_CONTEXT},
         example=_Purpose(_FORM_ONLY),
         stand_in=_Purpose(_as_long_as(draft.summary, 30)),
-        check=lambda found: _wrong_with_purpose(found.purpose, f"{summary} {context}"),
+        check=wrong_with_purpose,
         what="purpose",
     )
     found, sources["hypotheses trim"] = ask_object(
@@ -248,12 +247,6 @@ def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
     )
 
 
-def _wrong_with_purpose(purpose: str, source: str) -> str:
-    if not has_words(purpose):
-        return "it holds no purpose"
-    return "it is not in the language of the summary" if is_foreign(purpose, source) else ""
-
-
 def _as_long_as(text: str, n_words: int) -> str:
     return " ".join((text.split() * n_words)[:n_words])
 
@@ -265,11 +258,8 @@ HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis", *FOR
 # The study aspects: a summary split so that one sentence can match each, then verified against the summary.
 
 
-MOST_ASPECTS = 50
-"""The most aspects of a summary; the largest number in the published data is 30."""
-
-ASSUMED_ASPECTS = 8
-"""How many aspects a summary has where estimates know none: the mean of the published data."""
+MOST_ASPECTS = 50  # of a summary; the largest number in the published data is 30
+ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the published data
 
 
 class _Aspects(msgspec.Struct):
@@ -289,37 +279,35 @@ class _AspectVerdicts(msgspec.Struct):
 def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     sources = dict(draft.sources_of)
     summary = prompt_line(draft.summary)
-    found, sources["aspects split"] = ask_object(
+    split, sources["aspects split"] = ask_object(
         asker,
         "aspects",
         {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
         example=_Aspects(["...", "..."]),
         stand_in=_Aspects(stand_in_aspects(summary, ASSUMED_ASPECTS)),
-        check=lambda found: _wrong_with_aspects(found.aspects, draft.summary),
+        check=lambda answer: _wrong_with_aspects(answer.aspects, draft.summary),
         what="aspects",
     )
-    aspects = tuple(" ".join(aspect.split()) for aspect in found.aspects)
-    made = msgspec.structs.replace(draft, aspects=aspects)
-    checked, sources["aspects verify"] = ask_object(
+    aspects = tuple(" ".join(aspect.split()) for aspect in split.aspects)
+    numbers = list(range(1, len(aspects) + 1))
+    verified, sources["aspects verify"] = ask_object(
         asker,
         "verify_aspects",
         {"summary": summary, "aspects": numbered_aspects(aspects)},
         example=_AspectVerdicts([_AspectVerdict(aspect=len(aspects) + 7, faithful=True, single=True)]),
-        stand_in=_AspectVerdicts(
-            [_AspectVerdict(aspect=n, faithful=True, single=True) for n in range(1, len(aspects) + 1)]
-        ),
-        check=lambda found: (
+        stand_in=_AspectVerdicts([_AspectVerdict(aspect=n, faithful=True, single=True) for n in numbers]),
+        check=lambda answer: (
             ""
-            if sorted(one.aspect for one in found.verdicts) == list(range(1, len(aspects) + 1))
+            if sorted(verdict.aspect for verdict in answer.verdicts) == numbers
             else f"expected one verdict for each of the aspects 1 to {len(aspects)}"
         ),
         what="verdicts on the aspects",
     )
-    made = msgspec.structs.replace(made, sources_of=sources)
-    verdicts = sorted(checked.verdicts, key=lambda one: one.aspect)
+    made = msgspec.structs.replace(draft, aspects=aspects, sources_of=sources)
+    verdicts = sorted(verified.verdicts, key=lambda verdict: verdict.aspect)
     for reason, failed in (
-        ("an aspect says more than the summary", [one for one in verdicts if not one.faithful]),
-        ("an aspect needs several sentences", [one for one in verdicts if not one.single]),
+        ("an aspect says more than the summary", [verdict for verdict in verdicts if not verdict.faithful]),
+        ("an aspect needs several sentences", [verdict for verdict in verdicts if not verdict.single]),
     ):
         if failed:
             return dropped(made, reason, "; ".join(aspects[verdict.aspect - 1] for verdict in failed))
