@@ -1,4 +1,4 @@
-"""Audit(): sampling, causes, corrected scores."""
+"""The audit of a run's misses: a sample, the causes that people say, and the score corrected by them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,9 +31,6 @@ from evidencebench.scoring.resampling import (
 )
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
-
-# The score of a run if the misses that are not its fault did not count against it, with an interval.
-
 
 Reading = Literal["covered", "taken out"]
 """What becomes of aspects whose miss is not the system's fault: they count as covered, or do not count at all."""
@@ -148,7 +145,6 @@ def _recall_without_excused(run: AuditedRun, weights: Floats, shares: Floats) ->
 
 
 # Draws misses of a run for an audit, each with a chance in proportion to what it takes from the score.
-
 
 BESIDE = 2  # how many sentences a selected sentence may be from a source to stand beside it
 

@@ -1,4 +1,4 @@
-"""Construct.toml."""
+"""What decides a data set besides its drafts and papers: ``construction.toml``, settings, report."""
 
 import re
 import tomllib
@@ -17,9 +17,6 @@ from evidencebench.construction.losses import LEAST_COVERED, StepLosses
 from evidencebench.errors import DataError, FormatError, SystemSpecError
 from evidencebench.files.disk import read_text
 from evidencebench.tables import printable
-
-# What decides a data set, besides its drafts and papers, and what is reported of it.
-
 
 SplitBy = Literal["both", "paper"]
 """What may not stand in two splits: papers and reviews, or papers alone."""

@@ -1,4 +1,4 @@
-"""A synthetic review with the data set that must come of it."""
+"""A synthetic review of five papers, the data set that must come of it, and what the trial server answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,8 +13,6 @@ from evidencebench.errors import UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, read_text
 from evidencebench.query import Kind
-
-# Gold studies: what is right of each passage of a review, for the trial server to answer from.
 
 
 class GoldAspect(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +48,8 @@ def read_gold(path: Path) -> list[GoldStudy]:
 
 # A synthetic review of five synthetic papers, with the data set that must come of it: for trials and demonstrations.
 
-
 REVIEW_ID = "doi_10.5555/synthetic.review"
-NAME = "synthetic"
-"""How the ids of the data set begin."""
+NAME = "synthetic"  # how the ids of the data set begin
 
 _DOI = "10.5555/synthetic."
 _CHOSEN = (0, 1, 3, 4, 5)  # of the sample's instances, each of another paper

@@ -1,4 +1,4 @@
-"""Draft and its file (a RecordFile)."""
+"""Drafts, which are instances in the making, and their files: a draft a line, which each step adds to or drops."""
 
 import hashlib
 from collections import Counter
@@ -19,8 +19,6 @@ from evidencebench.files.disk import BROKEN_JSON, open_file
 from evidencebench.files.records import Journal, RecordFormat, open_journal, require_same
 from evidencebench.provenance import differences
 from evidencebench.wording import counted
-
-# A draft: an instance in the making. Each step of the construction adds to it, or drops it with a reason.
 
 
 class CitedPassage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -96,7 +94,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 # Files of drafts: JSON Lines with a header, a line a draft in the order in which they were done, and a last line.
-
 
 _END = len(' 00000000"}')  # of a line: its own checksum
 
@@ -347,7 +344,6 @@ def judging_of(draft: Draft) -> Judging:
 
 
 # The files of a work folder, in the order of the steps.
-
 
 STEP_FILES: Mapping[str, str] = {
     "harvest": "passages.jsonl",

@@ -1,4 +1,4 @@
-"""What is left will cost."""
+"""What the steps that are left will ask and cost: a sample of drafts is led through them, and nothing is sent."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +19,6 @@ from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, estimat
 from evidencebench.models.llm.client import ChatClient, EstimatingSender
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
-
-# What steps ask of models: requests and tokens, counted while drafts are led through them and nothing is sent.
-
 
 LEAST_CACHED_TOKENS = 1024
 """The shortest beginning of a prompt that providers cache: OpenAI's, and Anthropic's for most models."""
@@ -115,7 +112,6 @@ def _same_beginning(one: str, other: str) -> str:
 
 
 # What the steps that are left will cost: a sample of drafts is led through them, and stored replies correct it.
-
 
 _NORMAL_95 = 1.96
 

@@ -1,4 +1,4 @@
-"""Judge: windows, votes."""
+"""The step ``judge``: which sentences hold which aspects, window by window; a source is what any window says."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,9 +20,6 @@ from evidencebench.systems.llm.asking import Asker, ask_until_read, error_priori
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 from evidencebench.systems.llm.prompts import form_text, schema_of, well_formed
 from evidencebench.wording import counted
-
-# From the votes of windows to the sources of an aspect: positive if any window says so.
-
 
 LEAST_KAPPA = 0.6
 """Below it, what two windows say of the same sentences has little in common, and the labels are not to be trusted."""
@@ -167,7 +164,6 @@ def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
 
 
 # Judge which sentences of a paper hold which aspects, window by window.
-
 
 _MOST_AT_ONCE = 64
 """Requests of a draft that are made at once: an open request holds its prompt, and a paper can have very many."""

@@ -1,4 +1,4 @@
-"""What the steps drop: the filter, the losses of each step."""
+"""What the steps drop: the filter, and the losses of all steps whose files lie in the work folder."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -21,8 +21,6 @@ from evidencebench.construction.draft import (
 )
 from evidencebench.errors import DataError, RunError
 from evidencebench.tables import Cell, Table, as_csv
-
-# What was dropped on the way from passages to instances, over all steps whose files lie in the work folder.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +92,6 @@ def loss_table(steps: Iterable[StepLosses]) -> Table:
 
 
 # The step ``filter``: drafts of which too few aspects have a source sentence are dropped.
-
 
 LEAST_COVERED = 0.7
 """The share of its aspects that must have a source sentence, as the benchmark's makers had it (arXiv:2504.18736)."""

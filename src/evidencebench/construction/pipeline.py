@@ -1,4 +1,4 @@
-"""Construct(): all steps; status."""
+"""All steps of a construction, one after the other, each gone on with where it was stopped; and its status."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,9 +36,6 @@ from evidencebench.files.atomic import require_replaceable_folder
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import key_for, place_of_key, server_of
 from evidencebench.systems.llm.asking import Asker
-
-# All steps of a construction, one after the other, each gone on with where it was stopped.
-
 
 MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")  # that ask a model, in their order
 

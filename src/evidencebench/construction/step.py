@@ -1,4 +1,4 @@
-"""Step: ask an object of a model, run over drafts, resume."""
+"""A step that asks a model: drafts go in, and come out with more, or dropped."""
 
 import hashlib
 import json
@@ -23,9 +23,6 @@ from evidencebench.models.llm.grammar_objects import json_at
 from evidencebench.runs.run import Failure
 from evidencebench.systems.llm.asking import Asker, ask_until_read
 from evidencebench.systems.llm.prompts import Prompt, parse_prompt
-
-# A step that asks a model: drafts go in, and come out with more, or dropped.
-
 
 # Why a draft is dropped whose replies came, and say nothing that can be used, however often they were asked for.
 NO_REPLY = "no usable reply"
@@ -164,7 +161,6 @@ def _ask(step: ModelStep, asker: Asker, source: DraftFile, made: dict[str, Draft
 
 
 # Ask a model one question of a step, and read the JSON object that it answers with.
-
 
 FORM_PROMPTS = ("form_object", "again")  # the prompts that are parts of every such question
 _MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object

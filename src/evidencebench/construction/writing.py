@@ -1,4 +1,4 @@
-"""Summaries, hypotheses, aspects, label-results."""
+"""The steps that write: summaries, hypotheses, aspects, labels of Results; with checks of what a model wrote."""
 
 import re
 import unicodedata
@@ -10,9 +10,6 @@ from evidencebench.construction.step import FORM_PROMPTS, ModelStep, ask_object,
 from evidencebench.papers.blocks import sentence_spans
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
-
-# What a model wrote, checked without a model: its length, its language, its numbers, and what it gives away.
-
 
 FEWEST_WORDS, MOST_WORDS = 5, 50  # of a hypothesis
 NO_WORDS = "no words"  # why a draft is dropped whose summary says nothing: see `has_words`
@@ -197,7 +194,6 @@ SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep", *FORM_PROMPT
 
 # The hypothesis that a reviewer wanted to test: why the evidence was extracted, trimmed to the central question.
 
-
 _NO_CONTEXT = "(nothing)"
 _FORM_ONLY = "..."
 
@@ -256,7 +252,6 @@ HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis", *FOR
 
 
 # The study aspects: a summary split so that one sentence can match each, then verified against the summary.
-
 
 MOST_ASPECTS = 50  # of a summary; the largest number in the published data is 30
 ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the published data

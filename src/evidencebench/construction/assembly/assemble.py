@@ -1,4 +1,4 @@
-"""Drafts to a data set."""
+"""The step ``assemble``: judged drafts become a data set in the published format, split without leakage."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,9 +43,6 @@ from evidencebench.query import Query
 from evidencebench.tables import shortened
 from evidencebench.version import __version__
 from evidencebench.wording import counted
-
-# The splits of the candidates, with their counts, and what a user should know of them.
-
 
 _FAR = 0.02  # a reached share that is so far from the wanted one is told
 
@@ -118,7 +115,6 @@ def _warnings(
 
 
 # The step ``assemble``: judged drafts become a data set in the published format, split without leakage.
-
 
 STEP = "assemble"
 _MIN_DRAFTS_A_JOB = 50

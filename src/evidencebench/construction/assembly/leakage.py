@@ -1,4 +1,4 @@
-"""Same papers, other data sets."""
+"""Which papers are the same, splits that share none, and drafts that other data sets have already."""
 
 import hashlib
 import re
@@ -24,9 +24,6 @@ from evidencebench.engine.protocol import Engine, map_in_order
 from evidencebench.errors import ChangedDataError, DataError, RunFormatError
 from evidencebench.files.atomic import write_whole
 from evidencebench.query import Kind
-
-# Which papers are the same by their text: over a quarter of the sentences of the shorter one stand in the other.
-
 
 Hashes = NDArray[np.uint64]
 
@@ -164,7 +161,6 @@ def _reader(source: DraftFile, folder: Path) -> Callable[[str], tuple[PaperText,
 
 # Splits without leakage: what shares a paper or a review stays together, and sizes come closest to the shares.
 
-
 _MOST_STEPS = 500_000_000  # of the exact search; a second or two
 
 
@@ -267,7 +263,6 @@ def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, 
 
 # The drafts that may become instances: what is held of each in memory, and which of them speak of the same paper.
 
-
 DUPLICATE = "same paper and summary as another draft"
 
 
@@ -347,7 +342,6 @@ def duplicates(candidates: Sequence[Candidate], papers: Sequence[int], among: It
 
 
 # Which drafts are in other data sets already: by the paper's id, by its text, or by the hypothesis.
-
 
 BY_ID = "paper is in another data set, by its id"
 BY_TEXT = "paper is in another data set, by its text"

@@ -1,4 +1,4 @@
-"""Reviews to passages."""
+"""Reviews become ``passages.jsonl``: a draft a passage, those that are dropped included."""
 
 import hashlib
 from collections import Counter
@@ -16,11 +16,7 @@ from evidencebench.errors import DataError, UnreadableError
 from evidencebench.files.disk import file_sha256, read_bytes
 from evidencebench.query import Kind
 
-# A review's file becomes drafts: one for each passage, those that are dropped included.
-
-
-MOST_CONTEXT = 6_000
-"""The most characters of the paragraphs around a passage."""
+MOST_CONTEXT = 6_000  # the most characters of the paragraphs around a passage
 
 
 class ReviewHarvest(NamedTuple):

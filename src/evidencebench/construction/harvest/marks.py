@@ -1,4 +1,4 @@
-"""Citation marks, linked and plain."""
+"""The citation marks of a review, linked or plain text: where they stand, and which references they name."""
 
 import re
 from bisect import bisect_right
@@ -10,9 +10,6 @@ from evidencebench.construction.harvest.references import ReferenceList
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.jats import LEFT_OUT
 from evidencebench.papers.tree import Characters, Element
-
-# The citation marks of a review: where they stand, and which references they name.
-
 
 MOST_CITED = 1_000_000
 """The most references that the marks of one review may name together; real ones name some hundreds."""
@@ -157,7 +154,6 @@ def _is_citing(element: Element, listed: ReferenceList) -> bool:
 
 
 # Citation marks that are plain text: ``[12]`` with a numbered list, ``(Smith et al., 2004)`` by author and year.
-
 
 LEAST_NAMED = 0.8
 """From this share of the list on, numbers in brackets are marks where no mark is a link; fewer may be values."""

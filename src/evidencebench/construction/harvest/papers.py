@@ -1,4 +1,4 @@
-"""Papers at hand, in a folder."""
+"""The papers at hand in a folder, by their ids and with their licences; only their heads are read at first."""
 
 import hashlib
 import re
@@ -20,9 +20,6 @@ from evidencebench.papers.jats import articles_in, ids_of_article
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.papers.tree import parse_xml, root_tag
-
-# Which papers are at hand: the files of a folder by their ids, with their licences; only their heads are read.
-
 
 HEAD_BYTES = 1 << 18
 """How much of a file is read at first; the head of an article, with its abstract, nearly always ends there."""
@@ -114,7 +111,6 @@ def _read_head(path: Path) -> tuple[dict[str, str], str]:
 
 
 # The files of the papers that drafts are about, in one folder.
-
 
 _KEPT = 32
 

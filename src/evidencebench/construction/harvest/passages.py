@@ -1,4 +1,4 @@
-"""Passages; who speaks in them."""
+"""The passages of a review, and who speaks in a sentence: a paper that it cites, or the review itself."""
 
 import re
 from bisect import bisect_right
@@ -11,9 +11,6 @@ from evidencebench.construction.harvest.marks import CitationMark
 from evidencebench.construction.harvest.references import ReferenceList
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
-
-# Who speaks in a sentence of a review: a paper that it cites, or the review itself; told from a few words.
-
 
 _STUDY = (
     "(?:study|trial|work|analysis|report|investigation|cohort|series|experiment|review|meta-analysis|paper|article|"
@@ -126,7 +123,6 @@ def is_own(sentence: str) -> bool:
 
 
 # The passages of a review: the sentences that speak of what one mark, or several of the same paper, cite.
-
 
 MOST_UNCITED = 2
 """The most sentences before the first mark, or between two, that belong to a passage without a mark of their own."""

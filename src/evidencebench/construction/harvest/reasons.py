@@ -1,4 +1,4 @@
-"""Why a passage is dropped."""
+"""A review as it is harvested, and why a passage of it is dropped."""
 
 import re
 from bisect import bisect_right
@@ -23,8 +23,6 @@ from evidencebench.papers.read import checked
 from evidencebench.papers.sections import plain_title
 from evidencebench.papers.tree import Element, parse_xml
 from evidencebench.query import Kind
-
-# A review as it is harvested: its sentences, its list of references, its marks, and its licence.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,6 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
 
 # Why a passage is dropped.
 
-
 UNRESOLVED = "mark leads to no reference"
 SEVERAL_PAPERS = "cites several papers"
 CITED_AGAIN = "paper cited again in the section"
@@ -89,8 +86,7 @@ REVIEW_LICENCE = "licence of the review"
 NOT_AT_HAND = "paper not at hand"
 PAPER_LICENCE = "licence of the paper"
 
-MOST_BEHIND = 5
-"""The most words that may follow a mark in its sentence, unless it stands behind whom it cites."""
+MOST_BEHIND = 5  # the most words that may follow a mark in its sentence, unless it stands behind whom it cites
 
 _METHODS = re.compile(
     r"\b(?:methods?|methodology|statistic(?:s|al)|procedures?|participants|study design|data collection|measurements|"

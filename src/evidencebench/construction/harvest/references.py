@@ -1,4 +1,4 @@
-"""Reference list, ids, licences."""
+"""The reference list of a review, and the ids and the licence of a paper in one spelling."""
 
 import re
 from collections import Counter, defaultdict
@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from evidencebench.errors import DataError
 from evidencebench.papers.ids import IdScheme, PublicId, public_id
 from evidencebench.papers.tree import Element
-
-# The ids of a paper in their normal spelling, and how a data set names the paper by them.
-
 
 _PREFIXES = {"pmcid": "pmc_", "pmid": "pubmed_", "doi": "doi_"}
 _SCHEMES = {"pmc": IdScheme.PMCID, "pmcid": IdScheme.PMCID, "pmid": IdScheme.PMID, "doi": IdScheme.DOI}
@@ -72,7 +69,6 @@ def id_to_fetch(ids: Mapping[str, str]) -> str:
 
 
 # The reference list of a review: how its marks may name each entry, and the ids of the paper.
-
 
 _LABEL = re.compile(r"[\s\[(]*(\d{1,5})[\s\]).]*")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)([a-z]?)\b")
@@ -156,7 +152,6 @@ def read_reference(ref: Element) -> Reference:
 
 
 # The licence of a paper, as its file states it, in one spelling: ``cc-by``, ``cc-by-nc-nd``, ``cc0``.
-
 
 UNKNOWN = "unknown"
 

@@ -1,4 +1,4 @@
-"""Agreement(): the report."""
+"""People with each other against people with the model: agreement, the difference, equivalence, power."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +14,6 @@ from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Floats, Resampling, proportion
 from evidencebench.tables import Cell, Table
-
-# People with each other against people with the model: each pair's agreement, the difference, and equivalence.
-
 
 EQUIVALENCE_ALPHA = 0.05  # equivalence is claimed where both one-sided p-values are below it
 NOT_TESTED = "accuracy"  # for equivalence: marks are rare, so that raters who share none of them still agree on most
@@ -207,7 +204,6 @@ def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[s
 
 # How many papers it takes to show equivalence, from the papers at hand as a pilot.
 
-
 WANTED_POWER = 0.8
 MOST_PAPERS = 20_000  # more are not looked for
 FEWEST_PAPERS = 10  # fewer are not advised, whatever the power: no interval over so few can be trusted
@@ -371,7 +367,6 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
 
 
 # The report where hypotheses or aspects were rated: how many meet each criterion, with exact intervals.
-
 
 MAJORITY = "majority"
 

@@ -1,4 +1,4 @@
-"""Answers and verdicts: one folder form."""
+"""What people answer, annotations and verdicts alike: a folder with a journal for each person."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -15,8 +15,6 @@ from evidencebench.files.disk import read_bytes
 from evidencebench.files.records import RecordFormat, Records, open_journal
 from evidencebench.runs.people import Clock, checked_name, file_stem, require_no_link, utc_now
 from evidencebench.wording import did_you_mean
-
-# What a person says of a task or a miss, as a line of a journal; ``revision`` counts the actions on it, from 1.
 
 
 class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,8 +73,7 @@ CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _
 
 # A folder with a journal for each person who answers the tasks of a file.
 
-ADJUDICATED = "adjudicated.jsonl"
-"""The name of the journal of decisions; no annotator's file is named so."""
+ADJUDICATED = "adjudicated.jsonl"  # the name of the journal of decisions; no annotator's file is named so
 
 _MOST_NOTE = 5_000
 

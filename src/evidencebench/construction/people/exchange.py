@@ -1,4 +1,4 @@
-"""Label Studio, doccano, CSV."""
+"""Tasks for other tools and what people did there: Label Studio, and CSV for a spreadsheet."""
 
 import csv
 import io
@@ -17,9 +17,6 @@ from evidencebench.errors import PeopleError, RunFormatError, RunMismatchError
 from evidencebench.files.disk import BROKEN_JSON, decoded, read_bytes
 from evidencebench.runs.people import checked_name
 from evidencebench.tables import safe_cell
-
-# What the readers of other tools' exports share: what was read, and whether it is of these tasks.
-
 
 SOURCE = "source"  # the label of a sentence that holds the aspect
 YES, NO = "yes", "no"
@@ -75,7 +72,6 @@ def shown_texts(task: AnnotationTask) -> Iterator[tuple[str, str]]:
 
 
 # Label Studio: tasks as it imports them, the labelling interface, and its export of the sort "JSON".
-
 
 _MARKS = "marks"
 _Index = Annotated[int, msgspec.Meta(ge=0)]
@@ -210,7 +206,6 @@ def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> T
 
 # A CSV for a spreadsheet: a row a sentence, with a cell to fill; or a row a task, with a cell a criterion.
 
-
 IS_SOURCE = "is_source"
 TASK_COLUMN = "task"
 _TASKS, _ANNOTATOR, _NUMBER, _NOTE = "tasks", "annotator", "number", "note"
@@ -320,7 +315,6 @@ def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tup
 
 
 # The files for other tools, and annotations from anywhere: our own folders, and exports, told by their content.
-
 
 _MOST_BYTES = 1 << 30
 

@@ -15,8 +15,7 @@ from evidencebench.scoring.resampling import Floats, Resampling
 Statistic = Callable[[Floats], Floats]
 """Totals over papers (... x columns) -> values (... x values)."""
 
-LEAST_DEFINED = 0.99
-"""An interval is given where at least this share of the draws has a value and a standard error."""
+LEAST_DEFINED = 0.99  # an interval is given where at least this share of the draws has a value and a standard error
 
 _BLOCK_NUMBERS = 2_000_000
 

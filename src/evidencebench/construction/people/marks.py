@@ -1,4 +1,4 @@
-"""Who marked what; pair measures."""
+"""Who marked which sentence, as arrays, and how well two raters agree, from counts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,6 @@ from evidencebench.data.dataset import Dataset
 from evidencebench.errors import PeopleError, RunMismatchError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Floats
-
-# Who marked which sentence, as arrays: of the people, of teams, of what was decided, and of the model.
-
 
 ADJUDICATED_NAME = "decided"  # how the decisions of people are named among the raters
 MISSING = -1
@@ -183,7 +180,6 @@ def _labels(task: AnnotationTask, dataset: Dataset) -> tuple[int, ...]:
 
 
 # How well two raters agree, from counts: each measure takes an array of 2 x 2 tables and returns one value a table.
-
 
 PairMeasure = Callable[[Floats], Floats]
 
