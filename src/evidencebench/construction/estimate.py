@@ -15,23 +15,19 @@ from evidencebench.construction.pipeline import model_step, steps_of
 from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects, words_of
 from evidencebench.errors import DataError, ReplyError
 from evidencebench.execution.rewriting import asker_from
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, estimated_tokens, prompt_tokens_of
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient, EstimatingSender
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
 
-LEAST_CACHED_TOKENS = 1024
-"""The shortest beginning of a prompt that providers cache: OpenAI's, and Anthropic's for most models."""
-
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """What a step asks of a model; ``cached_tokens`` are those of its prompts that a provider can have in its cache."""
+    """What a step asks of a model."""
 
     requests: float = 0
     prompt_tokens: float = 0
     reply_tokens: float = 0
-    cached_tokens: float = 0
 
     def __add__(self, other: "ModelUse") -> "ModelUse":
         """Return both together."""
@@ -39,16 +35,11 @@ class ModelUse:
 
     def times(self, requests: float, prompt: float, reply: float) -> "ModelUse":
         """Return it with each count multiplied."""
-        factors = (requests, prompt, reply, prompt)
-        return ModelUse(*(count * factor for count, factor in zip(astuple(self), factors, strict=True)))
+        return ModelUse(self.requests * requests, self.prompt_tokens * prompt, self.reply_tokens * reply)
 
-    def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False, caching: bool = False) -> float | None:
+    def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False) -> float | None:
         """Return its cost; None where the model's price is not known."""
-        usage = Usage(
-            prompt_tokens=round(self.prompt_tokens),
-            completion_tokens=round(self.reply_tokens),
-            cached_tokens=round(self.cached_tokens) if caching else 0,
-        )
+        usage = Usage(prompt_tokens=round(self.prompt_tokens), completion_tokens=round(self.reply_tokens))
         return prices.cost_usd(model, usage, batch=batch)
 
 
@@ -74,14 +65,13 @@ class RehearsingSender(EstimatingSender):
         super().__init__(prices)
         self._cache, self._assumed = cache, completion_tokens
         self._stored = False
-        self._before: dict[str, str] = {}
         self.uses: dict[str, ModelUse] = {}
-        self.repeated_tokens = self.n_missing = 0
+        self.n_missing = 0
 
     def begin(self, *, stored: bool = False) -> None:
         """Sum up from nothing; ``stored``: answer with stored replies."""
         self._stored = stored
-        self.uses, self.repeated_tokens, self.n_missing = {}, 0, 0
+        self.uses, self.n_missing = {}, 0
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
         """Return the stored reply, or the stand-in."""
@@ -89,26 +79,13 @@ class RehearsingSender(EstimatingSender):
         usage = Usage() if reply is None else reply[0].usage
         n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
         n_reply = usage.completion_tokens
-        text = request.messages[0].text
-        n_repeated = estimated_tokens(_same_beginning(self._before.get(request.model, ""), text))
-        self._before[request.model] = text
-        self.repeated_tokens += n_repeated
         self.n_missing += reply is None
         self.uses[request.model] = self.uses.get(request.model, NOTHING) + ModelUse(
             requests=1,
             prompt_tokens=n_prompt,
             reply_tokens=min(self._assumed, request.max_tokens) if n_reply is None else n_reply,
-            cached_tokens=n_repeated if n_repeated >= LEAST_CACHED_TOKENS else 0,
         )
         return ChatReply(text=stand_in) if reply is None else reply[0]
-
-
-def _same_beginning(one: str, other: str) -> str:
-    low, high = 0, min(len(one), len(other))
-    while low < high:  # halved, since prompts are long and many
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
-    return one[:low]
 
 
 # What the steps that are left will cost: a sample of drafts is led through them, and stored replies correct it.
@@ -136,7 +113,6 @@ class StepEstimate:
     used: Uses = field(default_factory=dict)  # model -> what it was asked, as far as its replies are stored
     n_pilot: int = 0  # drafts that correct the estimate; 0: tokens are estimated and replies assumed
     margin: float | None = None  # half of the 95 % interval of prompt tokens, as a share of them; None without a pilot
-    repeated_tokens: float = 0.0  # that a prompt shares with the one before it, from the beginning, on average
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,13 +254,11 @@ class _Estimator:
         behind = self._names[self._names.index(name) :]
         sample = self._sample(ids)
         asked: dict[str, list[ModelUse]] = {step: [] for step in behind}
-        repeated = dict.fromkeys(behind, 0.0)
         for draft_id in sample:
             draft: Draft | None = self._next(name, draft_id)
             for step in behind:
                 draft = self._lead(step, draft)
                 asked[step].append(sum(self._sender.uses.values(), NOTHING))
-                repeated[step] += self._sender.repeated_tokens
                 if draft is not None and step == "aspects":
                     n_aspects = self._assumptions.aspects
                     if self._aspects_per_word is not None:
@@ -303,8 +277,6 @@ class _Estimator:
                 uses = {model: use.times(requests, tokens, requests) for model, use in joined(pilot.was).items()}
             estimate.n_drafts += len(ids)
             estimate.uses = joined([estimate.uses, uses])
-            n_requests = sum(use.requests for use in asked[step])
-            estimate.repeated_tokens = repeated[step] / n_requests if n_requests else 0.0
             was = [sum(use.prompt_tokens for use in uses.values()) for uses in pilot.was]
             of_pilot = _relative_error(zip(was, [use.prompt_tokens for use in pilot.counted], strict=True))
             errors["sample"] = _sampling_error([use.prompt_tokens for use in asked[step]], weights, len(ids))

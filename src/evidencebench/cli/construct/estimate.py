@@ -13,7 +13,6 @@ from evidencebench.cli.output import print_json, print_prose, print_table, progr
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
 from evidencebench.construction.estimate import (
-    LEAST_CACHED_TOKENS,
     Assumptions,
     ModelUse,
     StepEstimate,
@@ -94,7 +93,6 @@ def command(
                         "n_drafts": step.n_drafts,
                         "n_pilot": step.n_pilot,
                         "margin": step.margin,
-                        "repeated_tokens": step.repeated_tokens,
                         "left": priced(step.uses),
                         "used": priced(step.used),
                         "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
@@ -129,7 +127,6 @@ def command(
         notes = [
             *_notes(estimate.steps, assumed, has_second=config.file.judge.second_model is not None),
             f"Hours at {rate} requests a minute (--requests-per-minute); batches take up to a day each.",
-            _note_on_caching(priced(left), max(step.repeated_tokens for step in estimate.steps)),
             f"Prices as of {day}: check them (--prices). Nothing was sent.",
         ]
         print_prose(" ".join(notes))
@@ -139,8 +136,8 @@ def _priced(uses: Uses, prices: PriceTable, per_minute: float) -> dict[str, Any]
     """Return the figures of what models are asked; a cost is None where a price is not known."""
     total = sum(uses.values(), ModelUse())
 
-    def cost(*, batch: bool = False, caching: bool = False) -> float | None:
-        costs = [use.cost_usd(model, prices, batch=batch, caching=caching) for model, use in uses.items()]
+    def cost(*, batch: bool = False) -> float | None:
+        costs = [use.cost_usd(model, prices, batch=batch) for model, use in uses.items()]
         known = [usd for usd in costs if usd is not None]
         return sum(known) if len(known) == len(costs) else None
 
@@ -151,7 +148,6 @@ def _priced(uses: Uses, prices: PriceTable, per_minute: float) -> dict[str, Any]
         "hours": total.requests / per_minute / _HOUR_MINUTES,
         "cost_usd": cost(),
         "cost_in_batches_usd": cost(batch=True),
-        "cost_with_prompt_caching_usd": cost(caching=True),
     }
 
 
@@ -186,13 +182,3 @@ def _notes(steps: Sequence[StepEstimate], assumed: Assumptions, *, has_second: b
         )
     if "judge" in guessed and has_second:
         yield "How often the second model is asked is not known without a pilot; it is left out."
-
-
-def _note_on_caching(figures: dict[str, Any], longest: float) -> str:
-    whole, with_cache = figures["cost_usd"], figures["cost_with_prompt_caching_usd"]
-    if whole is None or with_cache is None or whole == with_cache:
-        return (
-            f"Prompt caching saves nothing: prompts share their first {longest:.0f} tokens or fewer, and providers "
-            f"cache from {LEAST_CACHED_TOKENS:,}."
-        )
-    return f"Prompt caching would save up to {shown_usd(whole - with_cache)}."
