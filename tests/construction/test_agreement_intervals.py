@@ -86,7 +86,7 @@ def test_papers_without_marks_leave_no_interval_and_none_is_invented() -> None:
     found = studentised(one_paper_has_all, KAPPA, FEW)
     assert found.values[0] > 0
     assert found.interval(0, 0.95) is None
-    assert found.p_above(0, 0.0) is None
+    assert found.p_value(0, 0.0, is_above=True) is None
     assert equivalence_at(found, -1, 0.1).p_value is None
 
 

@@ -124,10 +124,8 @@ def is_own(sentence: str) -> bool:
 
 # The passages of a review: the sentences that speak of what one mark, or several of the same paper, cite.
 
+# The most sentences before the first mark, or between two, that belong to a passage without a mark of their own.
 MOST_UNCITED = 2
-"""The most sentences before the first mark, or between two, that belong to a passage without a mark of their own."""
-
-
 # A mark in brackets before a sentence, or alone.
 _LEAD = re.compile(r"\([^()]{1,300}\)[.,;]?(?:\s+(?=[A-Z])|$)")
 
@@ -151,71 +149,56 @@ def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceL
 
     Each sentence with a mark is in exactly one. A sentence that cites several papers, or nobody knows which, is a
     passage of its own. One that cites a single paper goes on over the next sentences that cite it too, and over those
-    without a mark that speak of it: see `voice`.
+    without a mark that speak of it.
     """
     cited = _marks_by_sentence(review, marks)
+    single: dict[int, str | None] = {}  # sentence -> the only reference that it cites; None: several, or not known
+    for sentence, own in cited.items():
+        named = {mark.references for mark in own}
+        ids = {reference for references in named for reference in references}
+        single[sentence] = ids.pop() if len(ids) == 1 and () not in named else None
     body = (index for index, kind in enumerate(review.kinds) if kind is Kind.BODY)
     for _, members in groupby(body, key=lambda index: review.places[index].paragraph):
         indices = list(members)
-        yield from _Paragraph(review, range(indices[0], indices[-1] + 1), cited, listed).passages()
-
-
-class _Paragraph:
-    """The sentences of one paragraph, and which of them speak of what they cite."""
-
-    def __init__(
-        self, review: Paper, sentences: range, cited: Mapping[int, list[CitationMark]], listed: ReferenceList
-    ) -> None:
-        self._texts, self._cited, self._listed, self._sentences = review.sentences, cited, listed, sentences
-
-    def passages(self) -> Iterator[Passage]:
-        free = self._sentences.start  # the first sentence that is in no passage yet
-        while (
-            at := next((sentence for sentence in range(free, self._sentences.stop) if sentence in self._cited), None)
-        ) is not None:
-            reference = self._reference(at)
-            first, last = at, at
-            if reference is not None:
-                while (after := self._next(last, at, reference)) is not None:
+        free, stop = indices[0], indices[-1] + 1  # the first sentence that is in no passage yet
+        for at in range(free, stop):
+            if at < free or at not in cited:
+                continue
+            first = last = at
+            if (reference := single[at]) is not None:
+                while (after := _next(review.sentences, single, at, last, stop)) is not None:
                     last = after
-                first = self._beginning(at, reference, free)
-            marks = tuple(mark for sentence in range(first, last + 1) for mark in self._cited.get(sentence, ()))
-            yield Passage(first=first, last=last, marks=marks)
+                first = _beginning(review.sentences, listed[reference].surname, at, free)
+            own = [mark for sentence in range(first, last + 1) for mark in cited.get(sentence, ())]
+            yield Passage(first=first, last=last, marks=tuple(own))
             free = last + 1
 
-    def _reference(self, sentence: int) -> str | None:
-        """Return the only reference that a sentence cites; None: it cites none, several, or nobody knows which."""
-        named = {mark.references for mark in self._cited.get(sentence, ())}
-        ids = {reference for references in named for reference in references}
-        return ids.pop() if len(ids) == 1 and () not in named else None
 
-    def _next(self, last: int, at: int, reference: str) -> int | None:
-        """Return up to which sentence the passage goes on behind its last one; None: it ends there."""
-        behind = range(last + 1, min(last + 2 + MOST_UNCITED, self._sentences.stop))
-        again = next((sentence for sentence in behind if sentence in self._cited), None)
-        between = range(last + 1, behind.stop if again is None else again)
-        passage = " ".join(self._texts[max(at, last - MOST_UNCITED) : last + 1])
-        if again is not None and self._reference(again) == reference:
-            is_same = names_study(passage) and not any(is_own(self._texts[sentence]) for sentence in between)
-            if is_same or not between:
-                return again
-        if between and continues(self._texts[last + 1], passage):
-            return last + 1
-        return None
+def _next(texts: Sequence[str], single: Mapping[int, str | None], at: int, last: int, stop: int) -> int | None:
+    """Return up to which sentence a passage goes on behind its last one; None: it ends there."""
+    behind = range(last + 1, min(last + 2 + MOST_UNCITED, stop))
+    again = next((sentence for sentence in behind if sentence in single), None)
+    between = range(last + 1, behind.stop if again is None else again)
+    passage = " ".join(texts[max(at, last - MOST_UNCITED) : last + 1])
+    if again is not None and single[again] == single[at]:
+        is_same = names_study(passage) and not any(is_own(texts[sentence]) for sentence in between)
+        if is_same or not between:
+            return again
+    return last + 1 if between and continues(texts[last + 1], passage) else None
 
-    def _beginning(self, at: int, reference: str, free: int) -> int:
-        """Return the first sentence of a passage: the cited one, or one before it that introduces its paper."""
-        surname = self._listed[reference].surname
-        for first in range(at - 1, max(free, at - 1 - MOST_UNCITED) - 1, -1):
-            text = self._texts[first]
-            is_named = len(surname) > 1 and re.search(rf"\b{re.escape(surname)}\b", text) is not None
-            if is_named and not is_own(text):
-                return first
-            if not continues(self._texts[first + 1], text):
-                break
-            if not continues(text, "study"):
-                return first
-        return at
+
+def _beginning(texts: Sequence[str], surname: str, at: int, free: int) -> int:
+    """Return the first sentence of a passage: the cited one, or one before it that introduces its paper."""
+    for first in range(at - 1, max(free, at - 1 - MOST_UNCITED) - 1, -1):
+        text = texts[first]
+        is_named = len(surname) > 1 and re.search(rf"\b{re.escape(surname)}\b", text) is not None
+        if is_named and not is_own(text):
+            return first
+        if not continues(texts[first + 1], text):
+            break
+        if not continues(text, "study"):
+            return first
+    return at
 
 
 def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[int, list[CitationMark]]:

@@ -119,7 +119,7 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
     contrasts = []
     for measure, least in LEAST_VALUES.items() if len(marks.people) > 1 and marks.model is not None else ():
         place = statistic.place(measure, -1)
-        above, below = drawn.p_above(place, 0), drawn.p_below(place, 0)
+        above, below = (drawn.p_value(place, 0, is_above=side) for side in (True, False))
         contrast = Contrast(
             measure=measure,
             human_human=agreement(statistic.place(measure, -3), (least, 1)),
@@ -136,7 +136,7 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
 
 def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
     """Return the equivalence test of a value that is a difference: two one-sided tests (Schuirmann 1987)."""
-    above, below = drawn.p_above(which, -margin), drawn.p_below(which, margin)
+    above, below = drawn.p_value(which, -margin, is_above=True), drawn.p_value(which, margin, is_above=False)
     low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
     p_value = None if above is None or below is None else max(above, below)
     return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
