@@ -211,9 +211,6 @@ def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -
 
     The chance of each is in proportion to it; those that are larger than the distance between draws are sure to be
     drawn, and stand for themselves. What all stand for adds up to all losses.
-
-    >>> draw_in_proportion(np.array([5.0, 1.0, 1.0, 1.0]), 2, np.random.default_rng(0))
-    ([0, 2], array([5., 3.]))
     """
     sure = np.zeros(len(losses), dtype=bool)
     if n >= len(losses):

@@ -49,11 +49,7 @@ def wrong_with_name(name: str) -> str:
 
 
 def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
-    """Return what is wrong with the shares of splits, whose names are those of files; an empty text where nothing is.
-
-    >>> wrong_with_shares({"train": Fraction(8, 10), "test": Fraction(1, 10)})
-    'shares: expected shares that add up to 1, got 0.9: train=0.8,test=0.1'
-    """
+    """Return what is wrong with the shares of splits, whose names are those of files; empty where nothing is."""
     for split in shares:
         if not _SPLIT.fullmatch(split) or split == _TAKEN:
             return f"shares: expected splits named with small letters, digits or '_', got '{printable(split)}'"

@@ -361,11 +361,7 @@ MANIFEST = "manifest.json"  # the file that every folder of a data set has
 
 
 def input_of(step: str, folder: Path) -> Path:
-    """Return the file that a step reads.
-
-    >>> input_of("judge", Path("work")).as_posix()
-    'work/aspects.jsonl'
-    """
+    """Return the file that a step reads."""
     names = list(STEP_FILES)
     return folder / STEP_FILES[names[names.index(step) - 1]]
 

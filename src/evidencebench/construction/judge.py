@@ -31,11 +31,7 @@ _LOOK = "it may guess, or number sentences otherwise than they are shown: read s
 
 
 def windows_of_paper(n_sentences: int, window: int, overlap: int) -> list[range]:
-    """Return the sentences of each window; the last ones are shorter, so that nearly all sentences are in two.
-
-    >>> windows_of_paper(12, 10, 5)
-    [range(0, 10), range(5, 12), range(10, 12)]
-    """
+    """Return the sentences of each window; the last ones are shorter, so that nearly all sentences are in two."""
     return [range(start, min(start + window, n_sentences)) for start in range(0, n_sentences, window - overlap)]
 
 
@@ -78,11 +74,7 @@ def _overlaps(windows: Sequence[range]) -> Iterator[tuple[int, int, range]]:
 
 
 def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> list[int]:
-    """Return the places of the windows that disagree with another window on a sentence, or were not read.
-
-    >>> doubtful([frozenset({7}), frozenset(), frozenset()], [range(0, 10), range(5, 12), range(10, 12)])
-    [0, 1]
-    """
+    """Return the places of the windows that disagree with another window on a sentence, or were not read."""
     doubted = {place for place, vote in enumerate(votes) if vote is None}
     for place, other, shared in _overlaps(windows):
         vote, theirs = votes[place], votes[other]

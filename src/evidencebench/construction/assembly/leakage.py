@@ -35,11 +35,7 @@ _MOST_PAPERS = 20  # with one sentence: what more papers say is no sign of any
 
 
 def normalised(text: str) -> str:
-    """Return the words of a text in small letters, without marks and spaces.
-
-    >>> normalised("Tea  lowered it (P = 0.03).")
-    'tea lowered it p 0 03'
-    """
+    """Return the words of a text in small letters, without marks and spaces."""
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -165,11 +161,7 @@ _MOST_STEPS = 500_000_000  # of the exact search; a second or two
 
 
 def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
-    """Return the positions in groups such that positions which share a key, directly or through others, are together.
-
-    >>> linked_groups([["paper 1", "review 1"], ["paper 2"], ["paper 3", "review 1"]])
-    [[0, 2], [1]]
-    """
+    """Return positions in groups: those that share a key, directly or through others, are together."""
     parents = list(range(len(keys)))
 
     def root(position: int) -> int:

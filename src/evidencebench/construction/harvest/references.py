@@ -25,21 +25,13 @@ def id_of_type(kind: str, text: str) -> PublicId | None:
 
 
 def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return ids in their normal spelling, given types and ids; those that are none are left out.
-
-    >>> normal_ids([("doi", "10.1186/Tea"), ("pmcid", "PMC22"), ("pmid", "none")])
-    {'doi': '10.1186/tea', 'pmcid': 'PMC22'}
-    """
+    """Return ids in their normal spelling, given types and ids; those that are none are left out."""
     known_ids = (id_of_type(kind, text) for kind, text in pairs)
     return {public_id.scheme.name.lower(): public_id.value for public_id in known_ids if public_id is not None}
 
 
 def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]:
-    """Return the names by which a paper is known: its id in a data set and its other ids, in their normal spelling.
-
-    >>> sorted(names_of_paper("pmc_1280405", {"doi": "10.1186/TEA-5"}))
-    ['10.1186/tea-5', 'PMC1280405']
-    """
+    """Return the names by which a paper is known: its id in a data set and its other ids, in their normal spelling."""
     names = {str(spelled) for pair in (ids or {}).items() if (spelled := id_of_type(*pair)) is not None}
     if paper_id := paper_id.strip():
         try:
@@ -50,20 +42,12 @@ def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[s
 
 
 def paper_id_of(ids: Mapping[str, str]) -> str:
-    """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none.
-
-    >>> paper_id_of({"doi": "10.1/tea", "pmcid": "PMC1280405"}), paper_id_of({"pmid": "9000312"})
-    ('pmc_1280405', 'pubmed_9000312')
-    """
+    """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none."""
     return next((prefix + ids[key].removeprefix("PMC") for key, prefix in _PREFIXES.items() if key in ids), "")
 
 
 def id_to_fetch(ids: Mapping[str, str]) -> str:
-    """Return the best of a paper's ids, as ``papers fetch`` takes it.
-
-    >>> id_to_fetch({"pmid": "9000312", "doi": "10.1/tea"})
-    'PMID:9000312'
-    """
+    """Return the best of a paper's ids, as ``papers fetch`` takes it."""
     key = next(key for key in _PREFIXES if key in ids)
     return f"PMID:{ids[key]}" if key == "pmid" else ids[key]
 
@@ -178,13 +162,7 @@ _LONGEST = 20_000  # characters that a licence may have; what follows is not rea
 
 
 def licence_named(text: str) -> str:
-    """Return the licence that a text names, in its usual spellings, or `UNKNOWN`; of several, the first.
-
-    >>> licence_named("cc by-nc"), licence_named("http://creativecommons.org/licenses/by-nc-nd/4.0/")
-    ('cc-by-nc', 'cc-by-nc-nd')
-    >>> licence_named("under the terms of the Creative Commons Attribution License"), licence_named("open-access")
-    ('cc-by', 'unknown')
-    """
+    """Return the licence that a text names, in its usual spellings, or `UNKNOWN`; of several, the first."""
     text = text[:_LONGEST]
     if match := _LICENCE.search(text):
         parts = (match["parts"] or match["words"] or "").replace("_", "-")
