@@ -149,7 +149,7 @@ def estimate(work: Path) -> None:
     for limit in (20, None):
         client = ChatClient(sender=GoldSender(work / "sent"), cache=cache, prices=prices, max_in_flight=64)
         run_step(
-            judge_step(file.judge.settings, PaperFolder(config.papers)),
+            judge_step(file.judge, PaperFolder(config.papers)),
             open_drafts(work / "aspects.jsonl"),
             work / "judgments.jsonl",
             asker=Asker(client=client, chat=ChatModel(model=_MODEL), repairs=1),

@@ -12,8 +12,10 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from pathlib import Path
 from random import Random
+from statistics import mean
 from tempfile import TemporaryDirectory
 
 import msgspec
@@ -32,7 +34,7 @@ from evidencebench.construction.judge import (
 )
 from evidencebench.data.dataset import open_dataset
 from evidencebench.data.instance import Instance
-from evidencebench.models.llm.chat import ChatModel, Usage
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest, Usage, estimated_tokens
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.query import Query
@@ -145,6 +147,23 @@ def lost_by_filters(data: str) -> Table:
     return Table(columns=["order by", "of", *(f"{100 * share:.0f} %" for share in SHARES)], rows=rows)
 
 
+class _KeepingSender(RehearsingSender):
+    """Keeps the prompts too."""
+
+    def __init__(self, prices: PriceTable) -> None:
+        super().__init__(prices, None, 0)
+        self.prompts: list[str] = []
+
+    def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
+        self.prompts.append(request.messages[0].text)
+        return super().estimated(request, stand_in)
+
+
+def _shared_beginning(one: str, other: str) -> str:
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return "".join(letter for letter, _ in same)
+
+
 def prompt_lengths(data: str) -> Table:
     """Return how many tokens the prompts of the judge have on real papers, as estimated, by mode."""
     draft = Draft(
@@ -157,7 +176,7 @@ def prompt_lengths(data: str) -> Table:
     prices = PriceTable.load()
     rows: list[list[Cell]] = []
     for at_once in (False, True):
-        sender = RehearsingSender(prices, None, 0)
+        sender = _KeepingSender(prices)
         client = ChatClient(sender=sender, cache=None, prices=prices)
         asker = Asker(client=client, chat=ChatModel(model=PRICED[0][0]), repairs=0)
         for instance in open_dataset(data).instances(30):
@@ -173,7 +192,7 @@ def prompt_lengths(data: str) -> Table:
             [
                 "all at once" if at_once else "one aspect",
                 round(use.prompt_tokens / use.requests),
-                round(sender.repeated_tokens / use.requests),
+                round(mean(estimated_tokens(_shared_beginning(*two)) for two in pairwise(sender.prompts))),
             ]
         )
     return Table(columns=["mode", "tokens of a prompt", "of these, as in the one before"], rows=rows)

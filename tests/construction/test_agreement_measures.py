@@ -12,7 +12,6 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
 from evidencebench.construction.people.agreement import student_quantile
 from evidencebench.construction.people.marks import (
-    PAIR_MEASURES,
     alpha_of_counts,
     cohen_kappa,
     exact_accuracy,
@@ -77,30 +76,6 @@ def test_alpha_of_several_raters_is_that_of_krippendorffs_library(units: list[li
             level_of_measurement="nominal",
         )
     assert math.isclose(alpha_of_counts(counts), expected, abs_tol=1e-9)
-
-
-@given(tables)
-def test_alpha_of_two_is_one_less_the_share_of_disagreement_that_chance_gives(table: np.ndarray) -> None:
-    first, second = answers_of(table)
-    pooled = first + second
-    assume(0 < sum(pooled) < len(pooled))
-    n = len(pooled)
-    # Of all ordered pairs of two of the pooled values, those that differ.
-    expected = 2 * sum(pooled) * (n - sum(pooled)) / (n * (n - 1))
-    observed = np.mean(np.array(first) != np.array(second))
-    assert math.isclose(krippendorff_alpha(table), 1 - observed / expected, abs_tol=1e-12)
-
-
-@given(tables)
-def test_raters_change_places_without_a_change_and_agree_with_themselves(table: np.ndarray) -> None:
-    neither, second, first, both = table
-    for measure in PAIR_MEASURES.values():
-        np.testing.assert_allclose(measure(table), measure(np.array([neither, first, second, both])), atol=1e-12)
-        alike = measure(np.array([neither, 0.0, 0.0, both]))
-        if neither and both:
-            assert math.isclose(alike, 1.0)
-        else:
-            assert np.isnan(alike) or math.isclose(alike, 1.0)
 
 
 def test_the_figures_of_a_table_worked_by_hand() -> None:

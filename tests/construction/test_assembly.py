@@ -43,9 +43,7 @@ def test_no_paper_and_no_review_is_in_two_splits_and_all_files_are_valid(
     source = write_drafts(folder / "filtered.jsonl", drafts)
     shares = {"a": Fraction(1, 2), "b": Fraction(1, 3), "c": Fraction(1, 6)}
     settings = AssemblySettings(name="tea", made_on=DAY, split_by=split_by, shares=shares, seed=seed)
-
     report = _assembled(folder, source, settings)
-
     made = [folder / "dataset" / f"{split}.json" for split, one in report.splits.items() if one.n_instances]
     instances = {path.stem: list(open_dataset(path)) for path in made}
     papers = [{one.query.paper_id for one in found} for found in instances.values()]
@@ -81,9 +79,7 @@ def test_copies_of_a_paper_under_other_names_are_in_one_split(
     ]
     shares = {split: Fraction(1, 3) for split in ("a", "b", "c")}
     settings = AssemblySettings(name="tea", made_on=DAY, shares=shares, seed=seed)
-
     _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts), settings)
-
     split_of = {
         one.query.paper_id: path.stem for path in (folder / "dataset").glob("?.json") for one in open_dataset(path)
     }
@@ -96,9 +92,7 @@ def test_copies_of_a_paper_under_other_names_are_in_one_split(
 def test_an_assembled_data_set_says_what_its_drafts_say(tmp_path: Path) -> None:
     drafts = random_drafts(tmp_path / "papers", Random(0))
     source = write_drafts(tmp_path / "filtered.jsonl", drafts)
-
     _assembled(tmp_path, source, WHOLE)
-
     dataset = open_dataset(tmp_path / "dataset" / "test.json")
     assert dataset.ids == tuple(f"tea_test_id_{n}" for n in range(len(drafts)))
     for draft, one in zip(sorted(drafts, key=lambda draft: draft.id), dataset, strict=True):
@@ -124,10 +118,8 @@ def test_the_order_of_the_lines_changes_no_byte(tmp_path_factory: pytest.TempPat
     drafts = random_drafts(folder / "papers", random)
     _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts))
     before = files_in(folder / "dataset")
-
     random.shuffle(drafts)
     _assembled(folder, write_drafts(folder / "filtered.jsonl", drafts))
-
     assert files_in(folder / "dataset") == before
 
 
@@ -137,9 +129,7 @@ def test_instances_without_any_source_or_result_or_review_are_valid_too(tmp_path
     assert draft.judging is not None
     nothing = msgspec.structs.replace(draft.judging, sources=((),) * len(draft.aspects))
     drafts = [draft, msgspec.structs.replace(draft, id="e", summary="Another.", judging=nothing)]
-
     report = _assembled(tmp_path, write_drafts(tmp_path / "filtered.jsonl", drafts), WHOLE)
-
     path = tmp_path / "dataset" / "test.json"
     assert validate_files([path], optima=True)[0].violations == ()
     some, none = open_dataset(path)
@@ -159,7 +149,6 @@ def test_a_paper_that_changed_since_it_was_judged_is_refused(tmp_path: Path) -> 
     _, source = _one_draft(tmp_path)
     path = tmp_path / "papers" / "paper0.txt"
     path.write_text(path.read_text() + "One more sentence was added here.\n")
-
     with pytest.raises(
         ChangedDataError, match=r"draft 'd': paper 'paper0\.txt' has changed since it was judged: .*SHA"
     ):
@@ -173,6 +162,5 @@ def test_a_paper_that_is_read_otherwise_than_when_it_was_judged_is_refused(tmp_p
     assert draft.judging is not None
     longer = msgspec.structs.replace(draft.judging, n_sentences=draft.judging.n_sentences + 1)
     source = write_drafts(tmp_path / "filtered.jsonl", [msgspec.structs.replace(draft, judging=longer)])
-
     with pytest.raises(ChangedDataError, match=r"is read as .* sentences, and had .* when it was judged"):
         _assembled(tmp_path, source)

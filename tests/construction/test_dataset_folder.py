@@ -11,7 +11,6 @@ from pathlib import Path
 from random import Random
 
 import msgspec
-import pytest
 
 from evidencebench.construction.assembly.assemble import assemble
 from evidencebench.construction.draft import (
@@ -25,7 +24,6 @@ from evidencebench.construction.draft import (
 )
 from evidencebench.construction.losses import filter_drafts
 from evidencebench.engine.processes import Processes
-from evidencebench.errors import DataError
 from trial_constructions import SETTINGS, WHOLE, files_in, random_drafts, write_drafts
 
 
@@ -71,9 +69,7 @@ def _work_folder(folder: Path) -> DraftFile:
 
 def test_losses_add_up_and_the_datasheet_tells_what_is_known_and_marks_what_is_not(tmp_path: Path) -> None:
     source = _work_folder(tmp_path)
-
     report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
-
     assert [one.step for one in report.steps] == ["harvest", "summaries", "label-results", "filter", "assemble"]
     for before, after in zip(report.steps, report.steps[1:], strict=False):
         assert before.n_kept == after.n_drafts
@@ -108,9 +104,7 @@ def test_losses_add_up_and_the_datasheet_tells_what_is_known_and_marks_what_is_n
 def test_a_construction_whose_first_files_are_missing_says_so(tmp_path: Path) -> None:
     source = _work_folder(tmp_path)
     (tmp_path / "harvest.jsonl").unlink()
-
     report = assemble(source, tmp_path / "papers", tmp_path / "dataset", SETTINGS)
-
     assert report.steps[0].step == "summaries"
     assert (
         "The files of the steps before 'summaries' were not at hand" in (tmp_path / "dataset/datasheet.md").read_text()
@@ -119,9 +113,7 @@ def test_a_construction_whose_first_files_are_missing_says_so(tmp_path: Path) ->
 
 def test_the_manifest_has_the_checksum_of_every_other_file(tmp_path: Path) -> None:
     source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
-
     assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
-
     found = files_in(tmp_path / "dataset")
     manifest = json.loads(found.pop("manifest.json"))
     assert list(found) == ["datasheet.md", "dropped.csv", "test.json"]
@@ -131,44 +123,11 @@ def test_the_manifest_has_the_checksum_of_every_other_file(tmp_path: Path) -> No
     assert manifest["settings"] == {"shares": {"test": "1"}, "split_by": "both", "seed": 0}
 
 
-def test_only_a_data_set_is_replaced_and_only_if_asked(tmp_path: Path) -> None:
-    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
-    output = tmp_path / "dataset"
-    assemble(source, tmp_path / "papers", output, WHOLE)
-
-    with pytest.raises(DataError, match=r"dataset: exists; choose another name, or replace it with --overwrite"):
-        assemble(source, tmp_path / "papers", output, WHOLE)
-    assemble(source, tmp_path / "papers", output, replace(WHOLE, name="coffee"), overwrite=True)
-    assert "# Datasheet of coffee" in (output / "datasheet.md").read_text()
-    with pytest.raises(DataError, match="papers: holds something else, which would be lost"):
-        assemble(source, tmp_path / "papers", tmp_path / "papers", WHOLE, overwrite=True)
-    with pytest.raises(DataError, match="there is no folder"):
-        assemble(source, tmp_path / "papers", tmp_path / "none" / "dataset", WHOLE)
-
-
-def test_a_data_set_set_aside_by_a_killed_process_comes_back(tmp_path: Path) -> None:
-    source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
-    assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
-    before = files_in(tmp_path / "dataset")
-    (tmp_path / "dataset.part").mkdir()
-    (tmp_path / "dataset.part" / "lock").touch()
-    (tmp_path / "dataset").rename(tmp_path / "dataset.part" / "old")
-    (tmp_path / "papers" / "paper0.txt").write_text("Changed.")
-
-    with pytest.raises(DataError, match="has changed since it was judged"):
-        assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE, overwrite=True)
-
-    assert files_in(tmp_path / "dataset") == before
-    assert not (tmp_path / "dataset.part").exists()
-
-
 def test_processes_make_the_same_bytes(tmp_path: Path) -> None:
     source = write_drafts(tmp_path / "filtered.jsonl", random_drafts(tmp_path / "papers", Random(0)))
     settings = replace(SETTINGS, shares={"train": Fraction(1, 2), "test": Fraction(1, 2)})
-
     assemble(source, tmp_path / "papers", tmp_path / "one", settings)
     assemble(source, tmp_path / "papers", tmp_path / "two", settings, engine=Processes(2))
-
     assert files_in(tmp_path / "one") == files_in(tmp_path / "two")
 
 
@@ -178,12 +137,9 @@ def test_a_file_changed_after_it_was_read_is_told_and_a_damaged_one_of_another_c
     source = _work_folder(tmp_path)
     path = tmp_path / "summaries.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"summary":"The', b'"summary":"Yet the'))
-
     other = tmp_path / "other.jsonl"
     other.write_bytes(other.read_bytes()[:300] + b"\n{}\n")
-
     report = assemble(source, tmp_path / "papers", tmp_path / "dataset", WHOLE)
-
     assert len(report.steps) == 5
     assert [told.partition(", ")[0] for told in report.warnings] == [
         "summaries.jsonl was changed after the step 'label-results' had read it"

@@ -68,9 +68,7 @@ def test_changed_copies_of_papers_are_found_and_no_others(tmp_path_factory: pyte
         _instance(n, sentences=tuple(sentence(random) for _ in range(20)), kinds=(Kind.BODY,) * 20)
         for n in range(10, 15)
     ]
-
     found = _dropped(folder, drafts, [*copies, *unrelated])
-
     assert {(draft, reason) for draft, (reason, _) in found.items()} == {(f"d{n}", BY_TEXT) for n in planted}
     assert all(detail.startswith(f"other_id_{draft[1:]} of others.json: ") for draft, (_, detail) in found.items())
 
@@ -94,18 +92,14 @@ def test_a_paper_is_met_by_any_of_its_ids_in_any_spelling(
     names = make_papers(tmp_path / "papers", 2, Random(0))
     met = judged_draft(tmp_path / "papers", names[0], Random(0), id="met", paper_id=paper_id, paper_ids=paper_ids)
     left = judged_draft(tmp_path / "papers", names[1], Random(1), id="left", paper_id="pmc_12804050")
-
     found = _dropped(tmp_path, [met, left], [_instance(0, paper_id=other)])
-
     assert {draft: reason for draft, (reason, _) in found.items()} == {"met": BY_ID}
     assert found["met"][1].startswith("other_id_0 of others.json: ")
 
 
 def test_a_hypothesis_is_met_whatever_its_case_and_marks(tmp_path: Path) -> None:
     drafts = _drafts(tmp_path, 2, Random(0))
-
     found = _dropped(tmp_path, drafts, [_instance(0, hypothesis=f' "{drafts[0].hypothesis.upper()[:-1]}"!')])
-
     assert found == {"d0": (BY_HYPOTHESIS, "other_id_0 of others.json")}
 
 
@@ -115,9 +109,7 @@ def test_drafts_with_paper_and_summary_of_another_are_dropped_also_under_another
     (tmp_path / "papers" / "copy.txt").write_bytes((tmp_path / "papers" / first.paper_file).read_bytes())
     twin = judged_draft(tmp_path / "papers", "copy.txt", random, id="twin", summary=f"{first.summary[:-1].upper()} .")
     other = judged_draft(tmp_path / "papers", "copy.txt", random, id="other")
-
     found = _dropped(tmp_path, [*drafts, twin, other], [_instance(0)])
-
     assert found == {"twin": (DUPLICATE, "d0")}
 
 
@@ -128,7 +120,6 @@ _hashes = st.lists(st.integers(0, 40), max_size=30).map(lambda found: np.array(s
 @given(st.lists(_hashes, min_size=1, max_size=8), _hashes)
 def test_the_index_finds_what_sets_find(papers: list[Any], asked: Any) -> None:
     found = {one.position: one.share for one in TextIndex(papers).same_papers(asked)}
-
     expected = {}
     for position, paper in enumerate(papers):
         is_first = not any(np.array_equal(paper, before) and len(paper) for before in papers[:position])
@@ -146,7 +137,6 @@ def test_headings_short_sentences_and_what_most_papers_say_tell_no_papers_apart(
     papers = [
         sentence_hashes([*same, *(sentence(random) for _ in range(4))], [*kinds, *[Kind.BODY] * 4]) for _ in range(30)
     ]
-
     assert [len(one) for one in papers] == [10] * 30
     index = TextIndex(papers)
     assert [[one.position for one in index.same_papers(paper)] for paper in papers] == [[]] * 30

@@ -31,9 +31,7 @@ def test_a_draft_is_kept_exactly_where_the_share_of_its_covered_aspects_is_reach
 ) -> None:
     folder = tmp_path_factory.mktemp("filter")
     source = write_drafts(folder / "results.jsonl", [_covered(f"{n:03}", n, n_aspects) for n in range(n_aspects + 1)])
-
     found = filter_drafts(source, folder / "filtered.jsonl", least_covered=percent / 100)
-
     least = Fraction(percent, 100)
     assert list(found.going_on) == [f"{n:03}" for n in range(n_aspects + 1) if Fraction(n, n_aspects) >= least]
     assert sum(found.dropped.values()) == n_aspects + 1 - len(found.going_on)
@@ -42,9 +40,7 @@ def test_a_draft_is_kept_exactly_where_the_share_of_its_covered_aspects_is_reach
 def test_what_is_dropped_says_why_and_stays_in_the_file(tmp_path: Path) -> None:
     drafts = [_covered("all", 10, 10), _covered("seven", 7, 10), _covered("six", 6, 10), _covered("none", 0, 0)]
     source = write_drafts(tmp_path / "results.jsonl", drafts)
-
     found = filter_drafts(source, tmp_path / "filtered.jsonl")
-
     assert found.going_on == ("all", "seven")
     assert found.dropped == {TOO_FEW: 1, NO_ASPECTS: 1}
     assert found["six"].detail == "6 of 10, expected at least 70 %"
@@ -70,6 +66,5 @@ def _broken(**changes: object) -> Draft:
 )
 def test_a_draft_whose_parts_do_not_fit_is_an_error(tmp_path: Path, draft: Draft, message: str) -> None:
     source = write_drafts(tmp_path / "results.jsonl", [draft])
-
     with pytest.raises(RunFormatError, match=message):
         filter_drafts(source, tmp_path / "filtered.jsonl")

@@ -56,4 +56,7 @@ def test_real_papers_are_known_by_the_ids_in_their_heads() -> None:
         pytest.skip("needs the real files of ../shared/data")
     papers = papers_in(folder)
     assert papers.unreadable == ()
-    assert all(one.ids.keys() >= {"doi", "pmid"} and one.licence in ("cc-by", "public-domain") for one in papers.papers)
+    assert all(
+        one.ids.keys() >= {"doi", "pmid"} and one.licence in ("cc-by", "public-domain")
+        for one in papers.papers.values()
+    )

@@ -238,7 +238,6 @@ def test_a_judge_that_was_stopped_goes_on_and_asks_nothing_twice(tmp_path: Path,
     papers = tmp_path / "papers"
     papers.mkdir()
     run(bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c1")), whole, settings)
-
     n_before_stop = 7
     made = bench(papers, GoldJudge(GOLD), cache=ReplyCache(tmp_path / "c2"))
     answering = made.sender.answer

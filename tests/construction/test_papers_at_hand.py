@@ -109,4 +109,4 @@ def test_the_index_has_a_checksum_of_what_it_knows(folder: Path) -> None:
     (folder / "new.txt").write_text("Tea.", encoding="utf-8")
     papers = papers_in(folder)
     assert papers.sha256 != before
-    assert papers.at("new.txt") == PaperAtHand(file="new.txt", ids={}, licence="unknown")
+    assert papers.papers["new.txt"] == PaperAtHand(file="new.txt", ids={}, licence="unknown")

@@ -188,7 +188,6 @@ def test_the_interface_is_xml_that_holds_no_text_of_papers(tmp_path: Path, *, ra
 def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
     tasks = tasks_at(tmp_path, rates=True)
     said = {"task_0": {"valuable": True, "relevant": False}, "task_1": {"valuable": True, "relevant": True}}
-
     rows = list(csv.DictReader(io.StringIO(exported(tasks, "csv").decode("utf-8-sig"), newline="")))
     for row in rows:
         row |= {name: "yes" if met else "No" for name, met in said.get(row["task"], {}).items()}
@@ -196,7 +195,6 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
     writer = csv.DictWriter(sheet, fieldnames=list(rows[0]))
     writer.writeheader()
     writer.writerows(rows)
-
     items = json.loads(exported(tasks, "label-studio"))
     for item in items:
         given = said.get(item["data"]["evidencebench_task"], {})
@@ -209,7 +207,6 @@ def test_ratings_come_back_from_every_tool(tmp_path: Path) -> None:
                 ],
             }
         ]
-
     for content in (sheet.getvalue(), json.dumps(items)):
         (tmp_path / "Ada").write_text(content)
         ((_, found),) = collect_annotations([tmp_path / "Ada"], tasks).annotations.by_annotator.items()

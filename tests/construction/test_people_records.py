@@ -77,7 +77,6 @@ def test_tasks_come_back_as_they_were_written(drawn: list[AnnotationTask]) -> No
         write_tasks(path, MARKING, tasks)
         found = read_tasks(path)
         write_tasks(path, MARKING, tasks)
-
         assert (found.header, list(found.records)) == (MARKING, tasks)
         assert read_tasks(path).sha256 == found.sha256
 
@@ -92,7 +91,6 @@ def test_the_last_action_of_a_task_counts(actions: list[tuple[str, AnnotationTas
             revision = getattr(folder.answers_of(name).get(task.id), "revision", 0) + 1
             folder.append(name, marked(*sorted(sentences), task=task.id, revision=revision))
             expected.setdefault(name, {})[task.id] = tuple(sorted(sentences))
-
         found = folder.read().by_annotator
         assert {n: {task: one.sentences for task, one in by.items()} for n, by in found.items()} == expected
         assert all(one.at == NOON.isoformat() for by in found.values() for one in by.values())
@@ -101,11 +99,9 @@ def test_the_last_action_of_a_task_counts(actions: list[tuple[str, AnnotationTas
 def test_a_task_that_another_tab_changed_is_refused_and_one_sent_again_is_not_written_twice(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     folder.append("Ada", marked(1))
-
     with pytest.raises(StaleError, match="changed elsewhere"):
         folder.append("Ada", marked(0))
     folder.append("Ada", marked(1))
-
     assert len(folder.path_of("Ada").read_bytes().splitlines()) == 2
 
 
@@ -116,7 +112,6 @@ def test_a_torn_last_line_is_left_out_and_mended(tmp_path: Path) -> None:
     whole = path.read_bytes()
     folder.append("Ada", marked(0, task="task_2"))
     added = path.read_bytes()[len(whole) :]
-
     for n_bytes in range(len(added) - 1):
         path.write_bytes(whole + added[:n_bytes])
         assert set(folder.answers_of("Ada")) == {"task_1"}
@@ -128,7 +123,6 @@ def test_decisions_are_kept_apart_from_annotators(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     folder.append("adjudicated", marked(1))
     folder.decide("Cleo", marked(0))
-
     found = read_annotations(folder.folder, folder.tasks)
     assert set(found.by_annotator) == {"adjudicated"}
     assert (found.adjudicated["task_1"].sentences, found.adjudicated["task_1"].decided_by) == ((0,), "Cleo")
@@ -139,7 +133,6 @@ def test_annotations_of_other_tasks_and_a_folder_without_any_are_refused(tmp_pat
     folder = folder_at(tmp_path)
     folder.append("Ada", marked(1))
     write_tasks(tmp_path / "tasks.jsonl", MARKING, [BREAD])
-
     with pytest.raises(RunMismatchError, match="give the tasks that it was begun with"):
         read_annotations(folder.folder, read_tasks(tmp_path / "tasks.jsonl"))
     (tmp_path / "empty").mkdir()
@@ -166,7 +159,6 @@ def test_an_annotation_that_names_what_is_not_there_is_refused(
     folder = folder_at(tmp_path, header)
     with pytest.raises(PeopleError, match=words):
         folder.append("Ada", annotation)
-
     assert not folder.folder.exists()
 
 

@@ -27,7 +27,6 @@ def test_each_paper_is_drawn_once_with_one_aspect_and_all_its_sentences(tmp_path
     papers = [*with_texts(6), paper(7, paper_id="p1", text="reports")]  # two instances of one paper
     dataset = data_at(tmp_path, papers)
     drawn = draw_tasks(dataset, n_papers=6, seed=3)
-
     assert sorted(task.paper_id for task in drawn.tasks) == ["p1", "p2", "p3", "p4", "p5", "p6"]
     assert [task.id for task in drawn.tasks] == [f"task_{number}" for number in range(1, 7)]
     for task in drawn.tasks:
@@ -97,7 +96,6 @@ def test_summaries_come_from_the_drafts(tmp_path: Path) -> None:
     drawn = draw_tasks(data_at(tmp_path, papers), sort="aspects", n_papers=3, summaries=summaries)
     assert [one.name for one in drawn.header.criteria] == ["faithful", "matchable"]
     assert all(task.summary == f"a summary of {task.paper_id}" for task in drawn.tasks)
-
     papers[0] = replace(papers[0], query=replace(papers[0].query, hypothesis="another"))
     with pytest.raises(DataError, match="give the drafts that the data set was assembled from"):
         draw_tasks(data_at(tmp_path, papers), sort="aspects", n_papers=3, summaries=summaries)

@@ -56,10 +56,8 @@ def _by_number(instance: Instance) -> tuple[object, ...]:
 @pytest.mark.data
 def test_labels_of_real_papers_come_out_as_they_went_in(tmp_path: Path) -> None:
     made = make_rehearsal(_real_folder(), tmp_path, n_papers=N_PAPERS, judged=True)
-
     filtered = filter_drafts(open_drafts(input_of("filter", tmp_path)), output_of("filter", tmp_path))
     report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE)
-
     gold = {one.id: one for one in open_dataset(tmp_path / "gold.json")}
     found = list(open_dataset(tmp_path / "dataset" / "test.json"))
     assert made.n_papers == N_PAPERS
@@ -87,7 +85,6 @@ def test_a_judge_of_known_error_rate_makes_the_errors_that_arithmetic_says_and_w
             source = open_drafts(input_of(step.name, tmp_path))
             assert run_step(step, source, output_of(step.name, tmp_path), asker=asker).is_finished
         client.close()
-
     gold = {one.id: one for one in open_dataset(tmp_path / "gold.json")}
     judged = {one.id: one for one in open_drafts(output_of("judge", tmp_path)).drafts()}
     n_missed = n_invented = 0
@@ -105,7 +102,6 @@ def test_a_judge_of_known_error_rate_makes_the_errors_that_arithmetic_says_and_w
                 expected_invented += 0 if sentence in sources else 1 - (1 - invents) ** n_votes
     assert abs(n_missed - expected_missed) <= 4 * max(1, expected_missed) ** 0.5
     assert abs(n_invented - expected_invented) <= 4 * expected_invented**0.5
-
     filtered = filter_drafts(open_drafts(input_of("filter", tmp_path)), output_of("filter", tmp_path))
     assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE)
     kept = [judged[one] for one in sorted(filtered.going_on)]
@@ -125,9 +121,7 @@ def test_real_papers_are_met_by_their_text_though_it_was_read_from_another_forma
     others = [_read_from_text(name.removesuffix(".nxml"), number) for number, name in enumerate(files[::2])]
     write_dataset(tmp_path / "others.json", others)
     against = [open_dataset(tmp_path / "others.json")]
-
     report = assemble(filtered, tmp_path / "papers", tmp_path / "dataset", WHOLE, against=against)
-
     left = [draft for draft in made.drafts if draft.paper_file not in files[::2]]
     assert report.steps[-1].dropped == {BY_TEXT: len(made.drafts) - len(left)}
     found = {one.query.paper_id for one in open_dataset(tmp_path / "dataset" / "test.json")}

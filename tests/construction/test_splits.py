@@ -24,7 +24,6 @@ def test_groups_are_what_can_be_reached_from_key_to_key(keys: list[list[int]]) -
             }
             for own in together
         ]
-
     assert sorted(linked_groups(keys)) == sorted({tuple(sorted(one)): sorted(one) for one in together}.values())
 
 
@@ -47,7 +46,6 @@ def test_no_division_of_whole_groups_is_closer_to_the_shares(
     sizes: list[int], shares: dict[str, Fraction], seed: int
 ) -> None:
     found = assign_groups(sizes, shares, seed=seed)
-
     best = min(_distance(sizes, places, shares) for places in product(shares, repeat=len(sizes)))
     assert _distance(sizes, found, shares) == best
     assert found == assign_groups(sizes, shares, seed=seed)
@@ -57,9 +55,7 @@ def test_many_groups_reach_the_shares_to_an_instance_and_each_split_has_groups_o
     random = Random(0)
     sizes = [random.choice([1, 1, 1, 2, 3, 5, 8, 40]) for _ in range(3_000)]
     shares = {"train": Fraction(8, 10), "dev": Fraction(1, 10), "test": Fraction(1, 10)}
-
     found = assign_groups(sizes, shares, seed=0)
-
     assert _distance(sizes, found, shares) <= 2
     for split, share in shares.items():
         large = sum(size == 40 for size, place in zip(sizes, found, strict=True) if place == split)
@@ -70,8 +66,6 @@ def test_many_groups_reach_the_shares_to_an_instance_and_each_split_has_groups_o
 def test_an_unlucky_draw_of_hundreds_of_large_groups_is_mended_exactly() -> None:
     sizes = [7] * 700
     shares = {"train": Fraction(801, 1000), "dev": Fraction(129, 1000), "test": Fraction(70, 1000)}
-
     found = assign_groups(sizes, shares, seed=0)
-
     # 4,900 instances in sevens: 3,924.9, 632.1 and 343 are wanted, and 561, 90 and 49 groups come closest.
     assert Counter(found) == {"train": 561, "dev": 90, "test": 49}

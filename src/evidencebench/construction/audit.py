@@ -1,15 +1,16 @@
-"""Audit(): sampling, causes, corrected scores."""
+"""The audit of a run's misses: a sample, the causes that people say, and the score corrected by them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
-from evidencebench.construction.people.answers import CAUSES, Cause, Verdict, verdict_folder
+from evidencebench.construction.people.answers import CAUSES, Cause, verdict_folder
 from evidencebench.construction.people.marks import cohen_kappa
 from evidencebench.construction.people.tasks import FileDigest, Miss, MissesFile, MissesHeader, Stratum
 from evidencebench.data.dataset import Dataset
@@ -31,20 +32,13 @@ from evidencebench.scoring.resampling import (
 from evidencebench.scoring.score_runs import score_runs
 from evidencebench.scoring.selection import DEFAULT_RULES, Rules, Selection
 
-# The score of a run if the misses that are not its fault did not count against it, with an interval.
-
-
 Reading = Literal["covered", "taken out"]
 """What becomes of aspects whose miss is not the system's fault: they count as covered, or do not count at all."""
 
-READINGS: tuple[Reading, ...] = ("covered", "taken out")
-
-# Losses that differ by no more than rounding count as equal.
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # losses that differ by no more count as equal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditedRun:
+class AuditedRun(NamedTuple):
     """What an audit corrects, one value an instance: recall, what coverable misses take from it, aspects that count."""
 
     recalls: Floats
@@ -53,8 +47,7 @@ class AuditedRun:
     clusters: Sequence[str]  # each instance's paper or review
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditedMiss:
+class AuditedMiss(NamedTuple):
     """A miss with the verdict of people."""
 
     place: int  # the position of its instance
@@ -99,7 +92,7 @@ def corrected_score(
     return CorrectedScore(
         plain=estimate("plain"),
         excused=estimate("excused"),
-        readings={reading: estimate(reading) for reading in READINGS},
+        readings={"covered": estimate("covered"), "taken out": estimate("taken out")},
     )
 
 
@@ -111,8 +104,7 @@ def _interval_ends(
     place_of = {cluster: place for place, cluster in enumerate(dict.fromkeys(run.clusters))}
     of_instance = [place_of[cluster] for cluster in run.clusters]
     generator = resampling.generator()
-    lows: dict[str, list[Floats]] = {}
-    highs: dict[str, list[Floats]] = {}
+    lows, highs = defaultdict[str, list[Floats]](list), defaultdict[str, list[Floats]](list)
     for drawn in draw_counts(len(sums), generator, resampling.n_draws):
         extra = one_more * generator.standard_exponential(len(drawn))
         total, excused = drawn @ sums[:, 0] + extra, drawn @ sums[:, 1]
@@ -120,15 +112,10 @@ def _interval_ends(
         for ends, n_excused in ((lows, excused), (highs, excused + extra)):
             share = np.divide(n_excused, total, out=np.zeros_like(total), where=total > 0)
             for name, values in _figures(run, weights, share):
-                ends.setdefault(name, []).append(values)
+                ends[name].append(values)
     tail = (1 - resampling.level) / 2
-    return {
-        name: (
-            float(np.quantile(np.concatenate(lows[name]), tail)),
-            float(np.quantile(np.concatenate(highs[name]), 1 - tail)),
-        )
-        for name in lows
-    }
+    low = {name: float(np.quantile(np.concatenate(values), tail)) for name, values in lows.items()}
+    return {name: (low[name], float(np.quantile(np.concatenate(values), 1 - tail))) for name, values in highs.items()}
 
 
 def _figures(run: AuditedRun, weights: Floats, shares: Floats) -> Iterator[tuple[str, Floats]]:
@@ -159,14 +146,10 @@ def _recall_without_excused(run: AuditedRun, weights: Floats, shares: Floats) ->
 
 # Draws misses of a run for an audit, each with a chance in proportion to what it takes from the score.
 
-
-BESIDE = 2
-"""How many sentences a selected sentence may be from a source to stand beside it."""
+BESIDE = 2  # how many sentences a selected sentence may be from a source to stand beside it
 
 STRATA = ("beside", "same section", "elsewhere", "nothing selected")
 """Where the selected sentence stands that is nearest to a source of the aspect."""
-
-# Losses that differ by no more than rounding count as equal.
 
 
 class FoundMiss(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -185,11 +168,8 @@ def scores_to_audit(
     """Return a run's signature, the checksum of its file, and its scores with selections; raises as `score_runs`."""
     scored = score_runs([run], dataset, [task], rules=rules, with_controls=False, with_selections=True)
     ((label, run_scores),) = scored.runs.items()
-    if (
-        run_scores.header is not None
-        and run_scores.header.control is not None
-        and run_scores.header.control.name == "two_papers"
-    ):
+    control = run_scores.header.control if run_scores.header is not None else None
+    if control is not None and control.name == "two_papers":
         raise RunMismatchError(
             f"{run}: answers queries of two papers (--control two_papers); audit the run without that control"
         )
@@ -233,9 +213,6 @@ def draw_in_proportion(losses: Floats, n: int, generator: np.random.Generator) -
 
     The chance of each is in proportion to it; those that are larger than the distance between draws are sure to be
     drawn, and stand for themselves. What all stand for adds up to all losses.
-
-    >>> draw_in_proportion(np.array([5.0, 1.0, 1.0, 1.0]), 2, np.random.default_rng(0))
-    ([0, 2], array([5., 3.]))
     """
     sure = np.zeros(len(losses), dtype=bool)
     if n >= len(losses):
@@ -267,15 +244,36 @@ def sample_misses(
     if not all_misses:
         raise UndefinedScoreError(f"{run}: covers every aspect that can be covered on '{task.name}': nothing to audit")
     generator = np.random.default_rng(seed)
-    row = _in_a_row(all_misses, generator)
+    # By stratum, then by instance; instances, and the misses of one, in random order.
+    shuffled = [all_misses[place] for place in generator.permutation(len(all_misses))]
+    turns = generator.permutation(1 + max(miss.position for miss in all_misses))
+    row = sorted(shuffled, key=lambda miss: (STRATA.index(miss.stratum), turns[miss.position]))
     n_instances = len(scores.ids)
     places, stands_for = draw_in_proportion(np.array([miss.loss for miss in row]) / n_instances, n, generator)
-    drawn = list(zip((row[place] for place in places), stands_for.tolist(), strict=True))
-    order = generator.permutation(len(drawn)).tolist()
-    width = max(2, len(str(len(drawn))))
-    misses = tuple(
-        _shown(f"miss_{number:0{width}}", drawn[place], scores, dataset) for number, place in enumerate(order, 1)
-    )
+    sample = [row[place] for place in places]
+    width = max(2, len(str(len(sample))))
+    misses = []
+    for number, place in enumerate(generator.permutation(len(sample)).tolist(), 1):
+        miss = sample[place]
+        instance, selection = dataset[scores.ids[miss.position]], scores.selections[miss.position]
+        query, labels = instance.query, instance.labels
+        shown = Miss(
+            id=f"miss_{number:0{width}}",
+            instance_id=instance.id,
+            paper_id=query.paper_id,
+            hypothesis=query.hypothesis,
+            aspect_id=miss.aspect_id,
+            aspect=labels.texts.get(miss.aspect_id, ""),
+            sentences=query.sentences,
+            kinds=query.kinds,
+            sources=tuple(sorted(set(labels.sources[miss.aspect_id]))),
+            selected=(*selection.certain, *selection.tied),
+            chance=miss.chance,
+            stratum=miss.stratum,
+            loss=miss.loss / n_instances,
+            stands_for=float(stands_for[place]),
+        )
+        misses.append(shown)
     header = MissesHeader(
         system=signature,
         run=FileDigest(name=run.name, sha256=sha256),
@@ -292,41 +290,12 @@ def sample_misses(
                 name=name,
                 n_misses=sum(miss.stratum == name for miss in all_misses),
                 loss=sum(miss.loss for miss in all_misses if miss.stratum == name) / n_instances,
-                n_drawn=sum(miss.stratum == name for miss, _ in drawn),
+                n_drawn=sum(miss.stratum == name for miss in sample),
             )
             for name in STRATA
         ),
     )
-    return header, misses
-
-
-def _in_a_row(misses: Sequence[FoundMiss], generator: np.random.Generator) -> list[FoundMiss]:
-    """Return misses by stratum, then by instance; instances, and the misses of one, in random order."""
-    shuffled = [misses[place] for place in generator.permutation(len(misses))]
-    turns = generator.permutation(1 + max(miss.position for miss in misses))
-    return sorted(shuffled, key=lambda miss: (STRATA.index(miss.stratum), turns[miss.position]))
-
-
-def _shown(name: str, drawn: tuple[FoundMiss, float], scores: TaskScores, dataset: Dataset) -> Miss:
-    miss, stands_for = drawn
-    instance, selection = dataset[scores.ids[miss.position]], scores.selections[miss.position]
-    query, labels = instance.query, instance.labels
-    return Miss(
-        id=name,
-        instance_id=instance.id,
-        paper_id=query.paper_id,
-        hypothesis=query.hypothesis,
-        aspect_id=miss.aspect_id,
-        aspect=labels.texts.get(miss.aspect_id, ""),
-        sentences=query.sentences,
-        kinds=query.kinds,
-        sources=tuple(sorted(set(labels.sources[miss.aspect_id]))),
-        selected=(*selection.certain, *selection.tied),
-        chance=miss.chance,
-        stratum=miss.stratum,
-        loss=miss.loss / len(scores.ids),
-        stands_for=stands_for,
-    )
+    return header, tuple(misses)
 
 
 # The report of an audit: causes with exact intervals, what auditors agree on, and the corrected score.
@@ -369,11 +338,7 @@ class AuditReport:
 
 
 def audit_report(
-    misses: MissesFile,
-    folder: Path,
-    run: Path,
-    dataset: Dataset,
-    resampling: Resampling = DEFAULT_RESAMPLING,
+    misses: MissesFile, folder: Path, run: Path, dataset: Dataset, resampling: Resampling = DEFAULT_RESAMPLING
 ) -> AuditReport:
     """Return the report of an audit.
 
@@ -381,67 +346,60 @@ def audit_report(
     without a verdict are taken to be like the others.
     """
     audited_run, places = _audited_run(misses, run, dataset)
-    verdicts = _verdicts(folder, misses)
-    said = {
-        miss: [CAUSES[of_auditor[miss.id].cause] for of_auditor in verdicts.values() if miss.id in of_auditor]
-        for miss in misses.records
+    verdicts = {  # those that were taken back left out
+        name: {miss: CAUSES[verdict.cause] for miss, verdict in of_auditor.items() if verdict.cause}
+        for name, of_auditor in verdict_folder(folder, misses).read_all().items()
     }
-    causes = {miss: _decided(of_miss) for miss, of_miss in said.items() if of_miss}
+    verdicts = {name: of_auditor for name, of_auditor in verdicts.items() if of_auditor}
+    if not verdicts:
+        raise UnreadableError(
+            f"{folder}: expected a folder with verdicts, which 'evidencebench audit review' writes, got none"
+        )
+    causes: dict[Miss, Cause] = {}
+    tied: list[str] = []
+    for miss in misses.records:
+        said = [of_auditor[miss.id] for of_auditor in verdicts.values() if miss.id in of_auditor]
+        if not said:
+            continue
+        n_faults = sum(cause.is_fault for cause in said)
+        if 2 * n_faults == len(said):
+            tied.append(miss.id)
+        # The most frequent cause of the majority, the first of `CAUSES` where equal.
+        allowed = [cause for cause in CAUSES.values() if cause.is_fault is (2 * n_faults >= len(said))]
+        causes[miss] = max(allowed, key=said.count)
 
-    def share_of(some: Iterable[Miss], are_counted: Callable[[Miss], bool]) -> Proportion:
-        counted = list(map(are_counted, some))
+    def share_of(are_counted: Iterable[bool]) -> Proportion:
+        counted = list(are_counted)
         return proportion(sum(counted), len(counted), resampling.level)
 
-    def is_excused(miss: Miss) -> bool:
-        return not causes[miss].is_fault
-
-    in_strata = {
-        stratum.name: [miss for miss in causes if miss.stratum == stratum.name] for stratum in misses.header.strata
+    by_stratum = {
+        stratum.name: [not cause.is_fault for miss, cause in causes.items() if miss.stratum == stratum.name]
+        for stratum in misses.header.strata
     }
     audited = [
-        AuditedMiss(place=places[miss.instance_id], stands_for=miss.stands_for, excused=float(is_excused(miss)))
-        for miss in causes
+        AuditedMiss(places[miss.instance_id], miss.stands_for, float(not cause.is_fault))
+        for miss, cause in causes.items()
     ]
     return AuditReport(
         header=misses.header,
-        auditors={name: len(one) for name, one in verdicts.items()},
+        auditors={name: len(of_auditor) for name, of_auditor in verdicts.items()},
         n_audited=len(causes),
         causes=tuple(
             CauseShare(
                 cause=cause,
-                share=share_of(causes, lambda miss: causes[miss] is cause),  # noqa: B023 - called at once
-                points=sum(miss.stands_for for miss, one in causes.items() if one is cause),
+                share=share_of(decided is cause for decided in causes.values()),
+                points=sum(miss.stands_for for miss, decided in causes.items() if decided is cause),
             )
             for cause in CAUSES.values()
         ),
-        excused=share_of(causes, is_excused),
-        strata={name: share_of(some, is_excused) for name, some in in_strata.items() if some},
-        tied=tuple(miss.id for miss in causes if 2 * sum(cause.is_fault for cause in said[miss]) == len(said[miss])),
+        excused=share_of(not cause.is_fault for cause in causes.values()),
+        strata={name: share_of(excused) for name, excused in by_stratum.items() if excused},
+        tied=tuple(tied),
         pairs=tuple(_pair(one, other, verdicts[one], verdicts[other]) for one, other in combinations(verdicts, 2)),
         corrected=corrected_score(
             audited_run, audited, all_audited=len(audited) == misses.header.n_misses, resampling=resampling
         ),
     )
-
-
-def _decided(said: Sequence[Cause]) -> Cause:
-    """Return the cause that counts: the most frequent one of the majority, the first of `CAUSES` where equal."""
-    is_fault = 2 * sum(cause.is_fault for cause in said) >= len(said)
-    return max((cause for cause in CAUSES.values() if cause.is_fault is is_fault), key=said.count)
-
-
-def _verdicts(folder: Path, misses: MissesFile) -> dict[str, dict[str, Verdict]]:
-    """Return auditor -> id of a miss -> verdict, those that were taken back left out."""
-    by_auditor = {
-        name: {miss: verdict for miss, verdict in verdicts.items() if verdict.cause}
-        for name, verdicts in verdict_folder(folder, misses).read_all().items()
-    }
-    by_auditor = {name: verdicts for name, verdicts in by_auditor.items() if verdicts}
-    if not by_auditor:
-        raise UnreadableError(
-            f"{folder}: expected a folder with verdicts, which 'evidencebench audit review' writes, got none"
-        )
-    return by_auditor
 
 
 def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[AuditedRun, dict[str, int]]:
@@ -461,14 +419,12 @@ def _audited_run(misses: MissesFile, run: Path, dataset: Dataset) -> tuple[Audit
     for miss in misses_of(scores, dataset):
         losses[miss.position] += miss.loss
     counts = [len(dataset[instance_id].labels.that_count(scores.task.scope)) for instance_id in scores.ids]
-    audited_run = AuditedRun(
-        recalls=scores.recalls, losses=losses, n_aspects=np.array(counts, dtype=np.float64), clusters=scores.clusters
-    )
+    audited_run = AuditedRun(scores.recalls, losses, np.array(counts, dtype=np.float64), scores.clusters)
     return audited_run, {instance_id: place for place, instance_id in enumerate(scores.ids)}
 
 
-def _pair(first: str, second: str, of_first: Mapping[str, Verdict], of_second: Mapping[str, Verdict]) -> AuditorPair:
-    said = [(CAUSES[of_first[miss].cause], CAUSES[of_second[miss].cause]) for miss in of_first if miss in of_second]
+def _pair(first: str, second: str, of_first: Mapping[str, Cause], of_second: Mapping[str, Cause]) -> AuditorPair:
+    said = [(of_first[miss], of_second[miss]) for miss in of_first if miss in of_second]
     faults = [(cause.is_fault, other.is_fault) for cause, other in said]
     table = [faults.count((one, other)) for one, other in product((False, True), repeat=2)]
     kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))

@@ -1,4 +1,4 @@
-"""Construct.toml."""
+"""What decides a data set besides its drafts and papers: ``construction.toml``, settings, report."""
 
 import re
 import tomllib
@@ -14,12 +14,9 @@ import msgspec
 from evidencebench.construction.harvest.references import KNOWN
 from evidencebench.construction.judge import JudgeSettings
 from evidencebench.construction.losses import LEAST_COVERED, StepLosses
-from evidencebench.errors import DataError, FormatError
+from evidencebench.errors import DataError, FormatError, SystemSpecError
 from evidencebench.files.disk import read_text
 from evidencebench.tables import printable
-
-# What decides a data set, besides its drafts and papers, and what is reported of it.
-
 
 SplitBy = Literal["both", "paper"]
 """What may not stand in two splits: papers and reviews, or papers alone."""
@@ -52,11 +49,7 @@ def wrong_with_name(name: str) -> str:
 
 
 def wrong_with_shares(shares: Mapping[str, Fraction]) -> str:
-    """Return what is wrong with the shares of splits, whose names are those of files; an empty text where nothing is.
-
-    >>> wrong_with_shares({"train": Fraction(8, 10), "test": Fraction(1, 10)})
-    'shares: expected shares that add up to 1, got 0.9: train=0.8,test=0.1'
-    """
+    """Return what is wrong with the shares of splits, whose names are those of files; empty where nothing is."""
     for split in shares:
         if not _SPLIT.fullmatch(split) or split == _TAKEN:
             return f"shares: expected splits named with small letters, digits or '_', got '{printable(split)}'"
@@ -92,24 +85,15 @@ class AssemblyReport:
 # The configuration of a construction: a TOML file that names everything that decides the data set.
 
 
-class JudgeTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JudgeTable(JudgeSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The table ``[judge]``: the options of ``construct judge``."""
 
     model: str | None = None  # None: the model of the other steps
     second_model: str | None = None
-    window: int = 10
-    overlap: int = 5
-    at_once: bool = False
-    votes: int = 1
-
-    @property
-    def settings(self) -> JudgeSettings:
-        """How papers are judged."""
-        return JudgeSettings(window=self.window, overlap=self.overlap, at_once=self.at_once, votes=self.votes)
 
 
 class FilterTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The table ``[filter]``."""
+    """The table ``[filter]``: the option of ``construct filter``."""
 
     least_covered: float = LEAST_COVERED
 
@@ -124,11 +108,6 @@ class AssembleTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     seed: int = 0
     against: list[str] = []
     made_on: date | None = None  # the day that the datasheet names; None: today
-
-    @property
-    def exact_shares(self) -> Mapping[str, Fraction]:
-        """The shares as they are written in decimals."""
-        return {split: Fraction(str(share)) for split, share in self.shares.items()}
 
 
 class ConfigFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -164,12 +143,12 @@ class Config:
         return self.folder / self.file.papers
 
     def assembly_settings(self, today: date) -> AssemblySettings:
-        """Return what decides the data set, besides its drafts."""
+        """Return what decides the data set, besides its drafts; raises as `AssemblySettings`."""
         table = self.file.assemble
         return AssemblySettings(
             name=self.file.name,
             made_on=table.made_on or today,
-            shares=table.exact_shares,
+            shares={split: Fraction(str(share)) for split, share in table.shares.items()},  # as written in decimals
             split_by=table.split_by,
             seed=table.seed,
         )
@@ -177,29 +156,19 @@ class Config:
 
 def read_config(path: Path) -> Config:
     """Return the configuration in a file; raises `FormatError` where keys are wrong or do not fit one another."""
+    text = read_text(path)
     try:
-        file = msgspec.convert(tomllib.loads(read_text(path)), ConfigFile)
+        file = msgspec.convert(tomllib.loads(text), ConfigFile)
+        config = Config(file=file, folder=path.parent)
+        config.assembly_settings(date.min)  # is checked
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise FormatError(f"{path}: {error}; docs/construction.md shows a configuration") from error
-    if wrong := _wrong_with(file):
-        raise FormatError(f"{path}: {wrong}")
-    return Config(file=file, folder=path.parent)
-
-
-def _wrong_with(file: ConfigFile) -> str:
-    judge = file.judge
-    checks = {
-        "expected 'reviews' or 'table', and not both": bool(file.reviews) != bool(file.table),
-        f"judge: expected an overlap of 0 to below the window of {judge.window}, got {judge.overlap}": (
-            0 <= judge.overlap < judge.window
-        ),
-        f"licences: expected one or more of {', '.join(KNOWN)}, got {file.licences}": (
-            file.licences is None or {*file.licences} - {*KNOWN} == set() != {*file.licences}
-        ),
-        f"judge: expected 1 vote or more, got {judge.votes}": judge.votes >= 1,
-        f"filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}": (
-            0 <= file.filter.least_covered <= 1
-        ),
-    }
-    failed = next((wrong for wrong, is_right in checks.items() if not is_right), "")
-    return failed or wrong_with_name(file.name) or wrong_with_shares(file.assemble.exact_shares)
+    except (SystemSpecError, DataError) as error:
+        raise FormatError(f"{path}: {error}") from error
+    if bool(file.reviews) == bool(file.table):
+        raise FormatError(f"{path}: expected 'reviews' or 'table', and not both")
+    if file.licences is not None and (not file.licences or {*file.licences} - {*KNOWN}):
+        raise FormatError(f"{path}: licences: expected one or more of {', '.join(KNOWN)}, got {file.licences}")
+    if not 0 <= file.filter.least_covered <= 1:
+        raise FormatError(f"{path}: filter: expected least_covered in 0 to 1, got {file.filter.least_covered:g}")
+    return config

@@ -1,4 +1,4 @@
-"""A synthetic review with the data set that must come of it."""
+"""A synthetic review of five papers, the data set that must come of it, and what the trial server answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,14 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from evidencebench.data.instance import Evaluation, Instance, Labels
+from evidencebench.data.instance import Instance, Labels
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import UnreadableError
 from evidencebench.files.atomic import write_whole
 from evidencebench.files.disk import BROKEN_JSON, read_text
 from evidencebench.query import Kind
-
-# Gold studies: what is right of each passage of a review, for the trial server to answer from.
 
 
 class GoldAspect(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,10 +48,8 @@ def read_gold(path: Path) -> list[GoldStudy]:
 
 # A synthetic review of five synthetic papers, with the data set that must come of it: for trials and demonstrations.
 
-
 REVIEW_ID = "doi_10.5555/synthetic.review"
-NAME = "synthetic"
-"""How the ids of the data set begin."""
+NAME = "synthetic"  # how the ids of the data set begin
 
 _DOI = "10.5555/synthetic."
 _CHOSEN = (0, 1, 3, 4, 5)  # of the sample's instances, each of another paper
@@ -96,61 +92,51 @@ def write_synthetic_review(folder: Path, *, model: str) -> None:
     write_whole(folder / "construction.toml", _CONFIG.format(model=model))
 
 
-def expected_instances() -> list[Instance]:
-    """Return the data set that must come out: the sample's instances under other ids, without any other key."""
-    return [_renamed(instance, number) for number, instance in enumerate(_instances(), 1)]
-
-
 def _instances() -> list[Instance]:
     sample = load_sample()
     return [sample[f"evidencebench_sample_id_{number}"] for number in _CHOSEN]
 
 
-def _renamed(instance: Instance, number: int) -> Instance:
-    """Return an instance as the construction names it: the number is the paper's in the review, from 1."""
-    instance_id = f"{NAME}_test_id_{number - 1}"
-    ids = {aspect: f"{instance_id}_aspect_{m}" for m, aspect in enumerate(instance.labels.aspects)}
-    labels = instance.labels
-    return Instance(
-        query=replace(instance.query, instance_id=instance_id, paper_id=f"doi_{_DOI}{number}"),
-        labels=Labels(
+def expected_instances() -> list[Instance]:
+    """Return the data set that must come out: the sample's instances under other ids, without any other key."""
+    renamed = []
+    for number, instance in enumerate(_instances()):
+        instance_id, labels = f"{NAME}_test_id_{number}", instance.labels
+        ids = {aspect: f"{instance_id}_aspect_{m}" for m, aspect in enumerate(labels.aspects)}
+        new_labels = Labels(
             aspects=tuple(ids.values()),
             results=tuple(ids[aspect] for aspect in labels.results),
             sources={ids[aspect]: labels.sources[aspect] for aspect in labels.aspects},
             texts={ids[aspect]: labels.texts[aspect] for aspect in labels.aspects},
             review_id=REVIEW_ID,
             evaluations={
-                task: Evaluation(
-                    sentences=evaluation.sentences,
-                    covered=tuple(ids[aspect] for aspect in evaluation.covered),
-                    optimal=evaluation.optimal,
-                )
+                task: replace(evaluation, covered=tuple(ids[aspect] for aspect in evaluation.covered))
                 for task, evaluation in labels.evaluations.items()
             },
-        ),
-    )
+        )
+        query = replace(instance.query, instance_id=instance_id, paper_id=f"doi_{_DOI}{number + 1}")
+        renamed.append(Instance(query=query, labels=new_labels))
+    return renamed
 
 
 def _paper_xml(instance: Instance, number: int) -> str:
     """Return a paper as JATS: its first heading is the title, each other one begins a section."""
-    query = instance.query
-    pairs = list(zip(query.sentences, query.kinds, strict=True))
-    abstract = " ".join(escape(text) for text, kind in pairs if kind is Kind.ABSTRACT)
+    query, abstract, body = instance.query, [], ""
+    for text, kind in list(zip(query.sentences, query.kinds, strict=True))[1:]:
+        if kind is Kind.ABSTRACT:
+            abstract.append(escape(text))
+        elif kind is Kind.HEADING:
+            body += f"</sec>\n<sec><title>{escape(text)}</title>" if body else f"<sec><title>{escape(text)}</title>"
+        else:
+            body += f"<p>{escape(text)}</p>"
     return _ARTICLE.format(
         doi=f"{_DOI}{number}",
-        title=escape(pairs[0][0]),
+        title=escape(query.sentences[0]),
         permissions=_LICENSE,
-        abstract=f"<abstract><p>{abstract}</p></abstract>",
-        body="\n".join(_sections([(text, kind) for text, kind in pairs[1:] if kind is not Kind.ABSTRACT])),
+        abstract=f"<abstract><p>{' '.join(abstract)}</p></abstract>",
+        body=f"{body}</sec>",
         back="",
     )
-
-
-def _sections(pairs: Sequence[tuple[str, Kind]]) -> Iterator[str]:
-    starts = [place for place, (_, kind) in enumerate(pairs) if kind is Kind.HEADING]
-    for start, stop in zip(starts, [*starts[1:], len(pairs)], strict=True):
-        paragraphs = "".join(f"<p>{escape(text)}</p>" for text, _ in pairs[start + 1 : stop])
-        yield f"<sec><title>{escape(pairs[start][0])}</title>{paragraphs}</sec>"
 
 
 def _review_xml(instances: Sequence[Instance]) -> str:

@@ -1,4 +1,4 @@
-"""Draft and its file (a RecordFile)."""
+"""Drafts, which are instances in the making, and their files: a draft a line, which each step adds to or drops."""
 
 import hashlib
 from collections import Counter
@@ -19,8 +19,6 @@ from evidencebench.files.disk import BROKEN_JSON, open_file
 from evidencebench.files.records import Journal, RecordFormat, open_journal, require_same
 from evidencebench.provenance import differences
 from evidencebench.wording import counted
-
-# A draft: an instance in the making. Each step of the construction adds to it, or drops it with a reason.
 
 
 class CitedPassage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -97,7 +95,6 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # Files of drafts: JSON Lines with a header, a line a draft in the order in which they were done, and a last line.
 
-
 _END = len(' 00000000"}')  # of a line: its own checksum
 
 
@@ -110,10 +107,6 @@ class DraftHeader(msgspec.Struct, frozen=True, kw_only=True):
     settings: dict[str, Any] = {}
     prompts: dict[str, str] = {}  # name -> SHA-256 of its file
     source_sha256: str = ""  # `DraftFile.sha256` of the file that the step read; empty for the first step
-
-
-class _LastLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    n_drafts: int
 
 
 class _LineHead(msgspec.Struct, frozen=True):
@@ -266,7 +259,7 @@ class DraftWriter:
     def finish(self) -> None:
         """Append the last line, unless it stands there."""
         if self._before is None or not self._before.is_finished or self._n_drafts > len(self.done):
-            self._journal.append(msgspec.json.encode(_LastLine(n_drafts=self._n_drafts)))
+            self._journal.append(msgspec.json.encode({"n_drafts": self._n_drafts}))
 
 
 @contextmanager
@@ -300,19 +293,13 @@ def writing_drafts(
 
 
 def _differing(before: DraftFile, now: DraftHeader, source: DraftFile | None) -> str:
-    differing = differences(_deciding(before.header), _deciding(now))
-    if not differing and source is not None and before.n_behind(source):
-        return f"{source.path} was changed since"
-    return differing
+    def deciding(header: DraftHeader) -> dict[str, object]:
+        prompts = {f"prompt {name}": digest[:12] for name, digest in header.prompts.items()}
+        return {"step": header.step, "source": header.source_sha256[:12], **header.settings, **prompts}
 
-
-def _deciding(header: DraftHeader) -> dict[str, object]:
-    return {
-        "step": header.step,
-        "source": header.source_sha256[:12],
-        **header.settings,
-        **{f"prompt {name}": digest[:12] for name, digest in header.prompts.items()},
-    }
+    differing = differences(deciding(before.header), deciding(now))
+    is_behind = not differing and source is not None and before.n_behind(source)
+    return f"{source.path} was changed since" if is_behind and source is not None else differing
 
 
 def set_aside(path: Path) -> Path | None:
@@ -342,24 +329,21 @@ def judging_of(draft: Draft) -> Judging:
         raise RunFormatError(
             f"draft '{draft.id}': expected judged sentences, got none; run 'evidencebench construct judge' first"
         )
-    n_aspects = len(draft.aspects)
+    n_aspects, last = len(draft.aspects), judging.n_sentences - 1
+    misfits = []
     if len(judging.sources) != n_aspects:
-        raise _misfit(draft, f"sources of {counted(n_aspects, 'aspect')}", f"of {len(judging.sources)}")
+        misfits.append((f"sources of {counted(n_aspects, 'aspect')}", f"of {len(judging.sources)}"))
     for aspect, sentences in enumerate(judging.sources):
-        for wrong in (sentence for sentence in sentences if not 0 <= sentence < judging.n_sentences):
-            last = judging.n_sentences - 1
-            raise _misfit(draft, f"sentences 0..{last} as sources of aspect {aspect}", f"sentence {wrong}")
-    for wrong in (result for result in draft.results or () if not 0 <= result < n_aspects):
-        raise _misfit(draft, f"Results aspects in 0..{n_aspects - 1}", f"aspect {wrong}")
+        outside = [sentence for sentence in sentences if not 0 <= sentence <= last]
+        misfits += [(f"sentences 0..{last} as sources of aspect {aspect}", f"sentence {n}") for n in outside]
+    outside = [result for result in draft.results or () if not 0 <= result < n_aspects]
+    misfits += [(f"Results aspects in 0..{n_aspects - 1}", f"aspect {n}") for n in outside]
+    for expected, got in misfits:
+        raise RunFormatError(f"draft '{draft.id}': expected {expected}, got {got}; run the step that made it again")
     return judging
 
 
-def _misfit(draft: Draft, expected: str, got: str) -> RunFormatError:
-    return RunFormatError(f"draft '{draft.id}': expected {expected}, got {got}; run the step that made it again")
-
-
 # The files of a work folder, in the order of the steps.
-
 
 STEP_FILES: Mapping[str, str] = {
     "harvest": "passages.jsonl",
@@ -372,19 +356,12 @@ STEP_FILES: Mapping[str, str] = {
 }
 """Step -> the name of the file that it writes; the step behind it reads that file."""
 
-DATASET_FOLDER = "dataset"
-"""What `assemble` writes."""
-
-MANIFEST = "manifest.json"
-"""The file that every folder of a data set has."""
+DATASET_FOLDER = "dataset"  # what `assemble` writes
+MANIFEST = "manifest.json"  # the file that every folder of a data set has
 
 
 def input_of(step: str, folder: Path) -> Path:
-    """Return the file that a step reads.
-
-    >>> input_of("judge", Path("work")).as_posix()
-    'work/aspects.jsonl'
-    """
+    """Return the file that a step reads."""
     names = list(STEP_FILES)
     return folder / STEP_FILES[names[names.index(step) - 1]]
 

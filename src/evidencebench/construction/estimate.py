@@ -1,62 +1,45 @@
-"""What is left will cost."""
+"""What the steps that are left will ask and cost: a sample of drafts is led through them, and nothing is sent."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from math import prod, sqrt
+from dataclasses import astuple, dataclass, field
+from math import sqrt
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from evidencebench.construction.config import Config
-from evidencebench.construction.draft import Draft, DraftFile, input_of, open_drafts, output_of
+from evidencebench.construction.draft import Draft, input_of, open_drafts, output_of
 from evidencebench.construction.pipeline import model_step, steps_of
 from evidencebench.construction.writing import ASSUMED_ASPECTS, MOST_ASPECTS, stand_in_aspects, words_of
 from evidencebench.errors import DataError, ReplyError
 from evidencebench.execution.rewriting import asker_from
-from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, estimated_tokens, prompt_tokens_of
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.client import ChatClient, EstimatingSender
 from evidencebench.models.llm.costs import PriceTable
 from evidencebench.models.llm.replies import ReplyCache
 
-# What steps ask of models: requests and tokens, counted while drafts are led through them and nothing is sent.
 
-
-LEAST_CACHED_TOKENS = 1024
-"""The shortest beginning of a prompt that providers cache: OpenAI's, and Anthropic's for most models."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ModelUse:
-    """What a step asks of a model; ``cached_tokens`` are those of its prompts that a provider can have in its cache."""
+    """What a step asks of a model."""
 
     requests: float = 0
     prompt_tokens: float = 0
     reply_tokens: float = 0
-    cached_tokens: float = 0
 
     def __add__(self, other: "ModelUse") -> "ModelUse":
         """Return both together."""
-        return self.times(1, 1, 1, other)
+        return ModelUse(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
-    def times(self, requests: float, prompt: float, reply: float, more: "ModelUse | None" = None) -> "ModelUse":
-        """Return it with each count multiplied, and ``more`` added."""
-        more = more or NOTHING
-        return ModelUse(
-            requests=self.requests * requests + more.requests,
-            prompt_tokens=self.prompt_tokens * prompt + more.prompt_tokens,
-            reply_tokens=self.reply_tokens * reply + more.reply_tokens,
-            cached_tokens=self.cached_tokens * prompt + more.cached_tokens,
-        )
+    def times(self, requests: float, prompt: float, reply: float) -> "ModelUse":
+        """Return it with each count multiplied."""
+        return ModelUse(self.requests * requests, self.prompt_tokens * prompt, self.reply_tokens * reply)
 
-    def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False, caching: bool = False) -> float | None:
+    def cost_usd(self, model: str, prices: PriceTable, *, batch: bool = False) -> float | None:
         """Return its cost; None where the model's price is not known."""
-        usage = Usage(
-            prompt_tokens=round(self.prompt_tokens),
-            completion_tokens=round(self.reply_tokens),
-            cached_tokens=round(self.cached_tokens) if caching else 0,
-        )
+        usage = Usage(prompt_tokens=round(self.prompt_tokens), completion_tokens=round(self.reply_tokens))
         return prices.cost_usd(model, usage, batch=batch)
 
 
@@ -66,14 +49,13 @@ Uses = Mapping[str, ModelUse]
 """Model -> what is asked of it."""
 
 
-def joined(one: Uses, other: Uses) -> Uses:
-    """Return both together."""
-    return {model: one.get(model, NOTHING) + other.get(model, NOTHING) for model in {**one, **other}}
-
-
-def joined_all(uses: Iterable[Uses]) -> Uses:
+def joined(uses: Iterable[Uses]) -> Uses:
     """Return all together."""
-    return reduce(joined, uses, {})
+    total: defaultdict[str, ModelUse] = defaultdict(ModelUse)
+    for use_by_model in uses:
+        for model, use in use_by_model.items():
+            total[model] += use
+    return dict(total)
 
 
 class RehearsingSender(EstimatingSender):
@@ -83,14 +65,13 @@ class RehearsingSender(EstimatingSender):
         super().__init__(prices)
         self._cache, self._assumed = cache, completion_tokens
         self._stored = False
-        self._before: dict[str, str] = {}
         self.uses: dict[str, ModelUse] = {}
-        self.repeated_tokens = self.n_missing = 0
+        self.n_missing = 0
 
     def begin(self, *, stored: bool = False) -> None:
         """Sum up from nothing; ``stored``: answer with stored replies."""
         self._stored = stored
-        self.uses, self.repeated_tokens, self.n_missing = {}, 0, 0
+        self.uses, self.n_missing = {}, 0
 
     def estimated(self, request: ChatRequest, stand_in: str) -> ChatReply:
         """Return the stored reply, or the stand-in."""
@@ -98,35 +79,16 @@ class RehearsingSender(EstimatingSender):
         usage = Usage() if reply is None else reply[0].usage
         n_prompt = prompt_tokens_of(request) if usage.prompt_tokens is None else usage.prompt_tokens
         n_reply = usage.completion_tokens
-        if n_reply is None:
-            n_reply = min(self._assumed, request.max_tokens)
-        text = request.messages[0].text
-        n_repeated = estimated_tokens(_same_beginning(self._before.get(request.model, ""), text))
-        self._before[request.model] = text
-        self.repeated_tokens += n_repeated
         self.n_missing += reply is None
         self.uses[request.model] = self.uses.get(request.model, NOTHING) + ModelUse(
             requests=1,
             prompt_tokens=n_prompt,
-            reply_tokens=n_reply,
-            cached_tokens=n_repeated if n_repeated >= LEAST_CACHED_TOKENS else 0,
+            reply_tokens=min(self._assumed, request.max_tokens) if n_reply is None else n_reply,
         )
         return ChatReply(text=stand_in) if reply is None else reply[0]
 
 
-def _same_beginning(one: str, other: str) -> str:
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return one[:low]
-
-
 # What the steps that are left will cost: a sample of drafts is led through them, and stored replies correct it.
-
 
 _NORMAL_95 = 1.96
 
@@ -151,7 +113,6 @@ class StepEstimate:
     used: Uses = field(default_factory=dict)  # model -> what it was asked, as far as its replies are stored
     n_pilot: int = 0  # drafts that correct the estimate; 0: tokens are estimated and replies assumed
     margin: float | None = None  # half of the 95 % interval of prompt tokens, as a share of them; None without a pilot
-    repeated_tokens: float = 0.0  # that a prompt shares with the one before it, from the beginning, on average
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,17 +153,8 @@ class _Pilot:
 
     counted: list[ModelUse] = field(default_factory=list)
     was: list[Uses] = field(default_factory=list)
-    n_done: int = 0
-    n_kept: int = 0
-
-    @property
-    def kept_share(self) -> float:
-        return self.n_kept / self.n_done if self.n_done else 1.0
-
-    @property
-    def kept_error(self) -> float:
-        """The standard error of the share that is kept, as a share of it."""
-        return sqrt((1 - self.kept_share) / self.n_kept) if self.n_kept else 0.0
+    kept_share: float = 1.0
+    kept_error: float = 0.0  # the standard error of that share, as a share of it
 
 
 class _Estimator:
@@ -214,8 +166,8 @@ class _Estimator:
         assumptions: Assumptions,
         on_progress: Callable[[int, int], None],
     ) -> None:
-        self._config, self._sender, self._client = config, sender, client
-        self._assumptions, self._on_progress = assumptions, on_progress
+        self._config, self._sender, self._assumptions = config, sender, assumptions
+        self._on_progress = on_progress
         self._names = steps_of(config)
         self._steps = {}
         for name in self._names:
@@ -224,73 +176,68 @@ class _Estimator:
         source = open_drafts(input_of(self._names[0], config.work))
         paths = {name: output_of(name, config.work) for name in self._names}
         self._files = {n: open_drafts(path, must_be_finished=False) for n, path in paths.items() if path.is_file()}
-        self._inputs: dict[str, DraftFile] = {self._names[0]: source}  # step -> the file that it reads
-        for before, name in zip(self._names, self._names[1:], strict=False):
-            if before in self._files:
-                self._inputs[name] = self._files[before]
-        self._aspects_per_word, self._aspects_error = self._rate_of_aspects()
+        before = zip(self._names, (source, *map(self._files.get, self._names)), strict=False)
+        self._inputs = {name: file for name, file in before if file is not None}  # step -> the file that it reads
+        # How many aspects a word of a summary has, of those that are there, and the standard error of that.
+        self._aspects_per_word, self._aspects_error = None, 0.0
+        if (aspects := self._files.get("aspects")) is not None:
+            drafts = [aspects[draft_id] for draft_id in self._sample(sorted(aspects.going_on))]
+            counts = [(len(draft.aspects), len(words_of(draft.summary))) for draft in drafts]
+            self._aspects_error = _relative_error(counts) or 0.0
+            if n_words := sum(n for _, n in counts):
+                self._aspects_per_word = sum(n for n, _ in counts) / n_words
         self._unreadable: dict[str, str] = {}
         self._n_led = self._n_to_lead = 0
 
     def estimate(self) -> ConstructionEstimate:
-        done = {name: self._done(name) for name in self._inputs}
+        done: dict[str, list[str]] = {name: [] for name in self._names}  # of those that go on in the file that it reads
+        for name in self._files.keys() & self._inputs.keys():
+            done[name] = sorted(set(self._inputs[name].going_on) & self._files[name].offsets.keys())
         waiting = {name: sorted(set(file.going_on) - set(done[name])) for name, file in self._inputs.items()}
-        self._n_to_lead = sum(len(self._drawn(ids)) for ids in (*done.values(), *waiting.values()))
-        pilots = {name: self._pilot(name, done.get(name, [])) for name in self._names}
-        steps = {name: StepEstimate(step=name, n_pilot=len(pilots[name].was)) for name in self._names}
-        for name, pilot in pilots.items():
-            if pilot.n_done:
-                share = pilot.n_done / len(self._drawn(done[name]))
-                steps[name].used = {
-                    model: use.times(share, share, share) for model, use in joined_all(pilot.was).items()
-                }
+        self._n_to_lead = sum(len(self._sample(ids)) for ids in (*done.values(), *waiting.values()))
+        pilots = {name: self._pilot(name, ids) for name, ids in done.items()}
+        steps = {name: StepEstimate(step=name, n_pilot=len(pilot.was)) for name, pilot in pilots.items()}
+        for name, ids in done.items():
+            if ids:
+                share = len(ids) / len(self._sample(ids))
+                uses = joined(pilots[name].was).items()
+                steps[name].used = {model: use.times(share, share, share) for model, use in uses}
         for name, ids in waiting.items():
             if ids:
                 self._add_waiting(name, ids, pilots, steps)
         return ConstructionEstimate(steps=tuple(steps.values()), unreadable=self._unreadable)
 
-    def _done(self, name: str) -> list[str]:
-        """Return the drafts that did a step, of those that go on in the file that it reads."""
-        file = self._files.get(name)
-        return [] if file is None else sorted(set(self._inputs[name].going_on) & file.offsets.keys())
-
-    def _drawn(self, ids: Sequence[str]) -> list[str]:
-        n_drawn = min(self._assumptions.n_sample, len(ids))
-        drawn = np.random.default_rng(self._assumptions.seed).choice(len(ids), n_drawn, replace=False)
-        return [ids[index] for index in sorted(drawn)]
-
-    def _rate_of_aspects(self) -> tuple[float | None, float]:
-        """Return how many aspects a word of a summary has, of those that are there, and the standard error of that."""
-        if "aspects" not in self._files:
-            return None, 0.0
-        drafts = [self._files["aspects"][draft_id] for draft_id in self._drawn(sorted(self._files["aspects"].going_on))]
-        counts = [(len(draft.aspects), len(words_of(draft.summary))) for draft in drafts]
-        n_words = sum(n for _, n in counts)
-        return (sum(n for n, _ in counts) / n_words if n_words else None), _relative_error(counts) or 0.0
+    def _sample(self, ids: Sequence[str]) -> list[str]:
+        size = min(self._assumptions.n_sample, len(ids))
+        chosen = np.random.default_rng(self._assumptions.seed).choice(len(ids), size, replace=False)
+        return [ids[index] for index in sorted(chosen)]
 
     def _pilot(self, name: str, done: Sequence[str]) -> _Pilot:
-        pilot = _Pilot(n_done=len(done))
+        pilot = _Pilot()
         if done:
-            pilot.n_kept = len(set(done) & set(self._files[name].going_on))
-        for draft_id in self._drawn(done):
-            self._count()
-            draft = self._inputs[name][draft_id]
+            n_kept = len(set(done) & set(self._files[name].going_on))
+            pilot.kept_share = n_kept / len(done)
+            pilot.kept_error = sqrt((1 - pilot.kept_share) / n_kept) if n_kept else 0.0
+        for draft_id in self._sample(done):
+            draft = self._next(name, draft_id)
             self._lead(name, draft, stored=True)
-            if self._sender.n_missing:  # not all its replies are stored any more
-                continue
-            pilot.was.append(self._sender.uses)
-            self._lead(name, draft)
-            pilot.counted.append(sum(self._sender.uses.values(), NOTHING))
+            if not self._sender.n_missing:  # else not all its replies are stored any more
+                pilot.was.append(self._sender.uses)
+                self._lead(name, draft)
+                pilot.counted.append(sum(self._sender.uses.values(), NOTHING))
         return pilot
 
-    def _count(self) -> None:
+    def _next(self, name: str, draft_id: str) -> Draft:
         self._on_progress(self._n_led, self._n_to_lead)
         self._n_led += 1
+        return self._inputs[name][draft_id]
 
-    def _lead(self, name: str, draft: Draft, *, stored: bool = False) -> Draft | None:
+    def _lead(self, name: str, draft: Draft | None, *, stored: bool = False) -> Draft | None:
         """Lead a draft through a step; None where it cannot go on. What it asked is in the sender then."""
         step, asker = self._steps[name]
         self._sender.begin(stored=stored)
+        if draft is None:
+            return None
         try:
             made = step.work(asker, draft)
         except ReplyError:
@@ -305,73 +252,54 @@ class _Estimator:
     ) -> None:
         """Add what the drafts that wait for a step will use in it, and in those behind it."""
         behind = self._names[self._names.index(name) :]
-        drawn = self._drawn(ids)
+        sample = self._sample(ids)
         asked: dict[str, list[ModelUse]] = {step: [] for step in behind}
-        repeated = dict.fromkeys(behind, 0.0)
-        for draft_id in drawn:
-            self._count()
-            draft: Draft | None = self._inputs[name][draft_id]
+        for draft_id in sample:
+            draft: Draft | None = self._next(name, draft_id)
             for step in behind:
-                self._sender.begin()  # also where it cannot go on
-                if draft is not None:
-                    draft = self._lead(step, draft)
+                draft = self._lead(step, draft)
                 asked[step].append(sum(self._sender.uses.values(), NOTHING))
-                repeated[step] += self._sender.repeated_tokens
                 if draft is not None and step == "aspects":
-                    draft = self._with_likely_aspects(draft)
-        weights = self._weights(name, ids, drawn)
-        errors = {"sample": 0.0}
-        for place, step in enumerate(behind):
+                    n_aspects = self._assumptions.aspects
+                    if self._aspects_per_word is not None:
+                        n_aspects = round(self._aspects_per_word * len(words_of(draft.summary)))
+                    likely = stand_in_aspects(draft.summary, max(1, min(MOST_ASPECTS, n_aspects)))
+                    draft = msgspec.structs.replace(draft, aspects=tuple(likely))
+        weights = self._weights(name, ids, sample)
+        kept, errors = 1.0, {"sample": 0.0}
+        for step in behind:
             estimate, pilot = steps[step], pilots[step]
-            kept = prod(pilots[before].kept_share for before in behind[:place])
             total = sum((use.times(w, w, w) for use, w in zip(asked[step], weights, strict=True)), NOTHING)
-            total = total.times(kept, kept, kept)
+            total, counted = total.times(kept, kept, kept), sum(pilot.counted, NOTHING)
+            uses: Uses = {self._steps[step][1].chat.model: total} if total.requests else {}
+            if counted.requests:  # what the pilot asked in truth, model by model, for what was counted of it
+                requests, tokens = total.requests / counted.requests, total.prompt_tokens / counted.prompt_tokens
+                uses = {model: use.times(requests, tokens, requests) for model, use in joined(pilot.was).items()}
             estimate.n_drafts += len(ids)
-            estimate.uses = joined(estimate.uses, self._corrected(step, total, pilot))
-            n_requests = sum(use.requests for use in asked[step])
-            estimate.repeated_tokens = repeated[step] / n_requests if n_requests else 0.0
-            of_pilot = _relative_error(
-                [
-                    (sum(use.prompt_tokens for use in uses.values()), counted.prompt_tokens)
-                    for uses, counted in zip(pilot.was, pilot.counted, strict=True)
-                ]
-            )
+            estimate.uses = joined([estimate.uses, uses])
+            was = [sum(use.prompt_tokens for use in uses.values()) for uses in pilot.was]
+            of_pilot = _relative_error(zip(was, [use.prompt_tokens for use in pilot.counted], strict=True))
             errors["sample"] = _sampling_error([use.prompt_tokens for use in asked[step]], weights, len(ids))
             if of_pilot is not None:
                 margin = _NORMAL_95 * sqrt(sum(error**2 for error in (of_pilot, *errors.values())))
                 estimate.margin = max(margin, estimate.margin or 0.0)
+            kept *= pilot.kept_share
             errors[step] = pilot.kept_error
             if step == "aspects":
                 errors["number of aspects"] = self._aspects_error
 
-    def _corrected(self, step: str, total: ModelUse, pilot: _Pilot) -> Uses:
-        """Return what a step will ask, by model, given what was counted with stand-ins."""
-        counted = sum(pilot.counted, NOTHING)
-        if not counted.requests:
-            return {self._steps[step][1].chat.model: total} if total.requests else {}
-        per_request = total.requests / counted.requests
-        per_token = total.prompt_tokens / counted.prompt_tokens
-        return {model: use.times(per_request, per_token, per_request) for model, use in joined_all(pilot.was).items()}
-
-    def _with_likely_aspects(self, draft: Draft) -> Draft:
-        n_aspects = self._assumptions.aspects
-        if self._aspects_per_word is not None:
-            n_aspects = round(self._aspects_per_word * len(words_of(draft.summary)))
-        n_aspects = max(1, min(MOST_ASPECTS, n_aspects))
-        return msgspec.structs.replace(draft, aspects=tuple(stand_in_aspects(draft.summary, n_aspects)))
-
-    def _weights(self, name: str, ids: Sequence[str], drawn: Sequence[str]) -> list[float]:
-        """Return how many of the drafts that wait for a step each drawn one stands for.
+    def _weights(self, name: str, ids: Sequence[str], sample: Sequence[str]) -> list[float]:
+        """Return how many of the drafts that wait for a step each of the sample stands for.
 
         What is judged grows with the sizes of the papers, and with the numbers of aspects where these are asked about
-        one by one. Both are known for all drafts that wait for it, so that drawn ones weigh more where the others are
-        larger than they are: the linear calibration of survey sampling.
+        one by one. Both are known for all drafts that wait for it, so that those of the sample weigh more where the
+        others are larger than they are: the linear calibration of survey sampling.
         """
-        weights = np.full(len(drawn), len(ids) / len(drawn))
-        if name != "judge" or len(drawn) == len(ids):
+        weights = np.full(len(sample), len(ids) / len(sample))
+        if name != "judge" or len(sample) == len(ids):
             return weights.tolist()
         sizes = {draft_id: self._size(self._inputs[name][draft_id]) for draft_id in ids}
-        own = np.array([sizes[draft_id] for draft_id in drawn])
+        own = np.array([sizes[draft_id] for draft_id in sample])
         apart = own - own.mean()
         if apart.any():
             weights += (sum(sizes.values()) - len(ids) * own.mean()) * apart / (apart @ apart)

@@ -1,10 +1,11 @@
-"""Judge: windows, votes."""
+"""The step ``judge``: which sentences hold which aspects, window by window; a source is what any window says."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,14 +16,10 @@ from evidencebench.construction.writing import MOST_ASPECTS, numbered_aspects
 from evidencebench.errors import SystemSpecError, UnreadableReplyError
 from evidencebench.models.llm.chat import ChatReply
 from evidencebench.models.llm.reading import ReplyClass, read_selection
-from evidencebench.query import Query
 from evidencebench.systems.llm.asking import Asker, ask_until_read, error_priority
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 from evidencebench.systems.llm.prompts import form_text, schema_of, well_formed
 from evidencebench.wording import counted
-
-# From the votes of windows to the sources of an aspect: positive if any window says so.
-
 
 LEAST_KAPPA = 0.6
 """Below it, what two windows say of the same sentences has little in common, and the labels are not to be trusted."""
@@ -34,11 +31,7 @@ _LOOK = "it may guess, or number sentences otherwise than they are shown: read s
 
 
 def windows_of_paper(n_sentences: int, window: int, overlap: int) -> list[range]:
-    """Return the sentences of each window; the last ones are shorter, so that nearly all sentences are in two.
-
-    >>> windows_of_paper(12, 10, 5)
-    [range(0, 10), range(5, 12), range(10, 12)]
-    """
+    """Return the sentences of each window; the last ones are shorter, so that nearly all sentences are in two."""
     return [range(start, min(start + window, n_sentences)) for start in range(0, n_sentences, window - overlap)]
 
 
@@ -48,20 +41,16 @@ def window_votes(rounds: Sequence[JudgingRound], aspect: int, windows: Sequence[
     Rounds that do not decide vote by majority, sentence by sentence, a tie being a no; a later round that ``decides``
     stands in their place where it was read. A window that was never asked says none.
     """
-    votes = [(one.decides, {vote.start: vote.sentences for vote in one.votes[aspect]}) for one in rounds]
-    return [
-        _majority([(decides, said[window.start]) for decides, said in votes if window.start in said])
-        for window in windows
-    ]
-
-
-def _majority(votes: Sequence[tuple[bool, tuple[int, ...] | None]]) -> frozenset[int] | None:
-    read = [(decides, sentences) for decides, sentences in votes if sentences is not None]
-    if not read:
-        return None if votes else frozenset()
-    voting = [sentences for decides, sentences in read if decides][-1:] or [sentences for _, sentences in read]
-    n_votes = Counter(index for sentences in voting for index in set(sentences))
-    return frozenset(index for index, n in n_votes.items() if 2 * n > len(voting))
+    votes = [(voted.decides, {vote.start: vote.sentences for vote in voted.votes[aspect]}) for voted in rounds]
+    sources: list[frozenset[int] | None] = []
+    for window in windows:
+        asked = [(decides, of_round[window.start]) for decides, of_round in votes if window.start in of_round]
+        read = [(decides, sentences) for decides, sentences in asked if sentences is not None]
+        voting = [sentences for decides, sentences in read if decides][-1:] or [sentences for _, sentences in read]
+        n_votes = Counter(index for sentences in voting for index in set(sentences))
+        majority = frozenset(index for index, n in n_votes.items() if 2 * n > len(voting))
+        sources.append(None if asked and not read else majority)
+    return sources
 
 
 def sources_of_votes(votes: Sequence[frozenset[int] | None]) -> tuple[int, ...]:
@@ -75,21 +64,22 @@ def unjudged(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -
     return {index for window in windows for index in window} - read
 
 
-def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> list[int]:
-    """Return the places of the windows that disagree with another window on a sentence, or were not read.
-
-    >>> doubtful([frozenset({7}), frozenset(), frozenset()], [range(0, 10), range(5, 12), range(10, 12)])
-    [0, 1]
-    """
-    doubted = {place for place, vote in enumerate(votes) if vote is None}
-    for place, vote in enumerate(votes):
-        for other, theirs in enumerate(votes[place + 1 :], place + 1):
-            if windows[other].start >= windows[place].stop:
+def _overlaps(windows: Sequence[range]) -> Iterator[tuple[int, int, range]]:
+    """Yield the places of each two windows that share sentences, and these."""
+    for place, window in enumerate(windows):
+        for other in range(place + 1, len(windows)):
+            if windows[other].start >= window.stop:
                 break
-            if vote is not None and theirs is not None:
-                shared = range(windows[other].start, min(windows[place].stop, windows[other].stop))
-                if not (vote ^ theirs).isdisjoint(shared):
-                    doubted |= {place, other}
+            yield place, other, range(windows[other].start, min(window.stop, windows[other].stop))
+
+
+def doubtful(votes: Sequence[frozenset[int] | None], windows: Sequence[range]) -> list[int]:
+    """Return the places of the windows that disagree with another window on a sentence, or were not read."""
+    doubted = {place for place, vote in enumerate(votes) if vote is None}
+    for place, other, shared in _overlaps(windows):
+        vote, theirs = votes[place], votes[other]
+        if vote is not None and theirs is not None and not (vote ^ theirs).isdisjoint(shared):
+            doubted |= {place, other}
     return sorted(doubted)
 
 
@@ -108,22 +98,15 @@ class WindowAgreement:
     def add(self, judging: Judging, judged: JudgingRound) -> None:
         """Count the votes of a round."""
         for votes in judged.votes:
-            read = [
-                (range(vote.start, min(vote.start + judging.window, judging.n_sentences)), set(vote.sentences))
-                for vote in votes
-                if vote.sentences is not None
-            ]
+            read = [(vote.start, set(vote.sentences)) for vote in votes if vote.sentences is not None]
             self.n_asked += len(votes)
             self.n_unread += len(votes) - len(read)
-            for place, (window, said) in enumerate(read):
-                for other, others in read[place + 1 :]:
-                    if other.start >= window.stop:
-                        break
-                    shared = range(other.start, min(window.stop, other.stop))
-                    own, theirs = said.intersection(shared), others.intersection(shared)
-                    self.pairs[2] += len(own & theirs)
-                    self.pairs[1] += len(own ^ theirs)
-                    self.pairs[0] += len(shared) - len(own | theirs)
+            windows = [range(start, min(start + judging.window, judging.n_sentences)) for start, _ in read]
+            for place, other, shared in _overlaps(windows):
+                own, theirs = (read[window][1].intersection(shared) for window in (place, other))
+                self.pairs[2] += len(own & theirs)
+                self.pairs[1] += len(own ^ theirs)
+                self.pairs[0] += len(shared) - len(own | theirs)
 
     @property
     def share(self) -> float | None:
@@ -174,7 +157,6 @@ def windows_agree(drafts: Iterable[Draft]) -> dict[str, WindowAgreement]:
 
 # Judge which sentences of a paper hold which aspects, window by window.
 
-
 _MOST_AT_ONCE = 64
 """Requests of a draft that are made at once: an open request holds its prompt, and a paper can have very many."""
 
@@ -183,8 +165,7 @@ _USABLE = (ReplyClass.ANSWERED, ReplyClass.EMPTY, ReplyClass.DUPLICATE)
 Outcome = TypeVar("Outcome")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSettings:
+class JudgeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How papers are judged."""
 
     window: int = 10  # sentences that are judged together
@@ -202,23 +183,6 @@ class JudgeSettings:
             raise SystemSpecError(f"judge: votes: expected at least 1, got {self.votes}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ShownWindow:
-    """Sentences that are judged together: their indices, their texts as a prompt shows them, and its lines."""
-
-    sentences: range
-    shown: dict[int, str]
-    lines: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Vote:
-    """What a model said of a window for one aspect: the sentences, or None where nothing could be read."""
-
-    sentences: tuple[int, ...] | None
-    request_key: str = ""
-
-
 class _AspectSources(msgspec.Struct):
     aspect: int
     sentences: list[int]
@@ -228,112 +192,101 @@ class _AllSources(msgspec.Struct):
     aspects: list[_AspectSources]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Judge:
-    """Judges drafts; ``second`` asks again, of another model, what the windows disagree on."""
+class _Window(NamedTuple):
+    """Sentences that are judged together: their texts as a prompt shows them, by index, and its lines."""
 
-    settings: JudgeSettings
-    papers: PaperFolder
-    second: Asker | None
+    sentences: range
+    shown: dict[int, str]
+    lines: str
 
-    def __call__(self, asker: Asker, draft: Draft) -> Draft:
-        """Return a draft with its judging; many requests are made at once."""
-        if not draft.aspects:
-            return dropped(draft, "no aspects")
-        if len(draft.aspects) > MOST_ASPECTS:
-            return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
-        on_disk = self.papers.paper_of(draft)
-        query = on_disk.paper.query_for(draft.hypothesis, wish="study")
-        settings = self.settings
-        windows = [
-            _shown(query, one) for one in windows_of_paper(len(query.sentences), settings.window, settings.overlap)
-        ]
-        asked = list(range(len(windows)))
-        rounds = _ask_together(  # so that one batch holds all votes
-            asker,
-            [
-                partial(
-                    self._round,
-                    replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)),
-                    draft,
-                    windows,
-                    [asked] * len(draft.aspects),
-                )
-                for vote in range(settings.votes)
-            ],
+
+def judge_step(settings: JudgeSettings, papers: PaperFolder, *, second: Asker | None = None) -> ModelStep:
+    """Return the step that judges; ``second`` is asked where windows disagree, and decides there."""
+    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes}
+    if second is not None:
+        own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
+    return ModelStep(
+        name="judge",
+        prompts=("judge_all" if settings.at_once else "judge_one", "judge_rule", *FORM_PROMPTS),
+        work=partial(_judge, settings, papers, second),
+        settings=own,
+    )
+
+
+def _judge(settings: JudgeSettings, papers: PaperFolder, second: Asker | None, asker: Asker, draft: Draft) -> Draft:
+    """Return a draft with its judging; many requests are made at once."""
+    if not draft.aspects:
+        return dropped(draft, "no aspects")
+    if len(draft.aspects) > MOST_ASPECTS:
+        return dropped(draft, "too many aspects", f"{len(draft.aspects):,}; at most {MOST_ASPECTS}")
+    on_disk = papers.paper_of(draft)
+    sentences = on_disk.paper.query_for(draft.hypothesis, wish="study").sentences
+    spans = windows_of_paper(len(sentences), settings.window, settings.overlap)
+    windows = []
+    for span in spans:
+        shown = {index: prompt_line(sentences[index]) for index in span}
+        windows.append(_Window(span, shown, Excerpt(shown=shown).block))
+    aspects = range(len(draft.aspects))
+    everything = [list(range(len(windows)))] * len(aspects)
+    askers = [replace(asker, chat=replace(asker.chat, seed=asker.chat.seed + vote)) for vote in range(settings.votes)]
+    rounds = _ask_together(  # so that one batch holds all votes
+        asker, [partial(_round, voter, draft, windows, everything, at_once=settings.at_once) for voter in askers]
+    )
+    if second is not None:
+        doubts = [doubtful(window_votes(rounds, aspect, spans), spans) for aspect in aspects]
+        decided = _round(second, draft, windows, doubts, at_once=settings.at_once)
+        rounds.append(msgspec.structs.replace(decided, decides=True))
+    votes = [window_votes(rounds, aspect, spans) for aspect in aspects]
+    judging = Judging(
+        paper_sha256=on_disk.sha256,
+        n_sentences=len(sentences),
+        window=settings.window,
+        overlap=settings.overlap,
+        rounds=tuple(rounds),
+        sources=tuple(map(sources_of_votes, votes)),
+    )
+    made = msgspec.structs.replace(draft, judging=judging)
+    if unread := sorted(set[int]().union(*(unjudged(of_aspect, spans) for of_aspect in votes))):
+        return dropped(made, "sentences without a readable judgment", ", ".join(map(str, unread)))
+    return made
+
+
+def _round(
+    asker: Asker, draft: Draft, windows: Sequence[_Window], asked: Sequence[Sequence[int]], *, at_once: bool
+) -> JudgingRound:
+    """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
+    aspects = range(len(draft.aspects))
+    if at_once:
+        places = sorted({place for of_aspect in asked for place in of_aspect})
+        answers = _ask_together(asker, [partial(_ask_all, asker, draft, windows[place]) for place in places])
+        votes = [list(of_aspect) for of_aspect in zip(*answers, strict=True)] or [[] for _ in aspects]
+    else:
+        pairs = [(aspect, place) for aspect in aspects for place in asked[aspect]]
+        said = iter(
+            _ask_together(asker, [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs])
         )
-        judging = Judging(
-            paper_sha256=on_disk.sha256,
-            n_sentences=len(query.sentences),
-            window=settings.window,
-            overlap=settings.overlap,
-            rounds=tuple(rounds),
-            sources=(),
-        )
-        spans = [one.sentences for one in windows]
-        votes_of = partial(window_votes, windows=spans)
-        if self.second is not None:
-            doubts = [doubtful(votes_of(judging.rounds, aspect), spans) for aspect in range(len(draft.aspects))]
-            decided = self._round(self.second, draft, windows, doubts)
-            judging = msgspec.structs.replace(
-                judging, rounds=(*judging.rounds, msgspec.structs.replace(decided, decides=True))
-            )
-        votes = [votes_of(judging.rounds, aspect) for aspect in range(len(draft.aspects))]
-        judging = msgspec.structs.replace(judging, sources=tuple(map(sources_of_votes, votes)))
-        made = msgspec.structs.replace(draft, judging=judging)
-        if left := sorted(set[int]().union(*(unjudged(one, spans) for one in votes))):
-            return dropped(made, "sentences without a readable judgment", ", ".join(map(str, left)))
-        return made
-
-    def _round(
-        self, asker: Asker, draft: Draft, windows: Sequence[_ShownWindow], asked: Sequence[Sequence[int]]
-    ) -> JudgingRound:
-        """Return the votes of one model; ``asked`` has the places of the windows to ask, aspect by aspect."""
-        places = sorted({place for one in asked for place in one})
-        if self.settings.at_once:
-            found = _ask_together(asker, [partial(_ask_all, asker, draft, windows[place]) for place in places])
-            votes = {(aspect, place): one[aspect] for place, one in zip(places, found, strict=True)
-                     for aspect in range(len(draft.aspects))}  # fmt: skip
-        else:
-            pairs = [(aspect, place) for aspect, one in enumerate(asked) for place in one]
-            said = _ask_together(
-                asker, [partial(_ask_one, asker, draft, aspect, windows[place]) for aspect, place in pairs]
-            )
-            votes = dict(zip(pairs, said, strict=True))
-        return JudgingRound(
-            model=asker.chat.model,
-            prompt=step_prompt("judge_all" if self.settings.at_once else "judge_one").digest,
-            votes=tuple(
-                tuple(
-                    WindowVote(window.sentences.start, vote.sentences, vote.request_key)
-                    for place, window in enumerate(windows)
-                    if (vote := votes.get((aspect, place))) is not None
-                )
-                for aspect in range(len(draft.aspects))
-            ),
-            asks_all=self.settings.at_once,
-        )
+        votes = [list(islice(said, len(of_aspect))) for of_aspect in asked]
+    return JudgingRound(
+        model=asker.chat.model,
+        prompt=step_prompt("judge_all" if at_once else "judge_one").digest,
+        votes=tuple(map(tuple, votes)),
+        asks_all=at_once,
+    )
 
 
-def _shown(query: Query, sentences: range) -> _ShownWindow:
-    shown = {index: prompt_line(query.sentences[index]) for index in sentences}
-    return _ShownWindow(sentences=sentences, shown=shown, lines=Excerpt(shown=shown).block)
-
-
-def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _Vote:
+def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _Window) -> WindowVote:
     """Return what a model says of a window for one aspect."""
-    shown, structured = window.shown, asker.chat.structured
-    n_sentences = max(shown) + 1
+    structured, n_sentences = asker.chat.structured, window.sentences.stop
 
     def read(reply: ChatReply) -> tuple[tuple[int, ...], str]:
-        reading = read_selection(reply, shown, budget=None, n_sentences=n_sentences)
+        reading = read_selection(reply, window.shown, budget=None, n_sentences=n_sentences)
         if reading.reply_class in _USABLE:
             return reading.indices, ""
         return (), f"{reading.reply_class}: {reading.why}"
 
     form = form_text("answer", structured=structured, n_sentences=n_sentences)
     try:
-        found = ask_until_read(
+        answer, request = ask_until_read(
             asker,
             step_prompt("judge_one").render(
                 rule=step_prompt("judge_rule").render(),
@@ -349,15 +302,24 @@ def _ask_one(asker: Asker, draft: Draft, aspect: int, window: _ShownWindow) -> _
             what="judgment",
         )
     except UnreadableReplyError:
-        return _Vote(sentences=None)
-    return _Vote(sentences=tuple(sorted(set(found.answer))), request_key=found.request_key)
+        return WindowVote(window.sentences.start, None)
+    return WindowVote(window.sentences.start, tuple(sorted(set(answer))), request)
 
 
-def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
+def _ask_all(asker: Asker, draft: Draft, window: _Window) -> list[WindowVote]:
     """Return what a model says of a window, aspect by aspect, asked for all of them at once."""
-    n_aspects = len(draft.aspects)
+    numbers, shown = range(1, len(draft.aspects) + 1), window.sentences
+
+    def wrong_with(answer: _AllSources) -> str:
+        answered = [sources.aspect for sources in answer.aspects]
+        if strange := [number for number in answered if number not in numbers]:
+            return f"there is no aspect {strange[0]}"
+        if unseen := [index for sources in answer.aspects for index in sources.sentences if index not in shown]:
+            return f"no sentence of the number {unseen[0]} is shown: they are {shown[0]} to {shown[-1]}"
+        return "an aspect stands twice" if len(set(answered)) < len(answered) else ""
+
     try:
-        found, source = ask_object(
+        answer, source = ask_object(
             asker,
             "judge_all",
             {
@@ -366,48 +328,20 @@ def _ask_all(asker: Asker, draft: Draft, window: _ShownWindow) -> list[_Vote]:
                 "aspects": numbered_aspects(draft.aspects),
                 "lines": window.lines,
             },
-            example=_AllSources([_AspectSources(aspect=n_aspects + 7, sentences=[max(window.shown) + 7])]),
-            stand_in=_AllSources([_AspectSources(aspect=n, sentences=[]) for n in range(1, n_aspects + 1)]),
-            check=lambda found: _wrong_with(found.aspects, n_aspects, window),
+            example=_AllSources([_AspectSources(aspect=len(numbers) + 7, sentences=[shown[-1] + 7])]),
+            stand_in=_AllSources([_AspectSources(aspect=n, sentences=[]) for n in numbers]),
+            check=wrong_with,
             what="judgments",
         )
     except UnreadableReplyError:
-        return [_Vote(sentences=None)] * n_aspects
-    said = {one.aspect: tuple(sorted(set(one.sentences))) for one in found.aspects}
-    return [_Vote(sentences=said.get(n, ()), request_key=source.request) for n in range(1, n_aspects + 1)]
-
-
-def _wrong_with(aspects: Sequence[_AspectSources], n_aspects: int, window: _ShownWindow) -> str:
-    numbers = [one.aspect for one in aspects]
-    if strange := [number for number in numbers if not 1 <= number <= n_aspects]:
-        return f"there is no aspect {strange[0]}"
-    if unseen := [index for one in aspects for index in one.sentences if index not in window.shown]:
-        return f"no sentence of the number {unseen[0]} is shown: they are {min(window.shown)} to {max(window.shown)}"
-    return "an aspect stands twice" if len(set(numbers)) < len(numbers) else ""
+        return [WindowVote(shown.start, None) for _ in numbers]
+    sentences = {sources.aspect: tuple(sorted(set(sources.sentences))) for sources in answer.aspects}
+    return [WindowVote(shown.start, sentences.get(n, ()), source.request) for n in numbers]
 
 
 def _ask_together(asker: Asker, work: Sequence[Callable[[], Outcome]]) -> list[Outcome]:
     """Return what functions that ask return; an error is raised when all have ended, so that replies are stored."""
-    ended = asker.client.together(work, most=_MOST_AT_ONCE)
-    if errors := [one for one in ended if isinstance(one, BaseException)]:
+    outcomes = asker.client.together(work, most=_MOST_AT_ONCE)
+    if errors := [outcome for outcome in outcomes if isinstance(outcome, BaseException)]:
         raise min(errors, key=error_priority)
-    return [one for one in ended if not isinstance(one, BaseException)]
-
-
-def judge_step(
-    settings: JudgeSettings,
-    papers: PaperFolder,
-    *,
-    second: Asker | None = None,
-) -> ModelStep:
-    """Return the step that judges; ``second`` is asked where windows disagree, and decides there."""
-    prompt = "judge_all" if settings.at_once else "judge_one"
-    own = {"window": settings.window, "overlap": settings.overlap, "votes": settings.votes}
-    if second is not None:
-        own |= {f"second {name}": value for name, value in settings_of_asker(second).items()}
-    return ModelStep(
-        name="judge",
-        prompts=(prompt, "judge_rule", *FORM_PROMPTS),
-        work=_Judge(settings=settings, papers=papers, second=second),
-        settings=own,
-    )
+    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]

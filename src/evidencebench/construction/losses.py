@@ -1,12 +1,10 @@
-"""What the steps drop: the filter, the losses of each step."""
+"""What the steps drop: the filter, and the losses of all steps whose files lie in the work folder."""
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +20,7 @@ from evidencebench.construction.draft import (
     writing_drafts,
 )
 from evidencebench.errors import DataError, RunError
-from evidencebench.tables import Cell, Table, printable, safe_cell
-
-# What was dropped on the way from passages to instances, over all steps whose files lie in the work folder.
-
-
-COLUMNS = ("draft", "review", "paper", "step", "reason", "detail")
-"""The columns of ``dropped.csv``."""
+from evidencebench.tables import Cell, Table, as_csv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,23 +70,15 @@ def losses_of(file: DraftFile) -> StepLosses:
     return StepLosses(step=file.header.step, n_drafts=len(file.offsets), dropped=file.dropped)
 
 
-def dropped_drafts(file: DraftFile) -> Iterator[Draft]:
-    """Yield the drafts that a step dropped, in the order of their ids."""
-    going_on = set(file.going_on)
-    return (file[draft_id] for draft_id in sorted(file.offsets) if draft_id not in going_on)
-
-
-def dropped_csv(dropped: Iterable[tuple[str, Draft]]) -> Iterator[bytes]:
-    """Yield the lines of ``dropped.csv``, given the steps and the drafts that they dropped."""
-    yield _csv_line(COLUMNS)
-    for step, draft in dropped:
-        yield _csv_line((draft.id, draft.review_id, draft.paper_id, step, draft.dropped, draft.detail))
-
-
-def _csv_line(cells: Iterable[str]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow([safe_cell(printable(cell)) for cell in cells])
-    return line.getvalue().encode(errors="replace")
+def dropped_csv(files: Sequence[DraftFile], last_step: str, dropped_last: Iterable[Draft]) -> bytes:
+    """Return ``dropped.csv``: what each step dropped, in the order of the ids, then what the last one did."""
+    gone = ((file.header.step, file[name]) for file in files for name in sorted({*file.offsets} - {*file.going_on}))
+    columns = ["draft", "review", "paper", "step", "reason", "detail"]
+    rows = [
+        [draft.id, draft.review_id, draft.paper_id, step, draft.dropped, draft.detail]
+        for step, draft in chain(gone, ((last_step, draft) for draft in dropped_last))
+    ]
+    return as_csv(Table(columns=columns, rows=rows)).encode(errors="replace") + b"\n"
 
 
 def loss_table(steps: Iterable[StepLosses]) -> Table:
@@ -108,7 +92,6 @@ def loss_table(steps: Iterable[StepLosses]) -> Table:
 
 
 # The step ``filter``: drafts of which too few aspects have a source sentence are dropped.
-
 
 LEAST_COVERED = 0.7
 """The share of its aspects that must have a source sentence, as the benchmark's makers had it (arXiv:2504.18736)."""
@@ -127,22 +110,18 @@ def filter_drafts(
 ) -> DraftFile:
     """Write the judged drafts to a file, those with too few covered aspects as dropped, and return that file."""
     header = DraftHeader(step="filter", settings={"least_covered": least_covered}, source_sha256=source.sha256)
+    least = Fraction(str(least_covered))  # as written in decimals: as a binary float, 0.7 of 10 is not quite 7
     with writing_drafts(path, header, source=source, overwrite=overwrite) as writer:
         for n_done, draft in enumerate(source.drafts(), 1):
             if draft.id not in writer.done:
-                writer.append(_filtered(draft, least_covered))
+                covered = list(map(bool, judging_of(draft).sources))
+                reason = detail = ""
+                if not covered:
+                    reason = NO_ASPECTS
+                elif sum(covered) < least * len(covered):
+                    reason = TOO_FEW
+                    detail = f"{sum(covered)} of {len(covered)}, expected at least {100 * least_covered:g} %"
+                writer.append(msgspec.structs.replace(draft, dropped=reason, detail=detail) if reason else draft)
             on_progress(n_done, len(source.going_on))
         writer.finish()
     return open_drafts(path)
-
-
-def _filtered(draft: Draft, least_covered: float) -> Draft:
-    sources = judging_of(draft).sources
-    if not sources:
-        return msgspec.structs.replace(draft, dropped=NO_ASPECTS)
-    n_covered = sum(map(bool, sources))
-    # As written in decimals: as a binary float, 0.7 of 10 is not quite 7.
-    if n_covered >= Fraction(str(least_covered)) * len(sources):
-        return draft
-    detail = f"{n_covered} of {len(sources)}, expected at least {100 * least_covered:g} %"
-    return msgspec.structs.replace(draft, dropped=TOO_FEW, detail=detail)

@@ -1,4 +1,4 @@
-"""Construct(): all steps; status."""
+"""All steps of a construction, one after the other, each gone on with where it was stopped; and its status."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,11 +37,7 @@ from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.providers import key_for, place_of_key, server_of
 from evidencebench.systems.llm.asking import Asker
 
-# All steps of a construction, one after the other, each gone on with where it was stopped.
-
-
-MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")
-"""The steps that ask a model, in their order."""
+MODEL_STEPS = ("summaries", "hypotheses", "aspects", "judge", "label-results")  # that ask a model, in their order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +64,7 @@ def model_step(config: Config, name: str, client: ChatClient) -> tuple[ModelStep
     judge = config.file.judge
     if name == "judge":
         step = judge_step(
-            judge.settings,
+            judge,
             PaperFolder(config.papers),
             second=None if judge.second_model is None else asker_from(judge.second_model, client=client),
         )
@@ -107,8 +103,8 @@ def run_all(
         target = output_of(name, config.work)
         if against and name == steps_of(config)[0]:
             is_done = target.is_file() and open_drafts(target, must_be_finished=False).is_finished
-            told = progress_of(on_progress, "comparing")
-            met = {} if is_done else papers_elsewhere(source, config.papers, against, told)
+            on_paper = progress_of(on_progress, "comparing")
+            met = {} if is_done else papers_elsewhere(source, config.papers, against, on_paper)
             step = _without(step, met, against)
         report = run_step(
             step,
@@ -179,24 +175,18 @@ def harvest_inputs(config: Config, *, overwrite: bool, on_progress: OnProgress) 
         papers=papers_in(config.papers, on_paper=progress_of(on_progress, "papers")),
     )
     if config.file.table:
-        report = harvest_table(config.folder / config.file.table, config.work, rules=rules, overwrite=overwrite)
-    else:
-        report = harvest(
-            [path for name in config.file.reviews for path in _files_in(config.folder / name)],
-            config.work,
-            rules=rules,
-            overwrite=overwrite,
-            on_review=progress_of(on_progress, "harvest"),
-        )
-    return report.unreadable
-
-
-def _files_in(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
-    if not path.is_file():
-        raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
-    return [path]
+        table = config.folder / config.file.table
+        return harvest_table(table, config.work, rules=rules, overwrite=overwrite).unreadable
+    reviews: list[Path] = []
+    for path in (config.folder / name for name in config.file.reviews):
+        if path.is_dir():
+            reviews += sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
+        elif path.is_file():
+            reviews.append(path)
+        else:
+            raise UnreadableError(f"{path}: expected a review or a folder of reviews, got none")
+    on_review = progress_of(on_progress, "harvest")
+    return harvest(reviews, config.work, rules=rules, overwrite=overwrite, on_review=on_review).unreadable
 
 
 # Where a construction stands: what each step has done of what it is given.

@@ -1,4 +1,4 @@
-"""Step: ask an object of a model, run over drafts, resume."""
+"""A step that asks a model: drafts go in, and come out with more, or dropped."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,11 +24,8 @@ from evidencebench.runs.run import Failure
 from evidencebench.systems.llm.asking import Asker, ask_until_read
 from evidencebench.systems.llm.prompts import Prompt, parse_prompt
 
-# A step that asks a model: drafts go in, and come out with more, or dropped.
-
-
+# Why a draft is dropped whose replies came, and say nothing that can be used, however often they were asked for.
 NO_REPLY = "no usable reply"
-"""Why a draft is dropped whose replies came, and say nothing that can be used, however often they were asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +53,9 @@ def settings_of_asker(asker: Asker) -> dict[str, Any]:
     return {**chat, "repairs": asker.repairs}
 
 
-# The prompts of the steps, one in each file beside this one, of the same form as the prompts of strategies.
-
-
 @cache
 def step_prompt(name: str) -> Prompt:
-    """Return the prompt in the file of this name."""
+    """Return the prompt in the file of this name; they have the same form as the prompts of strategies."""
     return parse_prompt(name, files(__package__).joinpath("prompt_texts", f"{name}.md").read_bytes())
 
 
@@ -116,7 +110,7 @@ def run_step(
     )
     ids = sorted(source.going_on)
     if limit is not None:  # by a hash, so that they are a random sample of all reviews
-        ids = sorted(ids, key=lambda one: hashlib.sha256(one.encode()).digest())[:limit]
+        ids = sorted(ids, key=lambda draft_id: hashlib.sha256(draft_id.encode()).digest())[:limit]
     made: dict[str, Draft] = {}  # done, and not written yet
     with writing_drafts(target, header, source=source, overwrite=overwrite) as writer:
         todos = [Todo(draft_id, None) for draft_id in ids if draft_id not in writer.done]
@@ -145,40 +139,30 @@ def run_step(
             on_progress(len(ids) - n_left, len(ids))
 
         on_progress(len(ids) - n_left, len(ids))
-        ask_all(_asking(step, source, asker, made), todos, keep, waiting)
-        is_all = source.is_finished and len(ids) == len(source.going_on)
-        if is_all and not n_left and report.is_finished:
+        ask_all(partial(_ask, step, asker, source, made), todos, keep, waiting)
+        if source.is_finished and len(ids) == len(source.going_on) and not n_left and report.is_finished:
             writer.finish()
     if n_left:
         raise StopError(f"{n_left} of {len(ids)} drafts wait for a batch; run again: what is stored is not paid twice")
     return report
 
 
-def _asking(
-    step: ModelStep, source: DraftFile, asker: Asker, made: dict[str, Draft]
-) -> Callable[[Todo], InstanceOutcome]:
-    """Return the function that threads call; it leaves what came of a draft in ``made``."""
+def _ask(step: ModelStep, asker: Asker, source: DraftFile, made: dict[str, Draft], todo: Todo) -> InstanceOutcome:
+    """Do a step, in any thread, with what comes of the draft left in ``made``."""
+    draft = source[todo.instance_id]
 
-    def ask(todo: Todo) -> InstanceOutcome:
-        draft = source[todo.instance_id]
+    def work() -> None:
+        try:
+            made[draft.id] = step.work(asker, draft)
+        except UnreadableReplyError as error:
+            made[draft.id] = dropped(draft, NO_REPLY, str(error))
 
-        def work() -> None:
-            try:
-                made[todo.instance_id] = step.work(asker, draft)
-            except UnreadableReplyError as error:
-                made[todo.instance_id] = dropped(draft, NO_REPLY, str(error))
-
-        return attempted(todo, work, failures=(ReplyError, DataError))
-
-    return ask
+    return attempted(todo, work, failures=(ReplyError, DataError))
 
 
 # Ask a model one question of a step, and read the JSON object that it answers with.
 
-
-FORM_PROMPTS = ("form_object", "again")
-"""The names of the prompts that are parts of every such question."""
-
+FORM_PROMPTS = ("form_object", "again")  # the prompts that are parts of every such question
 _MOST_PLACES = 200  # braces of a reply that are tried as the beginning of its object
 _DECODER = json.JSONDecoder(strict=False)
 _OBJECT_BEGINS = re.compile(r"\{\s*(?:[\"'/#]|\w+\s*:)")  # {"keeps", {'keeps', {keeps:, {// it does; but not {any}
@@ -243,7 +227,7 @@ def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
     if fault := fault_of_end(reply.finish, reply.text):
         return fault
     text = visible_text(reply.text, ShownSentences({}))
-    found: Answered | str = "the reply holds no JSON object"
+    result: Answered | str = "the reply holds no JSON object"
     is_broken, end = False, 0
     starts = [place for place, letter in enumerate(text) if letter == "{"]
     for start in starts[-_MOST_PLACES:]:
@@ -252,25 +236,19 @@ def read_object(reply: ChatReply, kind: type[Answered]) -> Answered | str:
         value = json_at(text, start, _DECODER)
         if value is None:
             if _OBJECT_BEGINS.match(text, start):
-                found, is_broken = "its JSON object is malformed", True
+                result, is_broken = "its JSON object is malformed", True
             continue
         end = value[1]
         if is_broken and text[text.rfind("\n", 0, start) + 1 : start].strip(" \t`"):
             continue
-        one = _converted(value[0], kind)
-        if isinstance(found, str) or not isinstance(one, str):
-            found = one
-    return found
-
-
-def _converted(value: object, kind: type[Answered]) -> Answered | str:
-    """Return an object of a kind, or why it is none."""
-    try:
-        converted = msgspec.convert(value, kind)
-        msgspec.json.encode(converted)  # no half of a character, which no file can hold
-    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
-        return f"its JSON object is of another form: {error}"
-    return converted
+        try:
+            converted = msgspec.convert(value[0], kind)
+            msgspec.json.encode(converted)  # no half of a character, which no file can hold
+            result = converted
+        except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:
+            if isinstance(result, str):
+                result = f"its JSON object is of another form: {error}"
+    return result
 
 
 def _schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Summaries, hypotheses, aspects, label-results."""
+"""The steps that write: summaries, hypotheses, aspects, labels of Results; with checks of what a model wrote."""
 
 import re
 import unicodedata
@@ -11,20 +11,10 @@ from evidencebench.papers.blocks import sentence_spans
 from evidencebench.systems.llm.asking import Asker
 from evidencebench.systems.llm.excerpts import Excerpt, prompt_line
 
-# What a model wrote, checked without a model: its length, its language, its numbers, and what it gives away.
-
-
-FEWEST_WORDS, MOST_WORDS = 5, 50
-"""How many words a hypothesis has."""
-
-NO_WORDS = "no words"
-"""Why a draft is dropped whose summary says nothing: see `has_words`."""
-
-_LEAST_SHARED = 0.2
-"""The least share of a text's words that stand in the text that it was made from."""
-
-_STEM = 6
-"""The first letters of a longer word that make two words alike: "lowers" and "lowered"."""
+FEWEST_WORDS, MOST_WORDS = 5, 50  # of a hypothesis
+NO_WORDS = "no words"  # why a draft is dropped whose summary says nothing: see `has_words`
+_LEAST_SHARED = 0.2  # of a text's words stand in the text that it was made from
+_STEM = 6  # the first letters of a longer word that make two words alike: "lowers" and "lowered"
 
 _WORD = re.compile(r"[^\W_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W_]+)*")
 _NUMBER = re.compile(r"(?<![\w-])(?<!\w[.,])\d+(?:[.,]\d+)*(?![\w-]|[.,]\d)")
@@ -42,29 +32,17 @@ _FINDING = re.compile(
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in small letters.
-
-    >>> words_of("COX-2 inhibitors, twice a day")
-    ['cox-2', 'inhibitors', 'twice', 'a', 'day']
-    """
+    """Return the words of a text in small letters."""
     return [word.casefold() for word in _WORD.findall(text)]
 
 
 def has_words(text: str) -> bool:
-    """Say whether a text says anything: it has at least three words that are no numbers.
-
-    >>> has_words("12.4 (3.1) vs 11.9 (2.8), 95%")
-    False
-    """
+    """Say whether a text says anything: it has at least three words that are no numbers."""
     return sum(word.isalpha() and len(word) > 1 for word in words_of(text)) >= 3  # noqa: PLR2004 - said above
 
 
 def wrong_with_hypothesis(hypothesis: str, summary: str, context: str) -> str:
-    """Return what is wrong with a hypothesis, in words for the model that wrote it; empty where nothing is.
-
-    >>> wrong_with_hypothesis("Tea lowers blood pressure by 2.1 mmHg.", "Tea lowered blood pressure by 2.1 mmHg.", "")
-    'it gives away the number 2.1 of the summary'
-    """
+    """Return what is wrong with a hypothesis, in words for the model that wrote it; empty where nothing is."""
     n_sentences, n_words = len(sentence_spans(hypothesis)), len(words_of(hypothesis))
     if n_sentences != 1:
         return f"it has {n_sentences} sentences, not one"
@@ -82,11 +60,7 @@ def wrong_with_hypothesis(hypothesis: str, summary: str, context: str) -> str:
 
 
 def wrong_with_aspect(aspect: str, summary: str) -> str:
-    """Return what is wrong with an aspect, in words for the model that wrote it; empty where nothing is.
-
-    >>> wrong_with_aspect("40 adults drank tea", "Thirty adults drank tea.")
-    "the number 40 of 'adults drank tea' is not in the summary"
-    """
+    """Return what is wrong with an aspect, in words for the model that wrote it; empty where nothing is."""
     if not words_of(aspect):
         return "an aspect is empty"
     known = set(numbers_in(summary))
@@ -99,11 +73,7 @@ def wrong_with_aspect(aspect: str, summary: str) -> str:
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the numbers of a text that are no part of a name, without signs between thousands.
-
-    >>> numbers_in("COX-2, type 2 diabetes, IL6: 1,024 patients, 95% CI 0.8-1.2")
-    ['1024', '95', '0.8', '1.2']
-    """
+    """Return the numbers of a text that are no part of a name, without signs between thousands."""
     numbers = []
     spaced = re.sub(r"(?<=\d)\s?[-\N{EN DASH}\N{MINUS SIGN}]\s?(?=\d)", " ", text)
     for number in _NUMBER.finditer(spaced):
@@ -125,13 +95,13 @@ def is_foreign(text: str, source: str) -> bool:
         word in known or (len(word) > _STEM and any(other.startswith(word[:_STEM]) for other in known))
         for word in words
     )
-    return shared < _LEAST_SHARED * len(words) or _script_of(text) != _script_of(source)
 
+    def script(of: str) -> str:
+        """Return the script of most letters, such as ``LATIN``."""
+        names = [unicodedata.name(letter, "").partition(" ")[0] for letter in of if letter.isalpha()]
+        return max(set(names), key=names.count, default="")
 
-def _script_of(text: str) -> str:
-    """Return the script of most letters, such as ``LATIN``."""
-    names = [unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha()]
-    return max(set(names), key=names.count, default="")
+    return shared < _LEAST_SHARED * len(words) or script(text) != script(source)
 
 
 # From a harvested passage to a summary: delimited by a model, and kept if it reports results.
@@ -204,7 +174,6 @@ SUMMARIES = ModelStep(name="summaries", prompts=("delimit", "keep", *FORM_PROMPT
 
 # The hypothesis that a reviewer wanted to test: why the evidence was extracted, trimmed to the central question.
 
-
 _NO_CONTEXT = "(nothing)"
 _FORM_ONLY = "..."
 
@@ -222,13 +191,19 @@ def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
         return dropped(draft, NO_WORDS)
     summary, context = prompt_line(draft.summary), prompt_line(draft.context)
     sources = dict(draft.sources_of)
+
+    def wrong_with_purpose(answer: _Purpose) -> str:
+        if not has_words(answer.purpose):
+            return "it holds no purpose"
+        return "it is not in the language of the summary" if is_foreign(answer.purpose, f"{summary} {context}") else ""
+
     purpose, sources["hypotheses purpose"] = ask_object(
         asker,
         "purpose",
         {"summary": summary, "context": context or _NO_CONTEXT},
         example=_Purpose(_FORM_ONLY),
         stand_in=_Purpose(_as_long_as(draft.summary, 30)),
-        check=lambda found: _wrong_with_purpose(found.purpose, f"{summary} {context}"),
+        check=wrong_with_purpose,
         what="purpose",
     )
     found, sources["hypotheses trim"] = ask_object(
@@ -248,12 +223,6 @@ def _make_hypothesis(asker: Asker, draft: Draft) -> Draft:
     )
 
 
-def _wrong_with_purpose(purpose: str, source: str) -> str:
-    if not has_words(purpose):
-        return "it holds no purpose"
-    return "it is not in the language of the summary" if is_foreign(purpose, source) else ""
-
-
 def _as_long_as(text: str, n_words: int) -> str:
     return " ".join((text.split() * n_words)[:n_words])
 
@@ -264,12 +233,8 @@ HYPOTHESES = ModelStep(name="hypotheses", prompts=("purpose", "hypothesis", *FOR
 
 # The study aspects: a summary split so that one sentence can match each, then verified against the summary.
 
-
-MOST_ASPECTS = 50
-"""The most aspects of a summary; the largest number in the published data is 30."""
-
-ASSUMED_ASPECTS = 8
-"""How many aspects a summary has where estimates know none: the mean of the published data."""
+MOST_ASPECTS = 50  # of a summary; the largest number in the published data is 30
+ASSUMED_ASPECTS = 8  # of a summary where estimates know none: the mean of the published data
 
 
 class _Aspects(msgspec.Struct):
@@ -289,37 +254,35 @@ class _AspectVerdicts(msgspec.Struct):
 def _make_aspects(asker: Asker, draft: Draft) -> Draft:
     sources = dict(draft.sources_of)
     summary = prompt_line(draft.summary)
-    found, sources["aspects split"] = ask_object(
+    split, sources["aspects split"] = ask_object(
         asker,
         "aspects",
         {"hypothesis": prompt_line(draft.hypothesis), "summary": summary},
         example=_Aspects(["...", "..."]),
         stand_in=_Aspects(stand_in_aspects(summary, ASSUMED_ASPECTS)),
-        check=lambda found: _wrong_with_aspects(found.aspects, draft.summary),
+        check=lambda answer: _wrong_with_aspects(answer.aspects, draft.summary),
         what="aspects",
     )
-    aspects = tuple(" ".join(aspect.split()) for aspect in found.aspects)
-    made = msgspec.structs.replace(draft, aspects=aspects)
-    checked, sources["aspects verify"] = ask_object(
+    aspects = tuple(" ".join(aspect.split()) for aspect in split.aspects)
+    numbers = list(range(1, len(aspects) + 1))
+    verified, sources["aspects verify"] = ask_object(
         asker,
         "verify_aspects",
         {"summary": summary, "aspects": numbered_aspects(aspects)},
         example=_AspectVerdicts([_AspectVerdict(aspect=len(aspects) + 7, faithful=True, single=True)]),
-        stand_in=_AspectVerdicts(
-            [_AspectVerdict(aspect=n, faithful=True, single=True) for n in range(1, len(aspects) + 1)]
-        ),
-        check=lambda found: (
+        stand_in=_AspectVerdicts([_AspectVerdict(aspect=n, faithful=True, single=True) for n in numbers]),
+        check=lambda answer: (
             ""
-            if sorted(one.aspect for one in found.verdicts) == list(range(1, len(aspects) + 1))
+            if sorted(verdict.aspect for verdict in answer.verdicts) == numbers
             else f"expected one verdict for each of the aspects 1 to {len(aspects)}"
         ),
         what="verdicts on the aspects",
     )
-    made = msgspec.structs.replace(made, sources_of=sources)
-    verdicts = sorted(checked.verdicts, key=lambda one: one.aspect)
+    made = msgspec.structs.replace(draft, aspects=aspects, sources_of=sources)
+    verdicts = sorted(verified.verdicts, key=lambda verdict: verdict.aspect)
     for reason, failed in (
-        ("an aspect says more than the summary", [one for one in verdicts if not one.faithful]),
-        ("an aspect needs several sentences", [one for one in verdicts if not one.single]),
+        ("an aspect says more than the summary", [verdict for verdict in verdicts if not verdict.faithful]),
+        ("an aspect needs several sentences", [verdict for verdict in verdicts if not verdict.single]),
     ):
         if failed:
             return dropped(made, reason, "; ".join(aspects[verdict.aspect - 1] for verdict in failed))

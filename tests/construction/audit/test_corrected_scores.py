@@ -16,7 +16,6 @@ def test_where_every_miss_is_audited_the_interval_is_the_bootstrap_of_the_true_s
     papers = WORLD.draw(np.random.default_rng(0))
     audited, all_audited = papers.audit(10_000, np.random.default_rng(1))
     found = corrected_score(papers.run, audited, all_audited=all_audited, resampling=Resampling(n_draws=50_000))
-
     covered = found.readings["covered"]
     expected = bootstrap((papers.n_covered + papers.n_excused) / papers.n_aspects, papers.run.clusters)
     assert all_audited
@@ -34,7 +33,6 @@ def test_where_each_paper_holds_one_miss_the_share_has_the_exact_interval(k: int
     )
     audited = [AuditedMiss(place=place, stands_for=1 / 50, excused=float(place < k)) for place in range(50)]
     found = corrected_score(run, audited, all_audited=False, resampling=Resampling(n_draws=3_000))
-
     exact = proportion(k, 50)
     assert found.excused.mean == k / 50
     assert found.excused.interval == pytest.approx((exact.low, exact.high), abs=0.02)
@@ -46,29 +44,16 @@ def test_no_excused_miss_leaves_the_score_as_it_is_but_not_the_upper_end() -> No
     papers = World(n_papers=60, excused=0.0).draw(np.random.default_rng(0))
     audited, _ = papers.audit(50, np.random.default_rng(1))
     found = corrected_score(papers.run, audited, all_audited=False, resampling=FEW)
-
     for reading in found.readings.values():
         assert reading.mean == found.plain.mean
         assert reading.low == found.plain.low
         assert reading.high > found.plain.high  # type: ignore[operator]
 
 
-def test_misses_that_are_half_excused_count_half() -> None:
-    run = AuditedRun(
-        recalls=np.array([0.5, 0.5]), losses=np.array([0.5, 0.5]), n_aspects=np.array([2.0, 2.0]), clusters=["a", "b"]
-    )
-    audited = [AuditedMiss(place=place, stands_for=0.25, excused=0.5) for place in (0, 1)]
-    found = corrected_score(run, audited, all_audited=True, resampling=FEW)
-
-    assert found.readings["covered"].mean == 0.75
-    assert found.readings["covered"].interval == (0.75, 0.75)
-
-
 def test_taken_out_is_less_than_covered_and_more_than_the_score() -> None:
     papers = WORLD.draw(np.random.default_rng(5))
     audited, all_audited = papers.audit(10_000, np.random.default_rng(1))
     found = corrected_score(papers.run, audited, all_audited=all_audited, resampling=FEW)
-
     assert found.plain.mean < found.readings["taken out"].mean < found.readings["covered"].mean
     assert found.readings["taken out"].mean == pytest.approx(papers.taken_out, abs=0.02)
 
@@ -78,7 +63,6 @@ def test_one_paper_has_no_interval_and_no_audited_miss_no_score() -> None:
         recalls=np.array([0.5]), losses=np.array([0.5]), n_aspects=np.array([2.0]), clusters=["the only paper"]
     )
     found = corrected_score(run, [AuditedMiss(place=0, stands_for=0.5, excused=1.0)], all_audited=True)
-
     assert found.readings["covered"].mean == 1
     assert found.readings["covered"].interval is None
     with pytest.raises(UndefinedScoreError, match="none is audited"):
@@ -97,5 +81,4 @@ def test_the_interval_holds_the_score_of_the_world(world: World) -> None:
         found = corrected_score(papers.run, audited, all_audited=all_audited, resampling=FEW).readings["covered"]
         assert found.interval is not None
         held += found.interval[0] <= truth <= found.interval[1]
-
     assert held >= 51  # 95 % give fewer once in 300 times

@@ -74,7 +74,6 @@ def test_aspects_that_are_not_the_systems_fault_count_as_covered_or_are_taken_ou
 ) -> None:
     judge("Ada", {"two_1": "missed", "four_1": "missed", "four_2": "label_lacks_sentence", "four_3": "other_fault"})
     found = report(misses)
-
     assert misses.header.score == pytest.approx((1 / 2 + 1 / 4) / 2)
     assert (found.n_audited, found.excused.k) == (4, 1)
     assert found.corrected.readings["covered"].mean == pytest.approx((1 / 2 + 2 / 4) / 2)
@@ -91,7 +90,6 @@ def test_most_auditors_decide_and_a_tie_is_the_systems_fault(
     tied = report(misses)
     judge("Cy", {"two_1": "not_about_hypothesis"})
     found = report(misses)
-
     by_aspect = {miss.aspect_id: miss.id for miss in misses.records}
     assert (tied.tied, tied.excused.k) == ((by_aspect["two_1"],), 0)
     assert (found.tied, found.excused.k) == ((), 1)
@@ -107,7 +105,6 @@ def test_kappa_of_two_auditors_is_that_of_a_worked_example(
     judge("Ada", ada)
     judge("Bo", {**ada, "four_2": "missed"})
     (pair,) = report(misses).pairs
-
     # They agree on 3 of 4; by chance they would on 2/4 * 3/4 + 2/4 * 1/4 = 1/2.
     assert pair.kappa_fault == pytest.approx((3 / 4 - 1 / 2) / (1 - 1 / 2))
 
@@ -159,13 +156,11 @@ def test_the_commands_say_what_is_audited_and_what_is_not(
     with pytest.raises(SystemExit):
         main()
     out, err = capsys.readouterr()
-
     assert "2 audited misses of 4, by Ada (2), Bo (1)" in out
     assert "aspect recall, covered" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "2 of 4 drawn misses have a verdict; the others are taken to be like them" in err
     assert f"auditors are even about 1 miss ('{next(m.id for m in misses.records if m.aspect_id == 'two_1')}',)" in err
-
     monkeypatch.setattr("sys.argv", ["evidencebench", *words, "--draws", "200", "--json"])
     with pytest.raises(SystemExit):
         main()

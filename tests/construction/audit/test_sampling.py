@@ -42,7 +42,6 @@ def test_recall_and_what_the_misses_take_from_it_are_what_can_be_covered(name: s
     found = scores.recalls.copy()
     for miss in misses_of(scores, SAMPLE):
         found[miss.position] += miss.loss
-
     labels = [SAMPLE[instance_id].labels for instance_id in scores.ids]
     wanted = [(one, one.that_count(scores.task.scope)) for one in labels]
     coverable = [sum(bool(one.sources.get(aspect)) for aspect in aspects) / len(aspects) for one, aspects in wanted]
@@ -52,7 +51,6 @@ def test_recall_and_what_the_misses_take_from_it_are_what_can_be_covered(name: s
 @given(losses, st.integers(1, 40), st.integers(0, 99))
 def test_what_is_drawn_stands_for_everything(losses: Floats, n: int, seed: int) -> None:
     places, stands_for = draw_in_proportion(losses, n, np.random.default_rng(seed))
-
     assert len(places) == min(n, len(losses))
     assert sorted(set(places)) == places
     assert stands_for.sum() == pytest.approx(losses.sum())
@@ -64,7 +62,6 @@ def test_each_is_drawn_in_proportion_to_what_it_takes_and_the_largest_for_sure()
     drawn = Counter(
         place for seed in range(4_000) for place in draw_in_proportion(losses, 3, np.random.default_rng(seed))[0]
     )
-
     chances = np.array([drawn[place] / 4_000 for place in range(5)])
     assert chances == pytest.approx(np.array([1, 0.2, 0.4, 0.6, 0.8]), abs=0.035)  # over four standard errors
 
@@ -73,7 +70,6 @@ def test_the_same_seed_draws_the_same_misses_and_the_file_keeps_them(bm25: Path,
     header, misses = sample_misses(bm25, SAMPLE, TASK, n=20, seed=1)
     write_misses(tmp_path / "misses.jsonl", header, misses)
     read = read_misses(tmp_path / "misses.jsonl")
-
     assert sample_misses(bm25, SAMPLE, TASK, n=20, seed=1) == (header, misses) == (read.header, read.records)
     assert sample_misses(bm25, SAMPLE, TASK, n=20, seed=2) != (header, misses)
     assert sum(miss.stands_for for miss in misses) == pytest.approx(header.loss)
@@ -86,7 +82,6 @@ def test_the_same_seed_draws_the_same_misses_and_the_file_keeps_them(bm25: Path,
 
 def test_a_drawn_miss_is_one_and_its_stratum_is_where_the_nearest_selected_sentence_stands(bm25: Path) -> None:
     header, misses = sample_misses(bm25, SAMPLE, TASK, n=1_000, seed=0)
-
     assert len(misses) == header.n_misses
     for miss in misses:
         labels, headings = SAMPLE[miss.instance_id].labels, headings_of(miss.kinds)
@@ -102,14 +97,12 @@ def test_a_drawn_miss_is_one_and_its_stratum_is_where_the_nearest_selected_sente
 
 def test_a_run_without_misses_has_nothing_to_audit(tmp_path: Path) -> None:
     execute("oracle", SAMPLE, tmp_path / "oracle.jsonl")
-
     with pytest.raises(UndefinedScoreError, match="covers every aspect that can be covered on 'er_at_optimal'"):
         sample_misses(tmp_path / "oracle.jsonl", SAMPLE, TASK, n=5, seed=0)
 
 
 def test_a_run_that_was_asked_two_papers_is_refused(tmp_path: Path) -> None:
     execute("lead", SAMPLE, tmp_path / "two.jsonl", control="two_papers")
-
     with pytest.raises(RunMismatchError, match="answers queries of two papers"):
         sample_misses(tmp_path / "two.jsonl", SAMPLE, TASK, n=5, seed=0)
 

@@ -12,13 +12,12 @@ from evidencebench.cli.output import print_json, print_prose, print_table, progr
 from evidencebench.construction.config import read_config
 from evidencebench.construction.draft import input_of
 from evidencebench.construction.estimate import (
-    LEAST_CACHED_TOKENS,
     Assumptions,
     ModelUse,
     StepEstimate,
     Uses,
     estimate_construction,
-    joined_all,
+    joined,
 )
 from evidencebench.construction.pipeline import harvest_inputs, steps_of
 from evidencebench.files.places import cache_folder
@@ -71,7 +70,7 @@ def command(
     def priced(uses: Uses) -> dict[str, Any]:
         return _priced(uses, table, requests_per_minute)
 
-    left, used = (joined_all(getattr(step, name) for step in estimate.steps) for name in ("uses", "used"))
+    left, used = (joined(getattr(step, name) for step in estimate.steps) for name in ("uses", "used"))
     day = table.dated(left)
     if as_json:
         print_json(
@@ -84,7 +83,6 @@ def command(
                         "n_drafts": step.n_drafts,
                         "n_pilot": step.n_pilot,
                         "margin": step.margin,
-                        "repeated_tokens": step.repeated_tokens,
                         "left": priced(step.uses),
                         "used": priced(step.used),
                         "models": [{"model": model, **priced({model: use})} for model, use in step.uses.items()],
@@ -119,7 +117,6 @@ def command(
         notes = [
             *_notes(estimate.steps, assumed, has_second=config.file.judge.second_model is not None),
             f"Hours at {rate} requests a minute (--requests-per-minute); batches take up to a day each.",
-            _note_on_caching(priced(left), max(step.repeated_tokens for step in estimate.steps)),
             f"Prices as of {day}: check them (--prices). Nothing was sent.",
         ]
         print_prose(" ".join(notes))
@@ -129,8 +126,8 @@ def _priced(uses: Uses, prices: PriceTable, per_minute: float) -> dict[str, Any]
     """Return the figures of what models are asked; a cost is None where a price is not known."""
     total = sum(uses.values(), ModelUse())
 
-    def cost(*, batch: bool = False, caching: bool = False) -> float | None:
-        costs = [use.cost_usd(model, prices, batch=batch, caching=caching) for model, use in uses.items()]
+    def cost(*, batch: bool = False) -> float | None:
+        costs = [use.cost_usd(model, prices, batch=batch) for model, use in uses.items()]
         known = [usd for usd in costs if usd is not None]
         return sum(known) if len(known) == len(costs) else None
 
@@ -141,7 +138,6 @@ def _priced(uses: Uses, prices: PriceTable, per_minute: float) -> dict[str, Any]
         "hours": total.requests / per_minute / _HOUR_MINUTES,
         "cost_usd": cost(),
         "cost_in_batches_usd": cost(batch=True),
-        "cost_with_prompt_caching_usd": cost(caching=True),
     }
 
 
@@ -176,13 +172,3 @@ def _notes(steps: Sequence[StepEstimate], assumed: Assumptions, *, has_second: b
         )
     if "judge" in guessed and has_second:
         yield "How often the second model is asked is not known without a pilot; it is left out."
-
-
-def _note_on_caching(figures: dict[str, Any], longest: float) -> str:
-    whole, with_cache = figures["cost_usd"], figures["cost_with_prompt_caching_usd"]
-    if whole is None or with_cache is None or whole == with_cache:
-        return (
-            f"Prompt caching saves nothing: prompts share their first {longest:.0f} tokens or fewer, and providers "
-            f"cache from {LEAST_CACHED_TOKENS:,}."
-        )
-    return f"Prompt caching would save up to {shown_usd(whole - with_cache)}."

@@ -1,18 +1,16 @@
-"""Drafts to a data set."""
+"""The step ``assemble``: judged drafts become a data set in the published format, split without leakage."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from evidencebench.construction.assembly.datasheet import datasheet, licences_in
+from evidencebench.construction.assembly.datasheet import datasheet
 from evidencebench.construction.assembly.leakage import (
     Candidate,
     PaperStore,
-    PaperText,
     TextIndex,
     assign_groups,
     duplicates,
@@ -23,13 +21,12 @@ from evidencebench.construction.assembly.leakage import (
     store_papers,
 )
 from evidencebench.construction.config import AssemblyReport, AssemblySettings, SplitCounts
-from evidencebench.construction.draft import MANIFEST, Draft, DraftFile, judging_of
+from evidencebench.construction.draft import MANIFEST, DraftFile, judging_of
 from evidencebench.construction.judge import windows_agree
 from evidencebench.construction.losses import (
     StepLosses,
     changed_since,
     dropped_csv,
-    dropped_drafts,
     losses_of,
     steps_before,
 )
@@ -46,9 +43,6 @@ from evidencebench.query import Query
 from evidencebench.tables import shortened
 from evidencebench.version import __version__
 from evidencebench.wording import counted
-
-# The splits of the candidates, with their counts, and what a user should know of them.
-
 
 _FAR = 0.02  # a reached share that is so far from the wanted one is told
 
@@ -96,36 +90,31 @@ def choose_splits(
 def _warnings(
     counts: dict[str, SplitCounts], n_largest: int, n_all: int, reviews: Counter[str], *, by_review: bool
 ) -> list[str]:
-    told = [
+    warnings = [
         f"split '{split}' got no instance and has no file, since {counted(n_all, 'instance')} cannot be divided so; "
         "change --shares"
         for split, count in counts.items()
         if not count.n_instances
     ]
     if all(abs(count.reached - count.wanted) <= _FAR for count in counts.values()):
-        return told
+        return warnings
     reached = ", ".join(
         f"{split} {100 * count.reached:.1f} % for {100 * count.wanted:g} %" for split, count in counts.items()
     )
     if n_largest <= max(count.wanted for count in counts.values()) * n_all:
-        return [*told, f"the shares are not reached: {reached}; the data set is small, or its reviews are large"]
+        return [*warnings, f"the shares are not reached: {reached}; the data set is small, or its reviews are large"]
     name, n_of_it = reviews.most_common(1)[0]
-    linked = (
-        f"review '{shortened(name, 40)}' has {n_of_it:,} of them"
-        if len(reviews) == 1
-        else f"{len(reviews):,} reviews that share papers, the largest '{shortened(name, 40)}'"
-    )
-    advice = "--split-by paper keeps only papers apart" if by_review else "other --shares would fit"
-    who = linked if by_review else "they are of one paper"
-    told.append(
-        f"the shares cannot be reached: {reached}. {n_largest:,} of {n_all:,} instances are linked and must stay in "
-        f"one split: {who}; {advice}"
-    )
-    return told
+    who, advice = "they are of one paper", "other --shares would fit"
+    if by_review:
+        advice, largest = "--split-by paper keeps only papers apart", f"'{shortened(name, 40)}'"
+        who = f"review {largest} has {n_of_it:,} of them"
+        if len(reviews) > 1:
+            who = f"{len(reviews):,} reviews that share papers, the largest {largest}"
+    linked = f"{n_largest:,} of {n_all:,} instances are linked and must stay in one split: {who}; {advice}"
+    return [*warnings, f"the shares cannot be reached: {reached}. {linked}"]
 
 
 # The step ``assemble``: judged drafts become a data set in the published format, split without leakage.
-
 
 STEP = "assemble"
 _MIN_DRAFTS_A_JOB = 50
@@ -168,13 +157,12 @@ def assemble(
         left = [position for position in range(len(candidates)) if position not in dropped]
         dropped |= duplicates(candidates, paper_of, left)
         kept = [position for position in left if position not in dropped]
+        reasons = Counter(why.reason for why in dropped.values())
         if not kept:
-            reasons = Counter(why.reason for why in dropped.values())
-            for file in before:
-                reasons.update(file.dropped)
-            all_reasons = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
+            all_reasons = reasons + sum((Counter(file.dropped) for file in before), Counter())
+            told = "; ".join(f"{reason} ({n})" for reason, n in all_reasons.most_common())
             doubts = [f"{name}: {windows.warning}" for name, windows in agreement.items() if windows.warning]
-            why = "; ".join([all_reasons or "the first step found no passage", *doubts])
+            why = "; ".join([told or "the first step found no passage", *doubts])
             raise DataError(f"{source.path}: expected a draft for the data set, got none that is left: {why}")
         chosen = choose_splits(candidates, paper_of, kept, settings)
         named = {
@@ -190,13 +178,11 @@ def assemble(
             msgspec.structs.replace(candidates[position].draft, dropped=why.reason, detail=why.detail)
             for position, why in sorted(dropped.items())
         ]
-        rows = ((file.header.step, draft) for file in before for draft in dropped_drafts(file))
-        write_whole(made / "dropped.csv", dropped_csv(chain(rows, ((STEP, draft) for draft in gone))))
-        counts = Counter(why.reason for why in dropped.values())
+        write_whole(made / "dropped.csv", dropped_csv(before, STEP, gone))
         report = AssemblyReport(
             folder=str(output),
             n_instances=len(kept),
-            steps=(*map(losses_of, before), StepLosses(step=STEP, n_drafts=len(candidates), dropped=dict(counts))),
+            steps=(*map(losses_of, before), StepLosses(step=STEP, n_drafts=len(candidates), dropped=dict(reasons))),
             splits=chosen.counts,
             warnings=(*changed_since(before), *chosen.warnings),
             unproven=unproven,
@@ -215,7 +201,8 @@ def assemble(
             n_reviews=len({candidates[position].draft.review_id for position in kept} - {""}),
             agreement=agreement,
             against=against,
-            licences=licences_in(papers, {candidates[position].draft.paper_file for position in kept}),
+            papers=papers,
+            paper_files={candidates[position].draft.paper_file for position in kept},
         )
         write_whole(made / "datasheet.md", sheet)
         write_whole(made / MANIFEST, _manifest(made, digest, settings, against))
@@ -257,32 +244,28 @@ def _write_splits(
 
 def _solver(source: DraftFile, store: PaperStore) -> Callable[[tuple[str, str]], _Solved]:
     def solved(names: tuple[str, str]) -> _Solved:
-        draft = source[names[0]]
-        instance = _instance(draft, names[1], store.text(draft.paper_file))
+        draft, instance_id = source[names[0]], names[1]
+        paper, judging = store.text(draft.paper_file), judging_of(draft)
+        aspects = tuple(f"{instance_id}_aspect_{number}" for number in range(len(draft.aspects)))
+        query = Query(
+            instance_id=instance_id,
+            paper_id=draft.paper_id,
+            hypothesis=draft.hypothesis,
+            sentences=paper.sentences,
+            kinds=paper.kinds,
+        )
+        labels = Labels(
+            aspects=aspects,
+            results=tuple(aspects[number] for number in sorted(set(draft.results or ()))),
+            sources={aspect: tuple(sorted(set(held))) for aspect, held in zip(aspects, judging.sources, strict=True)},
+            texts=dict(zip(aspects, draft.aspects, strict=True)),
+            review_id=draft.review_id,
+        )
+        instance = Instance(query=query, labels=labels)
         optima = derive_optima(instance)
         return with_optima(instance, optima), optima.unproven
 
     return solved
-
-
-def _instance(draft: Draft, instance_id: str, paper: PaperText) -> Instance:
-    judging = judging_of(draft)
-    aspects = tuple(f"{instance_id}_aspect_{number}" for number in range(len(draft.aspects)))
-    query = Query(
-        instance_id=instance_id,
-        paper_id=draft.paper_id,
-        hypothesis=draft.hypothesis,
-        sentences=paper.sentences,
-        kinds=paper.kinds,
-    )
-    labels = Labels(
-        aspects=aspects,
-        results=tuple(aspects[number] for number in sorted(set(draft.results or ()))),
-        sources={aspect: tuple(sorted(set(places))) for aspect, places in zip(aspects, judging.sources, strict=True)},
-        texts=dict(zip(aspects, draft.aspects, strict=True)),
-        review_id=draft.review_id,
-    )
-    return Instance(query=query, labels=labels)
 
 
 def _manifest(folder: Path, drafts_sha256: str, settings: AssemblySettings, against: Sequence[Dataset]) -> bytes:

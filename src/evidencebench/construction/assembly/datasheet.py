@@ -2,7 +2,7 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -42,14 +42,24 @@ def datasheet(
     n_reviews: int,
     agreement: Mapping[str, WindowAgreement],
     against: Sequence[Dataset],
-    licences: Counter[str],
+    papers: Path,
+    paper_files: Iterable[str],
 ) -> str:
     """Return the datasheet as Markdown.
 
     ``step_files`` are the files of all steps that are at hand, ``drafts`` those that became instances,
     ``descriptions`` the statistics by split; ``agreement`` is that of the windows of all judged drafts, by model;
-    ``licences`` counts the papers.
+    ``papers`` is the folder of the papers, ``paper_files`` are those of them whose licences are told.
     """
+    step_settings = []
+    for file in step_files:
+        known = [
+            printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
+            for key, value in sorted(file.header.settings.items())
+            if value not in (None, "", [], {}) and _ADDRESS not in key
+        ]
+        if known:
+            step_settings.append(f"{file.header.step}: {', '.join(known)}")
     template = Template(files(__package__).joinpath("datasheet.md").read_text(encoding="utf-8"))
     parts, windows = _sources(drafts)
     chain = "Where do the reviews come from, how were they chosen, and from which years? **TO FILL IN**"
@@ -58,6 +68,8 @@ def datasheet(
             f"The files of the steps before '{report.steps[0].step}' were not at hand, so that what they dropped is "
             "not counted. **TO FILL IN**"
         )
+    at_hand = papers_in(papers).papers
+    licences = Counter(at_hand[name].licence if name in at_hand else "unknown" for name in paper_files)
     by_number = sorted(licences.items(), key=lambda item: (-item[1], item[0]))
     licence_table = Table(columns=["licence", "papers"], rows=[[licence, n] for licence, n in by_number])
     return template.substitute(
@@ -71,9 +83,14 @@ def datasheet(
         losses=as_markdown(loss_table(report.steps)),
         chain=chain,
         replies=_replies(parts),
-        settings=_listed("Settings of the steps:", [line for file in step_files for line in _setting_line(file)]),
+        settings=_listed("Settings of the steps:", step_settings),
         judging=_judging(windows, len(report.unproven), agreement),
-        leakage=_leakage(settings),
+        leakage=_paragraph(
+            f"No {'paper and no review' if settings.split_by == 'both' else 'paper'} is in two splits. Papers are the "
+            "same that share an id, or more than a quarter of the sentences of the shorter one. What is linked so "
+            f"stays together; the groups are drawn into splits at random (seed {settings.seed}), so that the sizes "
+            "come as close to the wanted shares as whole groups allow."
+        ),
         decontamination=_listed(
             "Left out is what is in other data sets, by a paper's id or text or by the hypothesis:",
             [f"{dataset.name}, SHA-256 {dataset.sha256}" for dataset in against],
@@ -82,13 +99,6 @@ def datasheet(
         else "The data set was not compared with others: its papers may be in them.",
         licences=f"Licences of the papers, as their files state them:\n\n{as_markdown(licence_table)}",
     )
-
-
-def licences_in(folder: Path, paper_files: Iterable[str]) -> Counter[str]:
-    """Return licence -> how many of these papers are under it, as far as their files or ``papers.csv`` tell."""
-    papers = papers_in(folder)
-    at_hand = (papers.at(paper_file) for paper_file in paper_files)
-    return Counter("unknown" if paper is None else paper.licence for paper in at_hand)
 
 
 def _sources(drafts: Iterable[Draft]) -> tuple[Counter[tuple[str, str, str]], Counter[tuple[int, int]]]:
@@ -104,17 +114,6 @@ def _sources(drafts: Iterable[Draft]) -> tuple[Counter[tuple[str, str, str]], Co
                 decides = ", where windows disagreed" if judged.decides else ""
                 parts[f"judge, round {number}{at_once}{decides}", judged.model, judged.prompt] += 1
     return parts, windows
-
-
-def _setting_line(file: DraftFile) -> Iterator[str]:
-    """Yield the step with its settings, without addresses of servers, if it has any."""
-    settings = [
-        printable(f"{key} {' '.join(map(str, value)) if isinstance(value, list) else value}")
-        for key, value in sorted(file.header.settings.items())
-        if value not in (None, "", [], {}) and _ADDRESS not in key
-    ]
-    if settings:
-        yield f"{file.header.step}: {', '.join(settings)}"
 
 
 def _paragraph(text: str, indent: str = "") -> str:
@@ -180,13 +179,4 @@ def _judging(windows: Counter[tuple[int, int]], n_unproven: int, agreement: Mapp
             f"Of {model}, {windows.text}{f'. **Doubtful**: {windows.warning}' if windows.warning else ''}."
             for model, windows in agreement.items()
         )
-    )
-
-
-def _leakage(settings: AssemblySettings) -> str:
-    apart = "paper and no review" if settings.split_by == "both" else "paper"
-    return _paragraph(
-        f"No {apart} is in two splits. Papers are the same that share an id, or more than a quarter of the "
-        "sentences of the shorter one. What is linked so stays together; the groups are drawn into splits at random "
-        f"(seed {settings.seed}), so that the sizes come as close to the wanted shares as whole groups allow."
     )

@@ -1,16 +1,16 @@
-"""Same papers, other data sets."""
+"""Which papers are the same, splits that share none, and drafts that other data sets have already."""
 
 import hashlib
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm, prod
 from pathlib import Path
 from random import Random
-from typing import TypeVar
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -25,9 +25,6 @@ from evidencebench.errors import ChangedDataError, DataError, RunFormatError
 from evidencebench.files.atomic import write_whole
 from evidencebench.query import Kind
 
-# Which papers are the same by their text: over a quarter of the sentences of the shorter one stand in the other.
-
-
 Hashes = NDArray[np.uint64]
 
 _WORD = re.compile(r"\w+")
@@ -38,11 +35,7 @@ _MOST_PAPERS = 20  # with one sentence: what more papers say is no sign of any
 
 
 def normalised(text: str) -> str:
-    """Return the words of a text in small letters, without marks and spaces.
-
-    >>> normalised("Tea  lowered it (P = 0.03).")
-    'tea lowered it p 0 03'
-    """
+    """Return the words of a text in small letters, without marks and spaces."""
     return " ".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
@@ -57,8 +50,7 @@ def sentence_hashes(sentences: Sequence[str], kinds: Sequence[Kind]) -> Hashes:
     return np.array(sorted({int.from_bytes(digest, "big") for digest in digests}), dtype=np.uint64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamePaper:
+class SamePaper(NamedTuple):
     """A paper of an index, by its position, and the share of the shorter paper's sentences that both have."""
 
     position: int
@@ -93,7 +85,7 @@ class TextIndex:
         shorter = np.minimum(self._n_sentences[positions], len(hashes))
         is_same = (n_shared > _LEAST_SHARED_SHARE * shorter) & (n_shared >= _FEWEST_SHARED)
         for position, shared, all_of_them in zip(positions[is_same], n_shared[is_same], shorter[is_same], strict=True):
-            yield SamePaper(position=int(position), share=float(shared / all_of_them))
+            yield SamePaper(int(position), float(shared / all_of_them))
 
 
 # The papers of a construction: each is read once, and its sentences are kept in a file while the data set is made.
@@ -108,8 +100,7 @@ class PaperText(msgspec.Struct, frozen=True, kw_only=True):
     ids: Mapping[str, str]  # that the file names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadPaper:
+class ReadPaper(NamedTuple):
     """What is held in memory of a paper: where its text lies in the file of a `PaperStore`, and what tells it."""
 
     offset: int
@@ -119,8 +110,7 @@ class ReadPaper:
     hashes: Hashes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaperStore:
+class PaperStore(NamedTuple):
     """The papers by the names of their files, and the file in which their texts lie."""
 
     path: Path
@@ -144,25 +134,22 @@ def store_papers(
         offset = 0
         read_papers = map_in_order(engine, _reader, (source, folder), [first[name] for name in sorted(first)])
         for name, (text, hashes) in zip(sorted(first), read_papers, strict=True):
-            papers[name] = ReadPaper(
-                offset=offset, sha256=text.sha256, n_sentences=len(text.sentences), ids=text.ids, hashes=hashes
-            )
+            papers[name] = ReadPaper(offset, text.sha256, len(text.sentences), text.ids, hashes)
             line = msgspec.json.encode(text) + b"\n"
             offset += len(line)
             yield line
             on_progress(len(papers), len(first))
 
     write_whole(path, lines())
-    return PaperStore(path=path, papers=papers)
+    return PaperStore(path, papers)
 
 
 def _reader(source: DraftFile, folder: Path) -> Callable[[str], tuple[PaperText, Hashes]]:
     papers = PaperFolder(folder)
 
     def read_paper(draft_id: str) -> tuple[PaperText, Hashes]:
-        on_disk = papers.paper_of(source[draft_id])
-        paper = on_disk.paper
-        text = PaperText(sha256=on_disk.sha256, sentences=paper.sentences, kinds=paper.kinds, ids=paper.ids)
+        paper, sha256 = papers.paper_of(source[draft_id])
+        text = PaperText(sha256=sha256, sentences=paper.sentences, kinds=paper.kinds, ids=paper.ids)
         return text, sentence_hashes(paper.sentences, paper.kinds)
 
     return read_paper
@@ -170,16 +157,11 @@ def _reader(source: DraftFile, folder: Path) -> Callable[[str], tuple[PaperText,
 
 # Splits without leakage: what shares a paper or a review stays together, and sizes come closest to the shares.
 
-
 _MOST_STEPS = 500_000_000  # of the exact search; a second or two
 
 
 def linked_groups(keys: Sequence[Iterable[Hashable]]) -> list[list[int]]:
-    """Return the positions in groups such that positions which share a key, directly or through others, are together.
-
-    >>> linked_groups([["paper 1", "review 1"], ["paper 2"], ["paper 3", "review 1"]])
-    [[0, 2], [1]]
-    """
+    """Return positions in groups: those that share a key, directly or through others, are together."""
     parents = list(range(len(keys)))
 
     def root(position: int) -> int:
@@ -214,38 +196,22 @@ def assign_groups(sizes: Sequence[int], shares: Mapping[str, Fraction], *, seed:
     random.shuffle(order)
     order.sort(key=sizes.__getitem__, reverse=True)
     weights = [sizes[group] for group in order]
-    places = _drawn_places([scale * weight for weight in weights], targets, random)
-    missed = _distance(weights, places, targets, scale)
-    # The distance of the best whole numbers: where all groups have one instance, it is reached.
+    rooms, places = list(targets), []
+    for weight in weights:
+        fitting = [split for split, room in enumerate(rooms) if room >= scale * weight]
+        place = max(range(len(rooms)), key=rooms.__getitem__)
+        if fitting:
+            place = random.choices(fitting, [rooms[split] for split in fitting])[0]
+        rooms[place] -= scale * weight
+        places.append(place)
+    missed = sum(map(abs, rooms))
+    # What the best whole numbers miss: where all groups have one instance, they are reached.
     rest = n_all - sum(target // scale for target in targets)
     parts = sorted((target % scale for target in targets), reverse=True)
     if missed > sum(scale - part for part in parts[:rest]) + sum(parts[rest:]):
         places = _closest_places(weights, targets, scale, missed) or places
     split_of = dict(zip(order, places, strict=True))
     return [names[split_of[group]] for group in range(len(sizes))]
-
-
-def _drawn_places(weights: Sequence[int], targets: Sequence[int], random: Random) -> list[int]:
-    """Return a split for each group, drawn among those that it fits into; the roomiest one where it fits into none."""
-    rooms = list(targets)
-    places = []
-    for weight in weights:
-        fitting = [split for split, room in enumerate(rooms) if room >= weight]
-        chosen = (
-            random.choices(fitting, [rooms[split] for split in fitting])[0]
-            if fitting
-            else max(range(len(rooms)), key=rooms.__getitem__)
-        )
-        rooms[chosen] -= weight
-        places.append(chosen)
-    return places
-
-
-def _distance(weights: Sequence[int], places: Sequence[int], targets: Sequence[int], scale: int) -> int:
-    reached = [0] * len(targets)
-    for weight, place in zip(weights, places, strict=True):
-        reached[place] += scale * weight
-    return sum(abs(size - target) for size, target in zip(reached, targets, strict=True))
 
 
 def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, missed: int) -> list[int] | None:
@@ -289,12 +255,10 @@ def _closest_places(weights: Sequence[int], targets: Sequence[int], scale: int, 
 
 # The drafts that may become instances: what is held of each in memory, and which of them speak of the same paper.
 
-
 DUPLICATE = "same paper and summary as another draft"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What of a draft is held in memory; ``names`` are those of its paper, ``text`` is its position in the index."""
 
     draft: Draft  # its ids, paper's file and hypothesis alone
@@ -303,8 +267,7 @@ class Candidate:
     summary: bytes  # digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Met:
+class Met(NamedTuple):
     """Why a candidate becomes no instance, and what it met: an instance of other data, or another draft."""
 
     reason: str
@@ -318,8 +281,18 @@ def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidat
     digest = hashlib.sha256()
     for draft in source.drafts():
         digest.update(msgspec.json.encode(draft) + b"\n")
-        paper = store.papers[draft.paper_file]
-        _require_judged_paper(draft, paper)
+        judging, paper = judging_of(draft), store.papers[draft.paper_file]
+        where = f"draft '{draft.id}': paper '{draft.paper_file}'"
+        if paper.sha256 != judging.paper_sha256:
+            raise ChangedDataError(
+                f"{where} has changed since it was judged: expected the file with SHA-256 "
+                f"{judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or judge anew"
+            )
+        if paper.n_sentences != judging.n_sentences:
+            raise ChangedDataError(
+                f"{where} is read as {paper.n_sentences} sentences, and had {judging.n_sentences} when it was judged; "
+                "use the evidencebench that judged it, or judge anew"
+            )
         if not draft.hypothesis.strip():
             raise RunFormatError(f"draft '{draft.id}': expected a hypothesis, got none")
         if not draft.aspects:
@@ -332,26 +305,10 @@ def read_candidates(source: DraftFile, store: PaperStore) -> tuple[list[Candidat
             hypothesis=draft.hypothesis,
         )
         names = names_of_paper(draft.paper_id, draft.paper_ids) | names_of_paper("", paper.ids)
-        said = normalised(draft.summary) or normalised(draft.hypothesis)
-        summary = hashlib.sha256(said.encode(errors="surrogatepass")).digest()
-        candidates.append(
-            Candidate(draft=kept, names=frozenset(names), text=position[draft.paper_file], summary=summary)
-        )
+        text = normalised(draft.summary) or normalised(draft.hypothesis)
+        summary = hashlib.sha256(text.encode(errors="surrogatepass")).digest()
+        candidates.append(Candidate(kept, frozenset(names), position[draft.paper_file], summary))
     return candidates, digest.hexdigest()
-
-
-def _require_judged_paper(draft: Draft, paper: ReadPaper) -> None:
-    judging = judging_of(draft)
-    if paper.sha256 != judging.paper_sha256:
-        raise ChangedDataError(
-            f"draft '{draft.id}': paper '{draft.paper_file}' has changed since it was judged: expected the file with "
-            f"SHA-256 {judging.paper_sha256[:12]}…, got {paper.sha256[:12]}…; put the former file back, or judge anew"
-        )
-    if paper.n_sentences != judging.n_sentences:
-        raise ChangedDataError(
-            f"draft '{draft.id}': paper '{draft.paper_file}' is read as {paper.n_sentences} sentences, and had "
-            f"{judging.n_sentences} when it was judged; use the evidencebench that judged it, or judge anew"
-        )
 
 
 def same_papers(candidates: Sequence[Candidate], store: PaperStore, index: TextIndex) -> list[int]:
@@ -372,14 +329,11 @@ def duplicates(candidates: Sequence[Candidate], papers: Sequence[int], among: It
     for position in among:
         before = first.setdefault((papers[position], candidates[position].summary), position)
         if before != position:
-            repeated[position] = Met(reason=DUPLICATE, detail=candidates[before].draft.id)
+            repeated[position] = Met(DUPLICATE, candidates[before].draft.id)
     return repeated
 
 
 # Which drafts are in other data sets already: by the paper's id, by its text, or by the hypothesis.
-
-
-_Key = TypeVar("_Key")
 
 BY_ID = "paper is in another data set, by its id"
 BY_TEXT = "paper is in another data set, by its text"
@@ -393,9 +347,12 @@ def met_elsewhere(
     on_progress: Callable[[int, int], None],
 ) -> dict[int, Met]:
     """Return, by position, the candidates that other data sets have: by an id, else a text, else a hypothesis."""
-    by_name = _positions((name, n) for n, candidate in enumerate(candidates) for name in candidate.names)
-    by_text = _positions((index.first[candidate.text], n) for n, candidate in enumerate(candidates))
-    by_hypothesis = _positions((normalised(candidate.draft.hypothesis), n) for n, candidate in enumerate(candidates))
+    by_name, by_text, by_hypothesis = defaultdict(list), defaultdict(list), defaultdict(list)
+    for n, candidate in enumerate(candidates):
+        for name in candidate.names:
+            by_name[name].append(n)
+        by_text[index.first[candidate.text]].append(n)
+        by_hypothesis[normalised(candidate.draft.hypothesis)].append(n)
     met: dict[str, dict[int, str]] = {BY_ID: {}, BY_TEXT: {}, BY_HYPOTHESIS: {}}
 
     def note(reason: str, positions: Sequence[int], detail: str) -> None:
@@ -412,32 +369,24 @@ def met_elsewhere(
                 note(BY_TEXT, by_text.get(same.position, ()), f"{where}: {share}")
             note(BY_HYPOTHESIS, by_hypothesis.get(normalised(query.hypothesis), ()), where)
             on_progress(n_done, len(dataset))
-    return {n: Met(reason=reason, detail=met[reason][n]) for reason in reversed(met) for n in met[reason]}
+    return {n: Met(reason, met[reason][n]) for reason in reversed(met) for n in met[reason]}
 
 
 def papers_elsewhere(
     source: DraftFile, papers: Path, others: Iterable[Dataset], on_progress: Callable[[int, int], None]
 ) -> dict[str, Met]:
     """Return, by id, the drafts whose paper other data sets have, as far as their files can be read."""
-    folder, place, texts, names_in = PaperFolder(papers), dict[str, int](), list[Hashes](), list[set[str]]()
-    candidates = []
+    folder, candidates = PaperFolder(papers), []
+    texts: dict[str, tuple[int, Hashes, set[str]]] = {}
     for draft in source.drafts():
-        if draft.paper_file not in place:
-            place[draft.paper_file], hashes, named = len(place), np.empty(0, dtype=np.uint64), set[str]()
+        if draft.paper_file not in texts:
+            texts[draft.paper_file] = len(texts), np.empty(0, dtype=np.uint64), set()
             with suppress(DataError):  # told when it is judged
                 paper = folder.paper_of(draft).paper
-                hashes, named = sentence_hashes(paper.sentences, paper.kinds), names_of_paper("", paper.ids)
-            texts.append(hashes)
-            names_in.append(named)
-        text = place[draft.paper_file]
-        names = frozenset(names_of_paper(draft.paper_id, draft.paper_ids) | names_in[text])
-        candidates.append(Candidate(draft=draft, names=names, text=text, summary=b""))
-    met = met_elsewhere(candidates, TextIndex(texts), others, on_progress)
+                hashes = sentence_hashes(paper.sentences, paper.kinds)
+                texts[draft.paper_file] = texts[draft.paper_file][0], hashes, names_of_paper("", paper.ids)
+        position, _, names = texts[draft.paper_file]
+        names = names | names_of_paper(draft.paper_id, draft.paper_ids)
+        candidates.append(Candidate(draft, frozenset(names), position, b""))
+    met = met_elsewhere(candidates, TextIndex([hashes for _, hashes, _ in texts.values()]), others, on_progress)
     return {candidates[n].draft.id: why for n, why in met.items() if why.reason != BY_HYPOTHESIS}
-
-
-def _positions(pairs: Iterable[tuple[_Key, int]]) -> dict[_Key, list[int]]:
-    positions: dict[_Key, list[int]] = {}
-    for key, position in pairs:
-        positions.setdefault(key, []).append(position)
-    return positions

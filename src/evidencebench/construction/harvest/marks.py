@@ -1,18 +1,16 @@
-"""Citation marks, linked and plain."""
+"""The citation marks of a review, linked or plain text: where they stand, and which references they name."""
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import NamedTuple
 
 from evidencebench.construction.harvest.references import ReferenceList
 from evidencebench.errors import UnreadableError
 from evidencebench.papers.jats import LEFT_OUT
 from evidencebench.papers.tree import Characters, Element
-
-# The citation marks of a review: where they stand, and which references they name.
-
 
 MOST_CITED = 1_000_000
 """The most references that the marks of one review may name together; real ones name some hundreds."""
@@ -25,8 +23,7 @@ _NUMBERS = re.compile(rf"[\s\[(]*\d{{1,5}}(?:\s*[,;{_DASHES}\s]\s*\d{{1,5}})*[\s
 _RANGE = re.compile(rf"(\d+)(?:\s*[{_DASHES}]\s*(\d+))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CitationMark:
+class CitationMark(NamedTuple):
     """A mark at characters start..stop-1 of the decoded file; an empty ``xref`` is where the text before it ends."""
 
     start: int
@@ -56,8 +53,7 @@ class MarkedText:
         return "".join(parts)
 
 
-LINK = "\ue000"
-"""Stands in `MarkedText.pieces` for a mark that is a link."""
+LINK = "\ue000"  # stands in `MarkedText.pieces` for a mark that is a link
 
 
 def linked_marks(body: Element, listed: ReferenceList) -> MarkedText:
@@ -73,12 +69,8 @@ def linked_marks(body: Element, listed: ReferenceList) -> MarkedText:
             text.n_elsewhere += 1
             continue
         characters = list(node.characters())
-        mark = CitationMark(
-            start=characters[0].start if characters else stop,
-            stop=characters[-1].stop if characters else stop,
-            text=node.text,
-            references=_named(node, listed),
-        )
+        begins, ends = (characters[0].start, characters[-1].stop) if characters else (stop, stop)
+        mark = CitationMark(begins, ends, node.text, _named(node, listed))
         between = "".join(piece.text for piece in text.pieces[n_before:])
         if text.linked and _DASH.fullmatch(between) and (filled := _filled(text.linked[-1], mark, listed)):
             mark = filled
@@ -116,7 +108,7 @@ def _named(xref: Element, listed: ReferenceList) -> tuple[str, ...]:
     linked = tuple(dict.fromkeys(xref.attributes.get("rid", "").split()))
     if any(reference not in listed.positions for reference in linked):
         return ()
-    numbered = tuple(map(listed.numbered, numbers_in(xref.text, len(listed.references))))
+    numbered = tuple(map(listed.by_number.get, numbers_in(xref.text, len(listed.references))))
     named = tuple(reference for reference in numbered if reference is not None)
     if not named or len(named) < len(numbered):
         return linked
@@ -134,7 +126,7 @@ def _filled(first: CitationMark, last: CitationMark, listed: ReferenceList) -> C
         low, high = listed.positions[first.references[-1]], listed.positions[last.references[0]]
         between = tuple(reference.id for reference in listed.references[low : high + 1]) if low < high else ()
         ids = between and (*first.references[:-1], *between, *last.references[1:])
-    return CitationMark(start=first.start, stop=last.stop, text=f"{first.text}-{last.text}", references=ids)
+    return CitationMark(first.start, last.stop, f"{first.text}-{last.text}", ids)
 
 
 def _nodes(body: Element, listed: ReferenceList) -> Iterator[tuple[Characters | Element, bool]]:
@@ -151,17 +143,14 @@ def _nodes(body: Element, listed: ReferenceList) -> Iterator[tuple[Characters | 
 
 
 def _is_citing(element: Element, listed: ReferenceList) -> bool:
-    if element.tag != "xref":
-        return False
-    return element.attributes.get("ref-type", "") in _CITING or element.attributes.get("rid", "") in listed.positions
+    kind, target = (element.attributes.get(name, "") for name in ("ref-type", "rid"))
+    return element.tag == "xref" and (kind in _CITING or target in listed.positions)
 
 
 # Citation marks that are plain text: ``[12]`` with a numbered list, ``(Smith et al., 2004)`` by author and year.
 
-
+# From this share of the list on, numbers in brackets are marks where no mark is a link; fewer may be values.
 LEAST_NAMED = 0.8
-"""From this share of the list on, numbers in brackets are marks where no mark is a link; fewer may be values."""
-
 # Possessive and bounded, so that the time is linear.
 _NUMBER = rf"(?:\d{{1,4}}|{LINK})"
 _BRACKETS = re.compile(rf"\[\s?{_NUMBER}(?:\s?[,;\u2010-\u2015\u2212-]\s?{_NUMBER}){{0,99}}\s?\]")
@@ -174,7 +163,7 @@ _WRITTEN = re.compile(
 
 
 def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
-    """Return the marks of a review that are no links, in order."""
+    """Return the marks of a review that are no links."""
     whole = "".join(piece.text for piece in text.pieces)
     ends = list(accumulate(len(piece.text) for piece in text.pieces))
 
@@ -184,19 +173,10 @@ def plain_marks(text: MarkedText, listed: ReferenceList) -> list[CitationMark]:
         within = at - (ends[number] - len(piece.text))
         return piece.start + within if piece.stop - piece.start == len(piece.text) else piece.start
 
-    matches = [*_numbers(whole, listed, has_links=bool(text.linked)), *_written(whole, listed)]
-    return sorted(
-        (
-            CitationMark(
-                start=place(start),
-                stop=place(stop - 1) + 1,
-                text=whole[start:stop].replace(LINK, ""),
-                references=references,
-            )
-            for start, stop, references in matches
-        ),
-        key=lambda mark: mark.start,
-    )
+    return [
+        CitationMark(place(start), place(stop - 1) + 1, whole[start:stop].replace(LINK, ""), references)
+        for start, stop, references in (*_numbers(whole, listed, has_links=bool(text.linked)), *_written(whole, listed))
+    ]
 
 
 _Found = tuple[int, int, tuple[str, ...]]
@@ -212,7 +192,7 @@ def _numbers(whole: str, listed: ReferenceList, *, has_links: bool) -> Iterator[
     if n_named < LEAST_NAMED * len(listed.references):
         return
     for group, of_group in zip(groups, numbers, strict=True):
-        ids = [listed.numbered(number) for number in of_group]
+        ids = [listed.by_number.get(number) for number in of_group]
         yield *group.span(), tuple(reference for reference in ids if reference is not None) if None not in ids else ()
 
 

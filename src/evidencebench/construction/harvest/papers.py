@@ -1,12 +1,13 @@
-"""Papers at hand, in a folder."""
+"""The papers at hand in a folder, by their ids and with their licences; only their heads are read at first."""
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,9 +20,6 @@ from evidencebench.papers.jats import articles_in, ids_of_article
 from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read_content
 from evidencebench.papers.tree import parse_xml, root_tag
-
-# Which papers are at hand: the files of a folder by their ids, with their licences; only their heads are read.
-
 
 HEAD_BYTES = 1 << 18
 """How much of a file is read at first; the head of an article, with its abstract, nearly always ends there."""
@@ -40,34 +38,19 @@ class PaperAtHand:
     licence: str
 
 
-@dataclass(frozen=True)
 class PapersAtHand:
-    """The papers of a folder, in order of their files' names, and the messages of files that could not be read."""
+    """The papers of a folder by their files, relative to it, and the messages of files that could not be read."""
 
-    papers: tuple[PaperAtHand, ...]
-    unreadable: tuple[str, ...] = ()
+    def __init__(self, papers: Sequence[PaperAtHand], unreadable: Sequence[str] = ()) -> None:
+        self.unreadable = tuple(unreadable)
+        self.papers = {paper.file: paper for paper in papers}
+        self._by_id = {pair: paper for paper in reversed(papers) for pair in paper.ids.items()}
+        content = [(paper.file, dict(paper.ids), paper.licence) for paper in papers]
+        self.sha256 = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
 
     def find(self, ids: Mapping[str, str]) -> PaperAtHand | None:
         """Return the paper that has one of these ids; None: it is not at hand."""
         return next((self._by_id[pair] for pair in ids.items() if pair in self._by_id), None)
-
-    def at(self, file: str) -> PaperAtHand | None:
-        """Return the paper of a file, relative to the folder; None: there is no such file."""
-        return self._by_file.get(file)
-
-    @cached_property
-    def sha256(self) -> str:
-        """The checksum of what is known of the papers."""
-        known = [(paper.file, dict(paper.ids), paper.licence) for paper in self.papers]
-        return hashlib.sha256(msgspec.json.encode(known)).hexdigest()
-
-    @cached_property
-    def _by_id(self) -> Mapping[tuple[str, str], PaperAtHand]:
-        return {pair: paper for paper in reversed(self.papers) for pair in paper.ids.items()}
-
-    @cached_property
-    def _by_file(self) -> Mapping[str, PaperAtHand]:
-        return {paper.file: paper for paper in self.papers}
 
 
 def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *_: None) -> PapersAtHand:
@@ -94,7 +77,7 @@ def papers_in(folder: Path, *, on_paper: Callable[[int, int], object] = lambda *
         except DataError as error:
             unreadable.append(str(error))
         on_paper(number, len(files))
-    return PapersAtHand(tuple(papers), tuple(unreadable))
+    return PapersAtHand(papers, unreadable)
 
 
 def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
@@ -107,33 +90,32 @@ def _paper(path: Path, file: str, fetched: FetchedPaper | None) -> PaperAtHand:
 
 
 def _read_head(path: Path) -> tuple[dict[str, str], str]:
+    """Return the ids and the licence that a file states."""
+
+    def stated(content: bytes) -> tuple[dict[str, str], str]:
+        articles = articles_in(parse_xml(content, name=str(path)))
+        if len(articles) != 1:
+            return {}, UNKNOWN
+        return normal_ids(ids_of_article(articles[0]).items()), licence_of(articles[0])
+
     try:
         with open_file(path) as file:
             head = file.read(HEAD_BYTES)
             end = head.find(_HEAD_END)
             if root_tag(head) == "article" and end > 0:
                 with suppress(UnreadableError):  # a prefix before "article", or a comment with the tag in it
-                    return _stated(head[: end + len(_HEAD_END)] + b"</article>", path)
-            return _stated(head + read_stream(file, name=path), path)
+                    return stated(head[: end + len(_HEAD_END)] + b"</article>")
+            return stated(head + read_stream(file, name=path))
     except OSError as error:
         raise UnreadableError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _stated(content: bytes, path: Path) -> tuple[dict[str, str], str]:
-    articles = articles_in(parse_xml(content, name=str(path)))
-    if len(articles) != 1:
-        return {}, UNKNOWN
-    return normal_ids(ids_of_article(articles[0]).items()), licence_of(articles[0])
-
-
 # The files of the papers that drafts are about, in one folder.
-
 
 _KEPT = 32
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PaperOnDisk:
+class PaperOnDisk(NamedTuple):
     """A paper, and the checksum of the file that it was read from."""
 
     paper: Paper
@@ -146,7 +128,7 @@ class PaperFolder:
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
             raise UnreadableError(f"{folder}: expected a folder of papers, got none; give it with --papers")
-        self.folder = folder
+        self._folder = folder
         self._read = lru_cache(maxsize=_KEPT)(self._read_anew)
 
     def paper_of(self, draft: Draft) -> PaperOnDisk:
@@ -156,8 +138,8 @@ class PaperFolder:
         return self._read(draft.paper_file)
 
     def _read_anew(self, name: str) -> PaperOnDisk:
-        path = self.folder / name
-        if not path.resolve().is_relative_to(self.folder.resolve()):
-            raise DataError(f"{path}: expected a file within {self.folder}, got one outside of it")
+        path = self._folder / name
+        if not path.resolve().is_relative_to(self._folder.resolve()):
+            raise DataError(f"{path}: expected a file within {self._folder}, got one outside of it")
         content = read_bytes(path)
-        return PaperOnDisk(paper=read_content(content, name=str(path)), sha256=hashlib.sha256(content).hexdigest())
+        return PaperOnDisk(read_content(content, name=str(path)), hashlib.sha256(content).hexdigest())

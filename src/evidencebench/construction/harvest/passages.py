@@ -1,4 +1,4 @@
-"""Passages; who speaks in them."""
+"""The passages of a review, and who speaks in a sentence: a paper that it cites, or the review itself."""
 
 import re
 from bisect import bisect_right
@@ -11,9 +11,6 @@ from evidencebench.construction.harvest.marks import CitationMark
 from evidencebench.construction.harvest.references import ReferenceList
 from evidencebench.papers.paper import Paper
 from evidencebench.query import Kind
-
-# Who speaks in a sentence of a review: a paper that it cites, or the review itself; told from a few words.
-
 
 _STUDY = (
     "(?:study|trial|work|analysis|report|investigation|cohort|series|experiment|review|meta-analysis|paper|article|"
@@ -44,7 +41,8 @@ _BRACKETED = re.compile(r"\([^()]{0,300}\)")
 _NAMES_STUDY = re.compile(
     rf"\bet\ al\b|\b(?:co-?workers|colleagues|{_AUTHORS}|{_STUDY}s?)\b", re.VERBOSE | re.IGNORECASE
 )
-_SUBJECT = re.compile(
+# What stands before a mark is whom it cites, and no statement: "Smith et al. [", not "The dose falls with age [".
+SUBJECT = re.compile(
     rf"""
     (?:\bal\b\.?|\b[A-Z][\w'\u2019-]*[a-z]|\b(?:co-?workers|colleagues|{_AUTHORS}|group|{_STUDY}s?))
     (?:,?\ (?:in\ )?\(?(?:19|20)\d\d\)?)?[\s,.'\u2019]*[\[(]?\s*$
@@ -84,9 +82,11 @@ _COMPARING = re.compile(
     """,
     re.VERBOSE,
 )
-_THIS_STUDY = re.compile(rf"\b[Tt]his\ (?:\w+\ ){{0,2}}(?:{_STUDY}|intervention)\b(?![\s,]{{0,2}}[\[(])", re.VERBOSE)
+# "This study" that is none that the passage cites: "in this study is old [7]", not "This study [7] was small".
+THIS_STUDY = re.compile(rf"\b[Tt]his\ (?:\w+\ ){{0,2}}(?:{_STUDY}|intervention)\b(?![\s,]{{0,2}}[\[(])", re.VERBOSE)
 
-_POINTING_BACK = re.compile(
+# How a sentence begins with a word for what stands before it: "This may be", not "It has been shown that".
+POINTING_BACK = re.compile(
     r"""
     (?:This|These|Those|Such|They|Their|Its|That|He|She|The\ (?:authors|latter|former|same))\b |
     It\ (?!(?:has|had|was|is|may|might|can|could|should|seems|appears)\ (?:\w+\ ){0,3}(?:that|to)\b)
@@ -113,24 +113,6 @@ def names_study(passage: str) -> bool:
     return _NAMES_STUDY.search(_BRACKETED.sub("", passage)) is not None
 
 
-def is_subject(before: str) -> bool:
-    """Say whether what stands before a mark is whom it cites, as in "Smith et al. [7] found", and no statement.
-
-    >>> is_subject("Smith et al. ["), is_subject("The dose falls with age [")
-    (True, False)
-    """
-    return _SUBJECT.search(before) is not None
-
-
-def points_back(sentence: str) -> bool:
-    """Say whether a sentence begins with a word for what stands before it.
-
-    >>> points_back("This may be why tea helps."), points_back("It has been shown that tea helps.")
-    (True, False)
-    """
-    return _POINTING_BACK.match(sentence) is not None
-
-
 def is_own(sentence: str) -> bool:
     """Say whether the review speaks of itself, and not only of an earlier paper of its authors.
 
@@ -140,22 +122,10 @@ def is_own(sentence: str) -> bool:
     return bool(_COMPARING.search(sentence)) or _OWN.search(_OWN_EARLIER.sub("", sentence)) is not None
 
 
-def rests_on_own(sentence: str) -> bool:
-    """Say whether the first sentence of a passage speaks of "this study", which is none that it cites.
-
-    >>> rests_on_own("The scale used in this study is old [7]."), rests_on_own("This study [7] was small.")
-    (True, False)
-    """
-    return _THIS_STUDY.search(sentence) is not None
-
-
 # The passages of a review: the sentences that speak of what one mark, or several of the same paper, cite.
 
-
+# The most sentences before the first mark, or between two, that belong to a passage without a mark of their own.
 MOST_UNCITED = 2
-"""The most sentences before the first mark, or between two, that belong to a passage without a mark of their own."""
-
-
 # A mark in brackets before a sentence, or alone.
 _LEAD = re.compile(r"\([^()]{1,300}\)[.,;]?(?:\s+(?=[A-Z])|$)")
 
@@ -173,82 +143,62 @@ class Passage:
         """The ids of the references that it cites, each once."""
         return tuple(dict.fromkeys(reference for mark in self.marks for reference in mark.references))
 
-    @property
-    def is_resolved(self) -> bool:
-        """Whether it is known of all its marks what they name."""
-        return all(mark.references for mark in self.marks)
-
 
 def passages_of(review: Paper, marks: Sequence[CitationMark], listed: ReferenceList) -> Iterator[Passage]:
     """Yield the passages of a review in order.
 
     Each sentence with a mark is in exactly one. A sentence that cites several papers, or nobody knows which, is a
     passage of its own. One that cites a single paper goes on over the next sentences that cite it too, and over those
-    without a mark that speak of it: see `voice`.
+    without a mark that speak of it.
     """
     cited = _marks_by_sentence(review, marks)
+    single: dict[int, str | None] = {}  # sentence -> the only reference that it cites; None: several, or not known
+    for sentence, own in cited.items():
+        named = {mark.references for mark in own}
+        ids = {reference for references in named for reference in references}
+        single[sentence] = ids.pop() if len(ids) == 1 and () not in named else None
     body = (index for index, kind in enumerate(review.kinds) if kind is Kind.BODY)
     for _, members in groupby(body, key=lambda index: review.places[index].paragraph):
         indices = list(members)
-        yield from _Paragraph(review, range(indices[0], indices[-1] + 1), cited, listed).passages()
-
-
-class _Paragraph:
-    """The sentences of one paragraph, and which of them speak of what they cite."""
-
-    def __init__(
-        self, review: Paper, sentences: range, cited: Mapping[int, list[CitationMark]], listed: ReferenceList
-    ) -> None:
-        self._texts, self._cited, self._listed, self._sentences = review.sentences, cited, listed, sentences
-
-    def passages(self) -> Iterator[Passage]:
-        free = self._sentences.start  # the first sentence that is in no passage yet
-        while (
-            at := next((sentence for sentence in range(free, self._sentences.stop) if sentence in self._cited), None)
-        ) is not None:
-            reference = self._reference(at)
-            first, last = at, at
-            if reference is not None:
-                while (after := self._next(last, at, reference)) is not None:
+        free, stop = indices[0], indices[-1] + 1  # the first sentence that is in no passage yet
+        for at in range(free, stop):
+            if at < free or at not in cited:
+                continue
+            first = last = at
+            if (reference := single[at]) is not None:
+                while (after := _next(review.sentences, single, at, last, stop)) is not None:
                     last = after
-                first = self._beginning(at, reference, free)
-            marks = tuple(mark for sentence in range(first, last + 1) for mark in self._cited.get(sentence, ()))
-            yield Passage(first=first, last=last, marks=marks)
+                first = _beginning(review.sentences, listed[reference].surname, at, free)
+            own = [mark for sentence in range(first, last + 1) for mark in cited.get(sentence, ())]
+            yield Passage(first=first, last=last, marks=tuple(own))
             free = last + 1
 
-    def _reference(self, sentence: int) -> str | None:
-        """Return the only reference that a sentence cites; None: it cites none, several, or nobody knows which."""
-        named = {mark.references for mark in self._cited.get(sentence, ())}
-        ids = {reference for references in named for reference in references}
-        return ids.pop() if len(ids) == 1 and () not in named else None
 
-    def _next(self, last: int, at: int, reference: str) -> int | None:
-        """Return up to which sentence the passage goes on behind its last one; None: it ends there."""
-        behind = range(last + 1, min(last + 2 + MOST_UNCITED, self._sentences.stop))
-        again = next((sentence for sentence in behind if sentence in self._cited), None)
-        between = range(last + 1, behind.stop if again is None else again)
-        passage = " ".join(self._texts[max(at, last - MOST_UNCITED) : last + 1])
-        if again is not None and self._reference(again) == reference:
-            is_same = names_study(passage) and not any(is_own(self._texts[sentence]) for sentence in between)
-            if is_same or not between:
-                return again
-        if between and continues(self._texts[last + 1], passage):
-            return last + 1
-        return None
+def _next(texts: Sequence[str], single: Mapping[int, str | None], at: int, last: int, stop: int) -> int | None:
+    """Return up to which sentence a passage goes on behind its last one; None: it ends there."""
+    behind = range(last + 1, min(last + 2 + MOST_UNCITED, stop))
+    again = next((sentence for sentence in behind if sentence in single), None)
+    between = range(last + 1, behind.stop if again is None else again)
+    passage = " ".join(texts[max(at, last - MOST_UNCITED) : last + 1])
+    if again is not None and single[again] == single[at]:
+        is_same = names_study(passage) and not any(is_own(texts[sentence]) for sentence in between)
+        if is_same or not between:
+            return again
+    return last + 1 if between and continues(texts[last + 1], passage) else None
 
-    def _beginning(self, at: int, reference: str, free: int) -> int:
-        """Return the first sentence of a passage: the cited one, or one before it that introduces its paper."""
-        surname = self._listed[reference].surname
-        for first in range(at - 1, max(free, at - 1 - MOST_UNCITED) - 1, -1):
-            text = self._texts[first]
-            is_named = len(surname) > 1 and re.search(rf"\b{re.escape(surname)}\b", text) is not None
-            if is_named and not is_own(text):
-                return first
-            if not continues(self._texts[first + 1], text):
-                break
-            if not continues(text, "study"):
-                return first
-        return at
+
+def _beginning(texts: Sequence[str], surname: str, at: int, free: int) -> int:
+    """Return the first sentence of a passage: the cited one, or one before it that introduces its paper."""
+    for first in range(at - 1, max(free, at - 1 - MOST_UNCITED) - 1, -1):
+        text = texts[first]
+        is_named = len(surname) > 1 and re.search(rf"\b{re.escape(surname)}\b", text) is not None
+        if is_named and not is_own(text):
+            return first
+        if not continues(texts[first + 1], text):
+            break
+        if not continues(text, "study"):
+            return first
+    return at
 
 
 def _marks_by_sentence(review: Paper, marks: Sequence[CitationMark]) -> Mapping[int, list[CitationMark]]:

@@ -1,13 +1,13 @@
-"""Why a passage is dropped."""
+"""A review as it is harvested, and why a passage of it is dropped."""
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from evidencebench.construction.harvest.marks import LINK, CitationMark, MarkedText, linked_marks, plain_marks
 from evidencebench.construction.harvest.papers import PaperAtHand, PapersAtHand
-from evidencebench.construction.harvest.passages import Passage, is_own, is_subject, points_back, rests_on_own
+from evidencebench.construction.harvest.passages import POINTING_BACK, SUBJECT, THIS_STUDY, Passage, is_own
 from evidencebench.construction.harvest.references import (
     ALLOWED,
     ReferenceList,
@@ -23,8 +23,6 @@ from evidencebench.papers.read import checked
 from evidencebench.papers.sections import plain_title
 from evidencebench.papers.tree import Element, parse_xml
 from evidencebench.query import Kind
-
-# A review as it is harvested: its sentences, its list of references, its marks, and its licence.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,6 @@ def read_review(content: bytes, *, file: str) -> ReviewSource:
 
 # Why a passage is dropped.
 
-
 UNRESOLVED = "mark leads to no reference"
 SEVERAL_PAPERS = "cites several papers"
 CITED_AGAIN = "paper cited again in the section"
@@ -88,23 +85,8 @@ NO_ID = "reference without PMCID, DOI or PMID"
 REVIEW_LICENCE = "licence of the review"
 NOT_AT_HAND = "paper not at hand"
 PAPER_LICENCE = "licence of the paper"
-REASONS = (
-    UNRESOLVED,
-    SEVERAL_PAPERS,
-    CITED_AGAIN,
-    METHODS,
-    OWN_VOICE,
-    POINTS_BACK,
-    PART_OF_SENTENCE,
-    NO_ID,
-    REVIEW_LICENCE,
-    NOT_AT_HAND,
-    PAPER_LICENCE,
-)
-"""Why a passage is dropped: the first that holds, in this order."""
 
-MOST_BEHIND = 5
-"""The most words that may follow a mark in its sentence, unless it stands behind whom it cites."""
+MOST_BEHIND = 5  # the most words that may follow a mark in its sentence, unless it stands behind whom it cites
 
 _METHODS = re.compile(
     r"\b(?:methods?|methodology|statistic(?:s|al)|procedures?|participants|study design|data collection|measurements|"
@@ -132,46 +114,36 @@ class HarvestRules:
 
 
 def reason_to_drop(
-    source: ReviewSource, passage: Passage, cited: Mapping[tuple[tuple[str, ...], str], int], rules: HarvestRules
+    source: ReviewSource,
+    passage: Passage,
+    cited: Mapping[tuple[tuple[str, ...], str], int],
+    rules: HarvestRules,
+    paper: PaperAtHand | None,
 ) -> str:
-    """Return why a passage is dropped, as `REASONS` has it; an empty text: it is kept.
+    """Return why a passage is dropped: the first reason that holds; an empty text: it is kept.
 
-    ``cited`` is how many passages of a section cite a reference.
+    ``cited`` is how many passages of a section cite a reference; ``paper`` is the one that it cites, if it is at hand.
     """
-    if reason := _reason_of_marks(source, passage, cited) or _reason_of_text(source, passage):
-        return reason
-    ids = source.listed[passage.references[0]].ids
-    if not ids:
-        return NO_ID
-    if source.licence not in rules.licences:
-        return REVIEW_LICENCE
-    return rules.reason_against(rules.papers.find(ids) if rules.papers else None)
-
-
-def _reason_of_marks(source: ReviewSource, passage: Passage, cited: Mapping[tuple[tuple[str, ...], str], int]) -> str:
-    if not passage.is_resolved:
-        return UNRESOLVED
-    reference = passage.references[0]
-    if len(passage.references) > 1 or source.listed[reference].lists_several:
-        return SEVERAL_PAPERS
-    return CITED_AGAIN if cited[source.paper.places[passage.first].section, reference] > 1 else ""
-
-
-def _reason_of_text(source: ReviewSource, passage: Passage) -> str:
     review, first = source.paper, passage.first
-    sentences = review.sentences[first : passage.last + 1]
-    if any(_METHODS.search(plain_title(title)) for title in review.places[first].section):
-        return METHODS
-    if any(map(is_own, sentences)) or rests_on_own(sentences[0]):
-        return OWN_VOICE
+    place, sentences = review.places[first], review.sentences[first : passage.last + 1]
+    listed = [source.listed[reference] for reference in passage.references]
     is_behind_another = (
         first > 0
-        and review.places[first - 1].paragraph == review.places[first].paragraph
+        and review.places[first - 1].paragraph == place.paragraph
         and review.kinds[first - 1] is not Kind.HEADING
     )
-    if points_back(sentences[0]) and is_behind_another:
-        return POINTS_BACK
-    return PART_OF_SENTENCE if any(_is_for_part(source, mark) for mark in passage.marks) else ""
+    checks: tuple[tuple[str, Callable[[], object]], ...] = (
+        (UNRESOLVED, lambda: not all(mark.references for mark in passage.marks)),
+        (SEVERAL_PAPERS, lambda: len(listed) > 1 or listed[0].lists_several),
+        (CITED_AGAIN, lambda: cited[place.section, listed[0].id] > 1),
+        (METHODS, lambda: any(_METHODS.search(plain_title(title)) for title in place.section)),
+        (OWN_VOICE, lambda: any(map(is_own, sentences)) or THIS_STUDY.search(sentences[0])),
+        (POINTS_BACK, lambda: is_behind_another and POINTING_BACK.match(sentences[0])),
+        (PART_OF_SENTENCE, lambda: any(_is_for_part(source, mark) for mark in passage.marks)),
+        (NO_ID, lambda: not listed[0].ids),
+        (REVIEW_LICENCE, lambda: source.licence not in rules.licences),
+    )
+    return next((reason for reason, holds in checks if holds()), "") or rules.reason_against(paper)
 
 
 def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
@@ -184,4 +156,4 @@ def _is_for_part(source: ReviewSource, mark: CitationMark) -> bool:
     before = source.text.between(sentence.start, mark.start)
     is_in_brackets = _IN_BRACKETS.search(before) is not None
     is_written_out = mark.text[:1].isalpha() and not before.rstrip().endswith("(")
-    return is_in_brackets or not (is_written_out or is_subject(before))
+    return is_in_brackets or not (is_written_out or SUBJECT.search(before))

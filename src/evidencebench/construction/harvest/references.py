@@ -1,17 +1,14 @@
-"""Reference list, ids, licences."""
+"""The reference list of a review, and the ids and the licence of a paper in one spelling."""
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 
 from evidencebench.errors import DataError
 from evidencebench.papers.ids import IdScheme, PublicId, public_id
 from evidencebench.papers.tree import Element
-
-# The ids of a paper in their normal spelling, and how a data set names the paper by them.
-
 
 _PREFIXES = {"pmcid": "pmc_", "pmid": "pubmed_", "doi": "doi_"}
 _SCHEMES = {"pmc": IdScheme.PMCID, "pmcid": IdScheme.PMCID, "pmid": IdScheme.PMID, "doi": IdScheme.DOI}
@@ -28,21 +25,13 @@ def id_of_type(kind: str, text: str) -> PublicId | None:
 
 
 def normal_ids(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return ids in their normal spelling, given types and ids; those that are none are left out.
-
-    >>> normal_ids([("doi", "10.1186/Tea"), ("pmcid", "PMC22"), ("pmid", "none")])
-    {'doi': '10.1186/tea', 'pmcid': 'PMC22'}
-    """
+    """Return ids in their normal spelling, given types and ids; those that are none are left out."""
     known_ids = (id_of_type(kind, text) for kind, text in pairs)
     return {public_id.scheme.name.lower(): public_id.value for public_id in known_ids if public_id is not None}
 
 
 def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[str]:
-    """Return the names by which a paper is known: its id in a data set and its other ids, in their normal spelling.
-
-    >>> sorted(names_of_paper("pmc_1280405", {"doi": "10.1186/TEA-5"}))
-    ['10.1186/tea-5', 'PMC1280405']
-    """
+    """Return the names by which a paper is known: its id in a data set and its other ids, in their normal spelling."""
     names = {str(spelled) for pair in (ids or {}).items() if (spelled := id_of_type(*pair)) is not None}
     if paper_id := paper_id.strip():
         try:
@@ -53,26 +42,17 @@ def names_of_paper(paper_id: str, ids: Mapping[str, str] | None = None) -> set[s
 
 
 def paper_id_of(ids: Mapping[str, str]) -> str:
-    """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none.
-
-    >>> paper_id_of({"doi": "10.1/tea", "pmcid": "PMC1280405"}), paper_id_of({"pmid": "9000312"})
-    ('pmc_1280405', 'pubmed_9000312')
-    """
+    """Return how a data set names the paper with these ids, by the best of them; an empty text where there is none."""
     return next((prefix + ids[key].removeprefix("PMC") for key, prefix in _PREFIXES.items() if key in ids), "")
 
 
 def id_to_fetch(ids: Mapping[str, str]) -> str:
-    """Return the best of a paper's ids, as ``papers fetch`` takes it.
-
-    >>> id_to_fetch({"pmid": "9000312", "doi": "10.1/tea"})
-    'PMID:9000312'
-    """
+    """Return the best of a paper's ids, as ``papers fetch`` takes it."""
     key = next(key for key in _PREFIXES if key in ids)
     return f"PMID:{ids[key]}" if key == "pmid" else ids[key]
 
 
 # The reference list of a review: how its marks may name each entry, and the ids of the paper.
-
 
 _LABEL = re.compile(r"[\s\[(]*(\d{1,5})[\s\]).]*")
 _YEAR = re.compile(r"\b((?:19|20)\d\d)([a-z]?)\b")
@@ -92,48 +72,32 @@ class Reference:
     lists_several: bool  # whether its ids are those of several papers
 
 
-@dataclass(frozen=True)
 class ReferenceList:
-    """The references of a review, in order."""
+    """The references of a review, in order.
 
-    references: tuple[Reference, ...]
+    ``positions`` says where each stands, from 0, by its id in the file; the first of an id counts. ``by_number`` has
+    the id of each by the number of its label, else its place in the list; ``is_labelled`` says which of the two.
+    """
 
-    @cached_property
-    def positions(self) -> Mapping[str, int]:
-        """Where each reference stands in the list, from 0, by its id in the file; the first of an id counts."""
-        return {reference.id: position for position, reference in reversed(list(enumerate(self.references)))}
-
-    @cached_property
-    def is_labelled(self) -> bool:
-        """Whether the labels number the references."""
-        return any(reference.number is not None for reference in self.references)
-
-    @cached_property
-    def _by_number(self) -> Mapping[int, str]:
-        if not self.is_labelled:
-            return {number: reference.id for number, reference in enumerate(self.references, 1)}
-        uses = Counter(reference.number for reference in self.references)
-        return {
-            reference.number: reference.id
-            for reference in self.references
-            if reference.number is not None and uses[reference.number] == 1
+    def __init__(self, references: Sequence[Reference]) -> None:
+        self.references = references
+        self.positions = {reference.id: position for position, reference in reversed(list(enumerate(references)))}
+        labels = [reference.number for reference in references]
+        self.is_labelled = any(number is not None for number in labels)
+        numbers, uses = labels if self.is_labelled else range(1, len(labels) + 1), Counter(labels)
+        self.by_number = {
+            number: reference.id
+            for number, reference in zip(numbers, references, strict=True)
+            if not self.is_labelled or (number is not None and uses[number] == 1)
         }
-
-    @cached_property
-    def _by_author(self) -> Mapping[tuple[str, str], list[Reference]]:
-        by_author: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
-        for reference in self.references:
+        self._by_author: defaultdict[tuple[str, str], list[Reference]] = defaultdict(list)
+        for reference in references:
             if reference.surname and reference.year:
-                by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
-        return by_author
+                self._by_author[reference.surname.casefold(), reference.year[:4]].append(reference)
 
     def __getitem__(self, reference_id: str) -> Reference:
         """Return the reference of an id."""
         return self.references[self.positions[reference_id]]
-
-    def numbered(self, number: int) -> str | None:
-        """Return the id of the reference with a number: that of its label, else its place in the list."""
-        return self._by_number.get(number)
 
     def written(self, surname: str, year: str) -> str | None:
         """Return the id of the only reference of a first author in a year, such as 2004 or 2004b; None: not one."""
@@ -148,14 +112,19 @@ def read_reference(ref: Element) -> Reference:
     label = ref.first("label")
     number = _LABEL.fullmatch(label.text) if label else None
     ids: defaultdict[str, list[str]] = defaultdict(list)
-    for paper_id in _public_ids_in(ref):
-        ids[paper_id.scheme.name.lower()].append(paper_id.value)
+    for element in ref.all("pub-id", "ext-link", "uri"):
+        address, paper_id = element.attributes.get("href") or element.text, None
+        if element.tag == "pub-id":
+            paper_id = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
+        elif "/" in address:  # a number alone could be anything
+            with suppress(DataError):
+                paper_id = public_id(address)
+        if paper_id is not None:
+            ids[paper_id.scheme.name.lower()].append(paper_id.value)
     entry = next((element for element in ref.elements if element.tag.endswith("citation")), ref)
     surname, year = entry.first("surname"), entry.first("year")
-    if not (surname and year):
-        text = entry.text[:_LONGEST_ENTRY]
-    first_word = None if surname else _WORD.search(text)
-    first_year = _YEAR.search(year.text if year else text)
+    text = "" if surname and year else entry.text[:_LONGEST_ENTRY]
+    first_word, first_year = _WORD.search(text), _YEAR.search(year.text if year else text)
     return Reference(
         id=ref.attributes.get("id", ""),
         number=int(number[1]) if number else None,
@@ -166,22 +135,7 @@ def read_reference(ref: Element) -> Reference:
     )
 
 
-def _public_ids_in(ref: Element) -> Iterator[PublicId]:
-    for element in ref.all("pub-id", "ext-link", "uri"):
-        if element.tag == "pub-id":
-            paper_id = id_of_type(element.attributes.get("pub-id-type", ""), element.text)
-        else:
-            address = element.attributes.get("href") or element.text
-            try:
-                paper_id = public_id(address) if "/" in address else None  # a number alone could be anything
-            except DataError:
-                paper_id = None
-        if paper_id is not None:
-            yield paper_id
-
-
 # The licence of a paper, as its file states it, in one spelling: ``cc-by``, ``cc-by-nc-nd``, ``cc0``.
-
 
 UNKNOWN = "unknown"
 
@@ -208,13 +162,7 @@ _LONGEST = 20_000  # characters that a licence may have; what follows is not rea
 
 
 def licence_named(text: str) -> str:
-    """Return the licence that a text names, in its usual spellings, or `UNKNOWN`; of several, the first.
-
-    >>> licence_named("cc by-nc"), licence_named("http://creativecommons.org/licenses/by-nc-nd/4.0/")
-    ('cc-by-nc', 'cc-by-nc-nd')
-    >>> licence_named("under the terms of the Creative Commons Attribution License"), licence_named("open-access")
-    ('cc-by', 'unknown')
-    """
+    """Return the licence that a text names, in its usual spellings, or `UNKNOWN`; of several, the first."""
     text = text[:_LONGEST]
     if match := _LICENCE.search(text):
         parts = (match["parts"] or match["words"] or "").replace("_", "-")

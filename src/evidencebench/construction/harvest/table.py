@@ -4,12 +4,13 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from evidencebench.construction.draft import Draft, DraftHeader, output_of, writing_drafts
-from evidencebench.construction.harvest.harvest import DraftCount, HarvestReport, make_folder, settings_of
+from evidencebench.construction.draft import Draft, output_of
+from evidencebench.construction.harvest.harvest import HarvestReport, write_passages
 from evidencebench.construction.harvest.papers import PaperAtHand
 from evidencebench.construction.harvest.reasons import HarvestRules
 from evidencebench.construction.harvest.references import normal_ids, paper_id_of
@@ -39,16 +40,9 @@ def harvest_table(path: Path, folder: Path, *, rules: HarvestRules, overwrite: b
     text = read_text(path)
     rows = _lines_of_json(path, text) if suffix in _JSON_LINES else _lines_of_csv(path, text, _DELIMITERS[suffix])
     drafts = list(_drafts(path, rows, rules))
-    count = DraftCount()
-    header = DraftHeader(step="harvest", settings={"table": file_sha256(path)[:12], **settings_of(rules)})
-    make_folder(folder)
-    with writing_drafts(output_of("summaries", folder), header, overwrite=overwrite) as writer:
-        for draft in drafts:
-            if draft.id not in writer.done:
-                writer.append(draft)
-            count.add(draft)
-        writer.finish()
-    return count.report(n_reviews=len({draft.review_id for draft in drafts}))
+    settings = {"table": file_sha256(path)[:12]}
+    report = write_passages(output_of("summaries", folder), drafts, settings=settings, rules=rules, overwrite=overwrite)
+    return replace(report, n_reviews=len({draft.review_id for draft in drafts}))
 
 
 def _lines_of_csv(path: Path, text: str, delimiter: str) -> Iterator[_Row]:
@@ -111,30 +105,26 @@ def _drafts(path: Path, rows: Iterator[_Row], rules: HarvestRules) -> Iterator[D
                 f"{where}: expected another id, got '{shortened(draft_id, 60)}' of line {lines[draft_id]} again"
             )
         lines[draft_id] = line
-        yield _draft(where, draft_id, row, rules)
+        paper, ids = _paper(where, row["paper"].strip(), rules)
+        summary = " ".join(row["summary"].split())
+        yield Draft(
+            id=draft_id,
+            review_id=review,
+            paper_id=paper_id_of(ids)
+            or (Path(paper.file).with_suffix("").as_posix() if paper else row["paper"].strip()),
+            paper_file=paper.file if paper else "",
+            paper_ids=ids,
+            summary=summary,
+            context=row.get("context", "").strip(),
+            dropped=rules.reason_against(paper) if has_words(summary) else NO_WORDS,
+        )
     if not lines:
         raise DataError(f"{path}: expected rows with summaries, got none")
 
 
-def _draft(where: str, draft_id: str, row: Mapping[str, str], rules: HarvestRules) -> Draft:
-    named = row["paper"].strip()
-    paper, ids = _paper(where, named, rules)
-    summary = " ".join(row["summary"].split())
-    return Draft(
-        id=draft_id,
-        review_id=row["review_id"].strip(),
-        paper_id=paper_id_of(ids) or (Path(paper.file).with_suffix("").as_posix() if paper else named),
-        paper_file=paper.file if paper else "",
-        paper_ids=ids,
-        summary=summary,
-        context=row.get("context", "").strip(),
-        dropped=rules.reason_against(paper) if has_words(summary) else NO_WORDS,
-    )
-
-
 def _paper(where: str, named: str, rules: HarvestRules) -> tuple[PaperAtHand | None, Mapping[str, str]]:
     """Return the paper that a row names by its file or an id, None where it is not at hand, and its ids."""
-    paper = rules.papers.at(named) if rules.papers else None
+    paper = rules.papers.papers.get(named) if rules.papers else None
     if paper is not None:
         return paper, paper.ids
     try:

@@ -1,29 +1,22 @@
-"""Agreement(): the report."""
+"""People with each other against people with the model: agreement, the difference, equivalence, power."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
 from evidencebench.construction.people.answers import Annotations
 from evidencebench.construction.people.intervals import StudentisedDraws, jackknife, studentised
-from evidencebench.construction.people.marks import PAIR_MEASURES, Marks, PairSort, PairStatistic, bounds_of, sums_of
+from evidencebench.construction.people.marks import LEAST_VALUES, PAIR_MEASURES, Marks, PairSort, PairStatistic, sums_of
 from evidencebench.construction.people.tasks import TasksFile
 from evidencebench.errors import UndefinedScoreError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Floats, Resampling, proportion
 from evidencebench.tables import Cell, Table
 
-# People with each other against people with the model: each pair's agreement, the difference, and equivalence.
-
-
-EQUIVALENCE_ALPHA = 0.05
-"""Equivalence is claimed where both one-sided p-values are below it."""
-
-NOT_TESTED = "accuracy"
-"""No equivalence is tested for it: marks are rare, so that raters who share none of them still agree on most."""
+EQUIVALENCE_ALPHA = 0.05  # equivalence is claimed where both one-sided p-values are below it
+NOT_TESTED = "accuracy"  # for equivalence: marks are rare, so that raters who share none of them still agree on most
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,79 +89,54 @@ def compare_raters(marks: Marks, resampling: Resampling, margin: float) -> Rater
     """Return how all raters agree; ``margin`` is a share, such as 0.05 for five points of kappa."""
     sums, statistic = sums_of(marks)
     drawn = studentised(sums, statistic, resampling)
-    pairs = [_rater_pair(marks, statistic, drawn, number, resampling.level) for number in range(len(statistic.pairs))]
-    n_values = len(PAIR_MEASURES) * statistic.n_of_measure
-    alphas = [
-        agreement_at(drawn, n_values + number, resampling.level, bounds_of("alpha"))
-        for number in range(statistic.n_alphas)
-    ]
-    has_contrast = len(marks.people) > 1 and marks.model is not None
-    return RaterComparison(
-        pairs=tuple(pairs),
-        alpha_people=alphas[0],
-        alpha_all=alphas[1],
-        contrasts=_contrasts(statistic, drawn, resampling.level, margin) if has_contrast else (),
-    )
 
+    def agreement(place: int, bounds: tuple[float, float]) -> Agreement:
+        """Return a value with its interval, cut at the bounds of what is possible; none where it is undefined."""
+        value = float(drawn.values[place])
+        ends = drawn.interval(place, resampling.level)
+        if np.isnan(value) or ends is None:
+            return Agreement(value=None if np.isnan(value) else value)
+        low, high = (min(max(end, bounds[0]), bounds[1]) for end in ends)
+        return Agreement(value=value, low=low, high=high)
 
-def agreement_at(drawn: StudentisedDraws, which: int, level: float, bounds: tuple[float, float]) -> Agreement:
-    """Return a value with its interval, cut at the bounds of what is possible; none where it is undefined."""
-    value = float(drawn.values[which])
-    if np.isnan(value):
-        return Agreement(value=None)
-    ends = drawn.interval(which, level)
-    if ends is None:
-        return Agreement(value=value)
-    low, high = (min(max(end, bounds[0]), bounds[1]) for end in ends)
-    return Agreement(value=value, low=low, high=high)
-
-
-def _rater_pair(
-    marks: Marks, statistic: PairStatistic, drawn: StudentisedDraws, number: int, level: float
-) -> RaterPair:
-    sort, first, second = statistic.pairs[number]
-    judged = (marks.values[first] >= 0) & (marks.values[second] >= 0)
-    return RaterPair(
-        sort=sort,
-        first=marks.raters[first],
-        second=marks.raters[second],
-        n_tasks=len(set(marks.task_of[judged].tolist())),
-        n_sentences=int(judged.sum()),
-        n_marked_first=int((marks.values[first][judged] == 1).sum()),
-        n_marked_second=int((marks.values[second][judged] == 1).sum()),
-        measures={
-            name: agreement_at(drawn, statistic.place(name, number), level, bounds_of(name)) for name in PAIR_MEASURES
-        },
-    )
-
-
-def _contrasts(statistic: PairStatistic, drawn: StudentisedDraws, level: float, margin: float) -> tuple[Contrast, ...]:
-    contrasts = []
-    for measure in PAIR_MEASURES:
-        place = statistic.place(measure, -1)
-        above, below = drawn.p_above(place, 0), drawn.p_below(place, 0)
-        means: dict[str, Any] = {
-            name: agreement_at(drawn, statistic.place(measure, which), level, bounds)
-            for name, which, bounds in (
-                ("human_human", -3, bounds_of(measure)),
-                ("human_model", -2, bounds_of(measure)),
-                ("difference", -1, (-2.0, 2.0)),
-            )
-        }
-        contrasts.append(
-            Contrast(
-                measure=measure,
-                **means,
-                p_value=None if above is None or below is None else min(1.0, 2 * min(above, below)),
-                equivalence=None if measure == NOT_TESTED else equivalence_at(drawn, place, margin),
-            )
+    pairs = []
+    for number, (sort, first, second) in enumerate(statistic.pairs):
+        one, other = marks.values[first], marks.values[second]
+        judged = (one >= 0) & (other >= 0)
+        pair = RaterPair(
+            sort=sort,
+            first=marks.raters[first],
+            second=marks.raters[second],
+            n_tasks=len(set(marks.task_of[judged].tolist())),
+            n_sentences=int(judged.sum()),
+            n_marked_first=int((one[judged] == 1).sum()),
+            n_marked_second=int((other[judged] == 1).sum()),
+            measures={
+                name: agreement(statistic.place(name, number), (least, 1)) for name, least in LEAST_VALUES.items()
+            },
         )
-    return tuple(contrasts)
+        pairs.append(pair)
+    contrasts = []
+    for measure, least in LEAST_VALUES.items() if len(marks.people) > 1 and marks.model is not None else ():
+        place = statistic.place(measure, -1)
+        above, below = (drawn.p_value(place, 0, is_above=side) for side in (True, False))
+        contrast = Contrast(
+            measure=measure,
+            human_human=agreement(statistic.place(measure, -3), (least, 1)),
+            human_model=agreement(statistic.place(measure, -2), (least, 1)),
+            difference=agreement(place, (-2, 2)),
+            p_value=None if above is None or below is None else min(1.0, 2 * min(above, below)),
+            equivalence=None if measure == NOT_TESTED else equivalence_at(drawn, place, margin),
+        )
+        contrasts.append(contrast)
+    n_values = len(PAIR_MEASURES) * statistic.n_of_measure
+    alphas = [agreement(n_values + number, (LEAST_VALUES["alpha"], 1)) for number in range(statistic.n_alphas)]
+    return RaterComparison(pairs=tuple(pairs), alpha_people=alphas[0], alpha_all=alphas[1], contrasts=tuple(contrasts))
 
 
 def equivalence_at(drawn: StudentisedDraws, which: int, margin: float) -> Equivalence:
     """Return the equivalence test of a value that is a difference: two one-sided tests (Schuirmann 1987)."""
-    above, below = drawn.p_above(which, -margin), drawn.p_below(which, margin)
+    above, below = drawn.p_value(which, -margin, is_above=True), drawn.p_value(which, margin, is_above=False)
     low, high = drawn.interval(which, 1 - 2 * EQUIVALENCE_ALPHA) or (None, None)
     p_value = None if above is None or below is None else max(above, below)
     return Equivalence(margin=margin, p_value=p_value, p_not_worse=above, low=low, high=high)
@@ -201,7 +169,10 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
     for place in differ.tolist():
         task = marks.tasks[marks.task_of[place]]
         number = place - int(starts[marks.task_of[place]])
-        column = marks.values[:, place]
+        yes, no = (
+            tuple(name for name, value in zip(marks.raters, marks.values[:, place], strict=True) if value == said)
+            for said in (1, 0)
+        )
         disagreement = Disagreement(
             task=task.id,
             paper_id=task.paper_id,
@@ -210,13 +181,13 @@ def disagreements_in(marks: Marks) -> list[Disagreement]:
             kind=task.kinds[number].name.lower(),
             sentence=task.sentences[number],
             before=task.sentences[number - 1] if number else "",
-            after=task.sentences[number + 1] if number + 1 < len(task.sentences) else "",
-            marked_by=tuple(name for name, value in zip(marks.raters, column, strict=True) if value == 1),
-            not_marked_by=tuple(name for name, value in zip(marks.raters, column, strict=True) if value == 0),
+            after="".join(task.sentences[number + 1 : number + 2]),
+            marked_by=yes,
+            not_marked_by=no,
         )
         disagreements.append(disagreement)
     if marks.model is not None:
-        disagreements.sort(key=lambda one: (marks.model,) not in {one.marked_by, one.not_marked_by})
+        disagreements.sort(key=lambda row: (marks.model,) not in {row.marked_by, row.not_marked_by})
     return disagreements
 
 
@@ -233,14 +204,9 @@ def disagreement_table(disagreements: Sequence[Disagreement], raters: Sequence[s
 
 # How many papers it takes to show equivalence, from the papers at hand as a pilot.
 
-
 WANTED_POWER = 0.8
-MOST_PAPERS = 20_000
-"""More papers than this are not looked for."""
-
-FEWEST_PAPERS = 10
-"""Fewer papers than this are not advised, whatever the power: no interval over so few can be trusted."""
-
+MOST_PAPERS = 20_000  # more are not looked for
+FEWEST_PAPERS = 10  # fewer are not advised, whatever the power: no interval over so few can be trusted
 _N_DRAWS = 1_000
 _STEP = 1.02  # the number of papers is found to within 2 %
 
@@ -337,9 +303,7 @@ def student_quantile(share: float, degrees: int) -> float:
 
 # The whole report where sentences were marked.
 
-
-POWER_MEASURES = ("f1", "kappa")
-"""The measures of which the power is computed."""
+POWER_MEASURES = ("f1", "kappa")  # of which the power is computed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -375,38 +339,34 @@ def report_marks(marks: Marks, *, resampling: Resampling, margin: float) -> Mark
         )
     everything = compare_raters(marks, resampling, margin)
     sums, statistic = sums_of(marks)
-    power = tuple(
-        power_of(sums, statistic.pairs, name, margin=margin, seed=resampling.seed)
-        for name in (POWER_MEASURES if everything.contrasts else ())
-    )
     return MarkReport(
         n_tasks=len(marks.tasks),
         n_papers=marks.n_papers,
         margin=margin,
-        raters=tuple(_count(marks, number) for number in range(len(marks.raters))),
+        raters=tuple(
+            RaterCount(
+                rater=rater,
+                n_tasks=len(set(marks.task_of[values >= 0].tolist())),
+                n_sentences=int((values >= 0).sum()),
+                n_marked=int((values == 1).sum()),
+            )
+            for rater, values in zip(marks.raters, marks.values, strict=True)
+        ),
         everything=everything,
         by_kind={
             kind.name.lower(): compare_raters(marks.of_kind(kind), resampling, margin)
             for kind in Kind
             if kind in marks.kinds
         },
-        power=power,
+        power=tuple(
+            power_of(sums, statistic.pairs, name, margin=margin, seed=resampling.seed)
+            for name in (POWER_MEASURES if everything.contrasts else ())
+        ),
         disagreements=tuple(disagreements_in(marks)),
     )
 
 
-def _count(marks: Marks, number: int) -> RaterCount:
-    values = marks.values[number]
-    return RaterCount(
-        rater=marks.raters[number],
-        n_tasks=len(set(marks.task_of[values >= 0].tolist())),
-        n_sentences=int((values >= 0).sum()),
-        n_marked=int((values == 1).sum()),
-    )
-
-
 # The report where hypotheses or aspects were rated: how many meet each criterion, with exact intervals.
-
 
 MAJORITY = "majority"
 
@@ -447,16 +407,14 @@ def report_ratings(tasks: TasksFile, annotations: Annotations, level: float = 0.
     n_shared = 0
     for criterion in (criterion.name for criterion in tasks.header.criteria):
         by_rater = votes[criterion]
-        shares += [_share(criterion, rater, list(given.values()), level) for rater, given in by_rater.items()]
         by_task = [[given[task.id] for given in by_rater.values() if task.id in given] for task in tasks.records]
-        if len(by_rater) > 1:
-            majority = [2 * sum(given) > len(given) for given in by_task if given]
-            shares.append(_share(criterion, MAJORITY, majority, level))
+        said = {rater: list(given.values()) for rater, given in by_rater.items()}
+        if len(said) > 1:
+            said[MAJORITY] = [2 * sum(given) > len(given) for given in by_task if given]
+        for rater, given in said.items():
+            share = proportion(sum(given), len(given), level)
+            row = RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)
+            shares.append(row)
         shared = [given for given in by_task if len(given) > 1]
         n_shared, n_unanimous[criterion] = len(shared), sum(len(set(given)) == 1 for given in shared)
     return RatingsReport(n_tasks=len(tasks.records), shares=tuple(shares), n_shared=n_shared, n_unanimous=n_unanimous)
-
-
-def _share(criterion: str, rater: str, given: Sequence[bool], level: float) -> RatedShare:
-    share = proportion(sum(given), len(given), level)
-    return RatedShare(criterion=criterion, rater=rater, n_yes=share.k, n=share.n, low=share.low, high=share.high)

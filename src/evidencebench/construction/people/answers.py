@@ -1,26 +1,83 @@
-"""Answers and verdicts: one folder form."""
+"""What people answer, annotations and verdicts alike: a folder with a journal for each person."""
 
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, Literal, Protocol, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from evidencebench.construction.people.tasks import AnnotationTask, MissesFile, TasksFile
+from evidencebench.construction.people.tasks import MissesFile, TasksFile
 from evidencebench.errors import PeopleError, RunError, RunFormatError, RunMismatchError, StaleError, UnreadableError
 from evidencebench.files.disk import read_bytes
 from evidencebench.files.records import RecordFormat, Records, open_journal
 from evidencebench.runs.people import Clock, checked_name, file_stem, require_no_link, utc_now
 from evidencebench.wording import did_you_mean
 
+
+class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a person says of one task."""
+
+    task: str
+    sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
+    ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
+    note: str = ""
+    is_done: bool = False  # else it is a draft, and no report counts it
+    revision: int = 1
+    at: str = ""  # ISO 8601, UTC
+    decided_by: str = ""  # only in the file of decisions
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cause of a miss, as an auditor says."""
+
+    task: str  # the id of the miss
+    cause: str = ""  # empty where it was taken back
+    note: str = ""
+    revision: int = 1
+    at: str = ""  # ISO 8601, UTC
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """Why a miss counts as one: its name in files, its words for people, and whether it is the system's fault."""
+
+    name: str
+    words: str
+    is_fault: bool
+    needs_note: bool = False
+
+
+_SENTENCE_NOT_LISTED = "A selected sentence holds the aspect, but the labels do not list that sentence."
+_NOT_IN_ONE_SENTENCE = "No sentence of the paper holds the aspect by itself, the marked sources included."
+_NOT_WANTED = "The aspect is not about the hypothesis, so that nobody could know it is wanted."
+_MISREAD = "The paper was read or split wrongly, so that a source is broken or makes no sense."
+_CAUSES = (
+    Cause("missed", "The selection does not hold the aspect: the system missed it.", is_fault=True),
+    Cause("label_lacks_sentence", _SENTENCE_NOT_LISTED, is_fault=False),
+    Cause("no_single_sentence", _NOT_IN_ONE_SENTENCE, is_fault=False),
+    Cause("not_about_hypothesis", _NOT_WANTED, is_fault=False),
+    Cause("reading_error", _MISREAD, is_fault=False),
+    Cause("other_fault", "Another cause, and the system's fault; the note says which.", is_fault=True, needs_note=True),
+    Cause(
+        "other_no_fault",
+        "Another cause, and not the system's fault; the note says which.",
+        is_fault=False,
+        needs_note=True,
+    ),
+)
+CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _CAUSES})
+"""Every cause, by name, in the order in which people read them."""
+
+
 # A folder with a journal for each person who answers the tasks of a file.
 
+ADJUDICATED = "adjudicated.jsonl"  # the name of the journal of decisions; no annotator's file is named so
 
-ADJUDICATED = "adjudicated.jsonl"
-"""The name of the journal of decisions; no annotator's file is named so."""
+_MOST_NOTE = 5_000
+
+AnswerT = TypeVar("AnswerT", TaskAnnotation, Verdict)
 
 
 class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,22 +87,6 @@ class AnnotationsHeader(msgspec.Struct, frozen=True, kw_only=True):
     version: int = 1
     annotator: str
     tasks_sha256: str
-
-
-class _Answer(Protocol):
-    """What a person says of a task, as a struct; ``revision`` counts the person's actions on the task, from 1."""
-
-    @property
-    def task(self) -> str: ...
-
-    @property
-    def revision(self) -> int: ...
-
-    @property
-    def at(self) -> str: ...
-
-
-AnswerT = TypeVar("AnswerT", bound=_Answer)
 
 
 class AnswerFolder(Generic[AnswerT]):
@@ -65,9 +106,10 @@ class AnswerFolder(Generic[AnswerT]):
         made_by: str,
         clock: Clock = utc_now,
     ) -> None:
-        self.folder, self.tasks, self._check, self._clock = folder, tasks, check, clock
+        self.folder, self.tasks, self._clock = folder, tasks, clock
+        self._check: Callable[[AnswerT], object] = check
         self._lock = threading.Lock()
-        self._format = RecordFormat(
+        self._format: RecordFormat[AnnotationsHeader, AnswerT] = RecordFormat(
             header=AnnotationsHeader,
             record=answer,
             begins=b'{"format":"evidencebench annotations"',
@@ -117,7 +159,7 @@ class AnswerFolder(Generic[AnswerT]):
                 header = AnnotationsHeader(annotator=person, tasks_sha256=self.tasks.sha256)
                 journal.begin(msgspec.json.encode(header))
                 last = self._read(path)[1].get(answer.task)
-                if last is not None and _at(last, answer.at) == answer:
+                if last is not None and msgspec.structs.replace(last, at=answer.at) == answer:
                     return last  # sent again, since the reply to it was lost
                 if answer.revision != (last.revision if last else 0) + 1:
                     raise StaleError(
@@ -125,7 +167,7 @@ class AnswerFolder(Generic[AnswerT]):
                         sentences=getattr(last, "sentences", None) or (),
                         revision=last.revision if last else 0,
                     )
-                timed = _at(answer, self._clock().isoformat(timespec="seconds"))
+                timed = msgspec.structs.replace(answer, at=self._clock().isoformat(timespec="seconds"))
                 journal.append(msgspec.json.encode(timed))
         return timed
 
@@ -143,27 +185,7 @@ class AnswerFolder(Generic[AnswerT]):
         return header.annotator, {line.record.task: line.record for line in lines}
 
 
-def _at(answer: AnswerT, at: str) -> AnswerT:
-    return cast("AnswerT", msgspec.structs.replace(cast("Any", answer), at=at))
-
-
 # What people answered: a folder with one journal an annotator, and one of the decisions of adjudication.
-
-
-_MOST_NOTE = 5_000
-
-
-class TaskAnnotation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person says of one task."""
-
-    task: str
-    sentences: tuple[int, ...] | None = None  # that hold the aspect, ascending; None where criteria are rated
-    ratings: dict[str, bool] | None = None  # by criterion, those that are rated so far; None where sentences are marked
-    note: str = ""
-    is_done: bool = False  # else it is a draft, and no report counts it
-    revision: int = 1  # counts the actions of its journal on this task
-    at: str = ""  # ISO 8601, UTC
-    decided_by: str = ""  # only in the file of decisions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,13 +202,9 @@ class AnnotationFolder(AnswerFolder[TaskAnnotation]):
     tasks: TasksFile
 
     def __init__(self, folder: Path, tasks: TasksFile, *, clock: Clock = utc_now) -> None:
+        made_by = "evidencebench agreement annotate"
         super().__init__(
-            folder,
-            tasks,
-            TaskAnnotation,
-            lambda annotation: check_annotation(tasks, annotation),
-            made_by="evidencebench agreement annotate",
-            clock=clock,
+            folder, tasks, TaskAnnotation, lambda answer: check_annotation(tasks, answer), made_by=made_by, clock=clock
         )
 
     def decide(self, decided_by: str, annotation: TaskAnnotation) -> TaskAnnotation:
@@ -213,122 +231,52 @@ def read_annotations(folder: Path, tasks: TasksFile) -> Annotations:
     return annotations
 
 
+def _check_note(note: str) -> None:
+    if len(note) > _MOST_NOTE:
+        raise PeopleError(f"the note has {len(note)} characters; at most {_MOST_NOTE}, please")
+
+
 def check_annotation(tasks: TasksFile, annotation: TaskAnnotation) -> None:
     """Raise `PeopleError` where an annotation is of no task, of another sort, or names what is not there."""
     task = tasks.by_id.get(annotation.task)
     if task is None:
         raise PeopleError(f"no task '{annotation.task}'; the ids look like '{tasks.records[0].id}'")
-    if len(annotation.note) > _MOST_NOTE:
-        raise PeopleError(f"the note has {len(annotation.note)} characters; at most {_MOST_NOTE}, please")
+    _check_note(annotation.note)
+    sentences, ratings, where = annotation.sentences, annotation.ratings, f"task '{task.id}'"
     if tasks.header.sort == "sentences":
-        if annotation.sentences is None or annotation.ratings is not None:
-            raise PeopleError(f"task '{task.id}': expected marked sentences, and no ratings")
-        _check_sentences(task, annotation.sentences)
+        if sentences is None or ratings is not None:
+            raise PeopleError(f"{where}: expected marked sentences, and no ratings")
+        if outside := [index for index in sentences if not 0 <= index < len(task.sentences)]:
+            raise PeopleError(f"{where}: sentence {outside[0]}: the paper has 0..{len(task.sentences) - 1}")
+        if list(sentences) != sorted(set(sentences)):
+            raise PeopleError(f"{where}: expected the sentences ascending, each once, got {sentences}")
         return
-    if annotation.ratings is None or annotation.sentences is not None:
-        raise PeopleError(f"task '{task.id}': expected ratings, and no marked sentences")
+    if ratings is None or sentences is not None:
+        raise PeopleError(f"{where}: expected ratings, and no marked sentences")
     names = {criterion.name for criterion in tasks.header.criteria}
-    for name in annotation.ratings.keys() - names:
-        raise PeopleError(f"task '{task.id}': no criterion '{name}'; expected one of {', '.join(sorted(names))}")
-    if annotation.is_done and len(annotation.ratings) < len(names):
-        missing = ", ".join(sorted(names - annotation.ratings.keys()))
-        raise PeopleError(f"task '{task.id}': is done, but not rated: {missing}")
-
-
-def _check_sentences(task: AnnotationTask, sentences: tuple[int, ...]) -> None:
-    for index in sentences:
-        if not 0 <= index < len(task.sentences):
-            raise PeopleError(f"task '{task.id}': sentence {index}: the paper has 0..{len(task.sentences) - 1}")
-    if list(sentences) != sorted(set(sentences)):
-        raise PeopleError(f"task '{task.id}': expected the sentences ascending, each once, got {sentences}")
-
-
-# The causes of a miss that people choose from, and which of them are the system's fault.
-
-
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a miss counts as one: its name in files, its words for people, and whether it is the system's fault."""
-
-    name: str
-    words: str
-    is_fault: bool
-    needs_note: bool = False
-
-
-_CAUSES = (
-    Cause(name="missed", words="The selection does not hold the aspect: the system missed it.", is_fault=True),
-    Cause(
-        name="label_lacks_sentence",
-        words="A selected sentence holds the aspect, but the labels do not list that sentence.",
-        is_fault=False,
-    ),
-    Cause(
-        name="no_single_sentence",
-        words="No sentence of the paper holds the aspect by itself, the marked sources included.",
-        is_fault=False,
-    ),
-    Cause(
-        name="not_about_hypothesis",
-        words="The aspect is not about the hypothesis, so that nobody could know it is wanted.",
-        is_fault=False,
-    ),
-    Cause(
-        name="reading_error",
-        words="The paper was read or split wrongly, so that a source is broken or makes no sense.",
-        is_fault=False,
-    ),
-    Cause(
-        name="other_fault",
-        words="Another cause, and the system's fault; the note says which.",
-        is_fault=True,
-        needs_note=True,
-    ),
-    Cause(
-        name="other_no_fault",
-        words="Another cause, and not the system's fault; the note says which.",
-        is_fault=False,
-        needs_note=True,
-    ),
-)
-
-CAUSES: Mapping[str, Cause] = MappingProxyType({cause.name: cause for cause in _CAUSES})
-"""Every cause, by name, in the order in which people read them."""
-
-
-# What auditors said of misses: a folder with a journal for each of them.
-
-
-class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The cause of a miss, as an auditor says."""
-
-    task: str  # the id of the miss
-    cause: str = ""  # empty where it was taken back
-    note: str = ""
-    revision: int = 1  # counts the auditor's actions on the miss
-    at: str = ""  # ISO 8601, UTC
+    if unknown := ratings.keys() - names:
+        raise PeopleError(f"{where}: no criterion '{min(unknown)}'; expected one of {', '.join(sorted(names))}")
+    if annotation.is_done and (missing := names - ratings.keys()):
+        raise PeopleError(f"{where}: is done, but not rated: {', '.join(sorted(missing))}")
 
 
 def verdict_folder(folder: Path, misses: MissesFile, *, clock: Clock = utc_now) -> AnswerFolder[Verdict]:
     """Return the folder of what auditors say of a file of misses."""
     made_by = "evidencebench audit review"
     return AnswerFolder(
-        folder, misses, Verdict, lambda verdict: check_verdict(misses, verdict), made_by=made_by, clock=clock
+        folder, misses, Verdict, lambda verdict: _check_verdict(misses, verdict), made_by=made_by, clock=clock
     )
 
 
-def check_verdict(misses: MissesFile, verdict: Verdict) -> None:
-    """Raise `PeopleError` where a verdict is of no miss, or names no cause, or lacks the note that it needs."""
+def _check_verdict(misses: MissesFile, verdict: Verdict) -> None:
     if verdict.task not in misses.by_id:
         raise PeopleError(f"no miss '{verdict.task}'; the ids look like '{misses.records[0].id}'")
-    if len(verdict.note) > _MOST_NOTE:
-        raise PeopleError(f"the note has {len(verdict.note)} characters; at most {_MOST_NOTE}, please")
+    _check_note(verdict.note)
     if not verdict.cause:
         return
     cause = CAUSES.get(verdict.cause)
     if cause is None:
-        known = ", ".join(CAUSES)
-        raise PeopleError(
-            f"miss '{verdict.task}': no cause '{verdict.cause}'{did_you_mean(verdict.cause, CAUSES)}; one of {known}"
-        )
+        hint = did_you_mean(verdict.cause, CAUSES)
+        raise PeopleError(f"miss '{verdict.task}': no cause '{verdict.cause}'{hint}; one of {', '.join(CAUSES)}")
     if cause.needs_note and not verdict.note.strip():
         raise PeopleError(f"miss '{verdict.task}': cause '{cause.name}' needs a note that says which")

@@ -1,8 +1,8 @@
-"""Label Studio, doccano, CSV."""
+"""Tasks for other tools and what people did there: Label Studio, and CSV for a spreadsheet."""
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -18,12 +18,7 @@ from evidencebench.files.disk import BROKEN_JSON, decoded, read_bytes
 from evidencebench.runs.people import checked_name
 from evidencebench.tables import safe_cell
 
-# What the readers of other tools' exports share: what was read, and whether it is of these tasks.
-
-
-SOURCE = "source"
-"""The label of a sentence that holds the aspect."""
-
+SOURCE = "source"  # the label of a sentence that holds the aspect
 YES, NO = "yes", "no"
 
 
@@ -78,7 +73,6 @@ def shown_texts(task: AnnotationTask) -> Iterator[tuple[str, str]]:
 
 # Label Studio: tasks as it imports them, the labelling interface, and its export of the sort "JSON".
 
-
 _MARKS = "marks"
 _Index = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -116,21 +110,16 @@ class _Item(msgspec.Struct):
 
 def label_studio_tasks(tasks: TasksFile) -> bytes:
     """Return the JSON list that Label Studio imports."""
-    items = [
-        {
-            "data": {
-                "evidencebench_task": task.id,
-                "evidencebench_tasks": tasks_mark(tasks),
-                **dict(shown_texts(task)),
-                **(
-                    {"paper": [{"number": str(n), "text": text} for n, text in enumerate(task.sentences)]}
-                    if task.sentences
-                    else {}
-                ),
-            }
+    items = []
+    for task in tasks.records:
+        data: dict[str, object] = {
+            "evidencebench_task": task.id,
+            "evidencebench_tasks": tasks_mark(tasks),
+            **dict(shown_texts(task)),
         }
-        for task in tasks.records
-    ]
+        if task.sentences:
+            data["paper"] = [{"number": str(n), "text": text} for n, text in enumerate(task.sentences)]
+        items.append({"data": data})
     return msgspec.json.format(msgspec.json.encode(items), indent=1)
 
 
@@ -177,7 +166,7 @@ def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
         into.require_same_tasks(item.data.evidencebench_tasks, where)
         if not item.annotations:
             into.count("tasks that nobody has submitted")
-        for submitted in sorted(item.annotations, key=lambda one: one.updated_at):
+        for submitted in sorted(item.annotations, key=lambda submitted: submitted.updated_at):
             if submitted.was_cancelled:
                 into.count("tasks that an annotator has skipped")
                 continue
@@ -185,17 +174,19 @@ def read_label_studio(content: bytes, into: ForeignAnnotations) -> None:
                 annotation = _annotation(item.data.evidencebench_task, submitted, into)
             except msgspec.ValidationError as error:
                 raise RunFormatError(f"{into.path}: {where}: {error}") from error
-            into.add(_name_of(submitted.completed_by), annotation, where)
+            match submitted.completed_by:  # the address where the export has it, else a number
+                case {"email": str(name)} if name:
+                    into.add(name, annotation, where)
+                case {"id": int(number)}:
+                    into.add(f"user {number}", annotation, where)
+                case number:
+                    into.add("unknown" if number is None else f"user {number}", annotation, where)
 
 
 def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> TaskAnnotation:
     if into.tasks.header.sort != "sentences":
-        given = {
-            region.from_name: choices == [YES]
-            for region in submitted.result
-            if (choices := region.value.get("choices")) in ([YES], [NO])
-        }
-        return into.rated(task, given)
+        choices = {region.from_name: region.value.get("choices") for region in submitted.result}
+        return into.rated(task, {name: choice == [YES] for name, choice in choices.items() if choice in ([YES], [NO])})
     marked: set[int] = set()
     for region in submitted.result:
         if region.from_name != _MARKS:
@@ -213,21 +204,7 @@ def _annotation(task: str, submitted: _Submitted, into: ForeignAnnotations) -> T
     return TaskAnnotation(task=task, sentences=tuple(sorted(marked)), is_done=True, at=submitted.updated_at)
 
 
-def _name_of(completed_by: object) -> str:
-    """Return an annotator's name: their address where the export has it, else their number."""
-    match completed_by:
-        case {"email": str(email)} if email:
-            return email
-        case {"id": int(number)}:
-            return f"user {number}"
-        case None:
-            return "unknown"
-        case _:
-            return f"user {completed_by}"
-
-
 # A CSV for a spreadsheet: a row a sentence, with a cell to fill; or a row a task, with a cell a criterion.
-
 
 IS_SOURCE = "is_source"
 TASK_COLUMN = "task"
@@ -238,29 +215,26 @@ _LONGEST_CELL = 10_000_000
 
 def sheet_text(tasks: TasksFile) -> bytes:
     """Return the CSV, as UTF-8 with the mark that spreadsheets look for."""
+    names = list(dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task)))
+    is_marking = tasks.header.sort == "sentences"
+    cells = [criterion.name for criterion in tasks.header.criteria]
+    if is_marking:
+        cells = [_NUMBER, "kind", "sentence", IS_SOURCE]
+    rows: list[list[object]] = [[_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *cells, _NOTE]]
+    for task in tasks.records:
+        texts = {name: getattr(task, name) for name in names}
+        begins, short = [tasks_mark(tasks), "", task.id], {"aspect": texts.get("aspect", "")}
+        if not is_marking:
+            rows.append([*begins, *texts.values(), *("" for _ in cells), ""])
+        for number, sentence in enumerate(task.sentences if is_marking else ()):
+            # What is long and the same in all rows of a task stands in the first one only.
+            shown = [(short if number else texts).get(name, "") for name in names]
+            rows.append([*begins, *shown, number, task.kinds[number].value, sentence, "", ""])
     target = io.StringIO()
     writer = csv.writer(target, lineterminator="\r\n")
-    criteria = [criterion.name for criterion in tasks.header.criteria]
-    names = list(dict.fromkeys(name for task in tasks.records for name, _ in shown_texts(task)))
-    if tasks.header.sort == "sentences":
-        head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, _NUMBER, "kind", "sentence", IS_SOURCE, _NOTE]
-        rows = (row for task in tasks.records for row in _sentence_rows(task, names, tasks_mark(tasks)))
-    else:
-        head = [_TASKS, _ANNOTATOR, TASK_COLUMN, *names, *criteria, _NOTE]
-        rows = (
-            [tasks_mark(tasks), "", task.id, *(getattr(task, name) for name in names), *("" for _ in criteria), ""]
-            for task in tasks.records
-        )
-    writer.writerow(head)
-    writer.writerows([safe_cell(cell) for cell in row] for row in rows)
+    writer.writerow(rows[0])
+    writer.writerows([safe_cell(cell) for cell in row] for row in rows[1:])
     return target.getvalue().encode("utf-8-sig", errors="replace")
-
-
-def _sentence_rows(task: AnnotationTask, names: Sequence[str], mark: str) -> Iterator[list[object]]:
-    """Yield a row a sentence; what is long and the same in all stands in the first one only."""
-    for number, (sentence, kind) in enumerate(zip(task.sentences, task.kinds, strict=True)):
-        shown = [getattr(task, name) if number == 0 or name == "aspect" else "" for name in names]
-        yield [mark, "", task.id, *shown, number, kind.value, sentence, "", ""]
 
 
 def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
@@ -268,43 +242,53 @@ def read_sheet(content: bytes, into: ForeignAnnotations) -> None:
 
     A task counts as done where one of its cells is filled; empty ones then say no.
     """
+    is_marking = into.tasks.header.sort == "sentences"
     cells = [criterion.name for criterion in into.tasks.header.criteria] or [IS_SOURCE]
-    filled: dict[tuple[str, str], dict[str, bool]] = {}  # annotator, task -> cell -> yes or no
+    filled: dict[tuple[str, str], dict[str, bool]] = {}  # annotator, task -> cell, or sentence -> yes or no
     seen: dict[tuple[str, str], set[int]] = {}
     for line, row in _rows(decoded(content, name=str(into.path)), into, cells):
-        where = f"line {line}"
+        where = f"{into.path}: line {line}"
         task = into.tasks.by_id.get(row[TASK_COLUMN])
-        into.require_same_tasks(row[_TASKS], where)
+        into.require_same_tasks(row[_TASKS], f"line {line}")
         if task is None:
-            raise RunFormatError(f"{into.path}: {where}: no task '{row[TASK_COLUMN]}'")
+            raise RunFormatError(f"{where}: no task '{row[TASK_COLUMN]}'")
         key = (row.get(_ANNOTATOR, "").strip() or into.path.stem, task.id)
-        answers = {name: _answer(row[name], f"{into.path}: {where}: {name}") for name in cells}
-        given = {name: answer for name, answer in answers.items() if answer is not None}
-        of_task = filled.setdefault(key, {})
-        if into.tasks.header.sort == "sentences":
-            number = _number(row[_NUMBER], task, f"{into.path}: {where}")
-            numbers = seen.setdefault(key, set())
-            if number in numbers:
-                raise RunFormatError(f"{into.path}: {where}: sentence {number} of task '{task.id}' stands twice")
-            numbers.add(number)
-            given = {str(number): answer for answer in given.values()}
-        of_task |= given
+        given = _given(row, cells, where)
+        numbers = seen.setdefault(key, set())
+        if is_marking:
+            number = row[_NUMBER].strip()
+            if not (number.isascii() and number.isdigit()) or int(number[:9]) >= len(task.sentences):
+                last = len(task.sentences) - 1
+                raise RunFormatError(
+                    f"{where}: sentence {row[_NUMBER]!r}: expected a number, and the paper has 0..{last}"
+                )
+            if int(number) in numbers:
+                raise RunFormatError(f"{where}: sentence {int(number)} of task '{task.id}' stands twice")
+            numbers.add(int(number))
+            given = {str(int(number)): answer for answer in given.values()}
+        filled.setdefault(key, {}).update(given)
     for (annotator, task_id), given in filled.items():
-        _add(annotator, into.tasks.by_id[task_id], given, seen.get((annotator, task_id), set()), into)
+        if not given:
+            into.count("tasks without any filled cell: not done")
+        elif not is_marking:
+            into.add(annotator, into.rated(task_id, given), f"task '{task_id}'")
+        elif len(seen[annotator, task_id]) < len(into.tasks.by_id[task_id].sentences):
+            into.count("tasks with rows missing: left out")
+        else:
+            marked = tuple(sorted(int(number) for number, answer in given.items() if answer))
+            annotation = TaskAnnotation(task=task_id, sentences=marked, is_done=True)
+            into.add(annotator, annotation, f"task '{task_id}'")
 
 
-def _add(
-    annotator: str, task: AnnotationTask, given: Mapping[str, bool], seen: set[int], into: ForeignAnnotations
-) -> None:
-    if not given:
-        into.count("tasks without any filled cell: not done")
-    elif into.tasks.header.sort != "sentences":
-        into.add(annotator, into.rated(task.id, given), f"task '{task.id}'")
-    elif len(seen) < len(task.sentences):
-        into.count("tasks with rows missing: left out")
-    else:
-        marked = sorted(int(number) for number, answer in given.items() if answer)
-        into.add(annotator, TaskAnnotation(task=task.id, sentences=tuple(marked), is_done=True), f"task '{task.id}'")
+def _given(row: Mapping[str, str], cells: Iterable[str], where: str) -> dict[str, bool]:
+    """Return what the cells say that are filled."""
+    given = {}
+    for name in cells:
+        if word := row[name].strip().lower():
+            if word not in _YES | _NO:
+                raise RunFormatError(f"{where}: {name}: expected yes, no, 1, 0, x or nothing, got {row[name]!r}")
+            given[name] = word in _YES
+    return given
 
 
 def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
@@ -314,12 +298,12 @@ def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tup
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restval="")
+        columns = reader.fieldnames or ()
         needed = [_TASKS, TASK_COLUMN, *cells, *([_NUMBER] if into.tasks.header.sort == "sentences" else [])]
-        missing = [name for name in needed if name not in (reader.fieldnames or ())]
-        if missing:
+        if missing := [name for name in needed if name not in columns]:
             raise RunFormatError(
                 f"{into.path}: expected a sheet that 'agreement sample --for csv' wrote, with the column "
-                f"'{missing[0]}', got {', '.join(reader.fieldnames or ()) or 'an empty file'}"
+                f"'{missing[0]}', got {', '.join(columns) or 'an empty file'}"
             )
         for row in reader:
             if any(row.get(name) for name in needed):
@@ -330,26 +314,7 @@ def _rows(text: str, into: ForeignAnnotations, cells: list[str]) -> Iterator[tup
         csv.field_size_limit(before)
 
 
-def _answer(cell: str, where: str) -> bool | None:
-    word = cell.strip().lower()
-    if not word:
-        return None
-    if word in _YES | _NO:
-        return word in _YES
-    raise RunFormatError(f"{where}: expected yes, no, 1, 0, x or nothing, got {cell!r}")
-
-
-def _number(cell: str, task: AnnotationTask, where: str) -> int:
-    text = cell.strip()
-    if not (text.isascii() and text.isdigit()) or int(text[:9]) >= len(task.sentences):
-        raise RunFormatError(
-            f"{where}: sentence {cell!r}: expected a number, and the paper has 0..{len(task.sentences) - 1}"
-        )
-    return int(text)
-
-
 # The files for other tools, and annotations from anywhere: our own folders, and exports, told by their content.
-
 
 _MOST_BYTES = 1 << 30
 
@@ -375,27 +340,26 @@ def collect_annotations(sources: Iterable[Path], tasks: TasksFile) -> CollectedA
     merged: dict[str, dict[str, TaskAnnotation]] = {}
     adjudicated: dict[str, TaskAnnotation] = {}
     problems = []
+
+    def merge(into: dict[str, TaskAnnotation], answers: Mapping[str, TaskAnnotation], what: str) -> None:
+        for task, annotation in answers.items():
+            if task in into:
+                raise RunFormatError(f"{what} to task '{task}'; give each once")
+            into[task] = annotation
+
     for path in sources:
         if path.is_dir():
             ours = read_annotations(path, tasks)
             by_annotator: Mapping[str, Mapping[str, TaskAnnotation]] = ours.by_annotator
-            _merge(adjudicated, ours.adjudicated, f"{path}: a second decision")
+            merge(adjudicated, ours.adjudicated, f"{path}: a second decision")
         else:
             foreign = _read_foreign(path, tasks)
             by_annotator = foreign.by_annotator
             problems += [f"{path}: {problem}: {n:,}" for problem, n in foreign.problems.items()]
         for name, answers in by_annotator.items():
-            _merge(merged.setdefault(name, {}), answers, f"{path}: a second answer of '{name}'")
-    return CollectedAnnotations(
-        annotations=Annotations(by_annotator=merged, adjudicated=adjudicated), problems=tuple(problems)
-    )
-
-
-def _merge(into: dict[str, TaskAnnotation], answers: Mapping[str, TaskAnnotation], what: str) -> None:
-    for task, annotation in answers.items():
-        if task in into:
-            raise RunFormatError(f"{what} to task '{task}'; give each once")
-        into[task] = annotation
+            merge(merged.setdefault(name, {}), answers, f"{path}: a second answer of '{name}'")
+    annotations = Annotations(by_annotator=merged, adjudicated=adjudicated)
+    return CollectedAnnotations(annotations=annotations, problems=tuple(problems))
 
 
 def _read_foreign(path: Path, tasks: TasksFile) -> ForeignAnnotations:

@@ -15,8 +15,7 @@ from evidencebench.scoring.resampling import Floats, Resampling
 Statistic = Callable[[Floats], Floats]
 """Totals over papers (... x columns) -> values (... x values)."""
 
-LEAST_DEFINED = 0.99
-"""An interval is given where at least this share of the draws has a value and a standard error."""
+LEAST_DEFINED = 0.99  # an interval is given where at least this share of the draws has a value and a standard error
 
 _BLOCK_NUMBERS = 2_000_000
 
@@ -38,16 +37,9 @@ class StudentisedDraws:
         ends = self.values[which] - np.array([high, low]) * self.errors[which]
         return (float(ends[0]), float(ends[1])) if np.isfinite(ends).all() else None
 
-    def p_above(self, which: int, bound: float) -> float | None:
-        """Return the one-sided p-value of a true value of at most ``bound``; small where it is clearly above."""
-        return self._p(which, bound, 1)
-
-    def p_below(self, which: int, bound: float) -> float | None:
-        """Return the one-sided p-value of a true value of at least ``bound``; small where it is clearly below."""
-        return self._p(which, bound, -1)
-
-    def _p(self, which: int, bound: float, sign: int) -> float | None:
-        drawn = self.deviations[which]
+    def p_value(self, which: int, bound: float, *, is_above: bool) -> float | None:
+        """Return the one-sided p-value that is small where a value is clearly above, or below, a bound."""
+        drawn, sign = self.deviations[which], 1 if is_above else -1
         if np.isnan(drawn[0]):
             return None
         seen = sign * (self.values[which] - bound) / self.errors[which]
@@ -83,18 +75,14 @@ def jackknife(sums: Floats, weights: Floats | npt.NDArray[np.int64], statistic: 
     11); ``weights`` is draws x papers.
     """
     rows = max(1, _BLOCK_NUMBERS // max(1, sums.size))
-    blocks = [
-        _jackknife_block(sums, weights[start : start + rows].astype(np.float64), statistic)
-        for start in range(0, len(weights), rows)
-    ]
-    return np.concatenate([values for values, _ in blocks]), np.concatenate([errors for _, errors in blocks])
-
-
-def _jackknife_block(sums: Floats, weights: Floats, statistic: Statistic) -> tuple[Floats, Floats]:
-    totals = weights @ sums
-    without = statistic(totals[:, None, :] - sums[None, :, :])
-    is_in = weights[:, :, None] > 0  # what leaving out a paper gives that is not in the draw has no meaning
-    n_drawn = weights.sum(1)[:, None]
-    means = (weights[:, :, None] * np.where(is_in, without, 0.0)).sum(1) / n_drawn
-    squares = (weights[:, :, None] * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
-    return statistic(totals), np.sqrt((n_drawn - 1) / n_drawn * squares)
+    values, errors = [], []
+    for start in range(0, len(weights), rows):
+        block = weights[start : start + rows].astype(np.float64)
+        totals, n_drawn = block @ sums, block.sum(1)[:, None]
+        without = statistic(totals[:, None, :] - sums[None, :, :])
+        is_in = block[:, :, None] > 0  # what leaving out a paper gives that is not in the draw has no meaning
+        means = (block[:, :, None] * np.where(is_in, without, 0.0)).sum(1) / n_drawn
+        squares = (block[:, :, None] * np.where(is_in, (without - means[:, None, :]) ** 2, 0.0)).sum(1)
+        values.append(statistic(totals))
+        errors.append(np.sqrt((n_drawn - 1) / n_drawn * squares))
+    return np.concatenate(values), np.concatenate(errors)

@@ -1,4 +1,4 @@
-"""Who marked what; pair measures."""
+"""Who marked which sentence, as arrays, and how well two raters agree, from counts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,12 +16,7 @@ from evidencebench.errors import PeopleError, RunMismatchError
 from evidencebench.query import Kind
 from evidencebench.scoring.resampling import Floats
 
-# Who marked which sentence, as arrays: of the people, of teams, of what was decided, and of the model.
-
-
-ADJUDICATED_NAME = "decided"
-"""How the decisions of people are named among the raters."""
-
+ADJUDICATED_NAME = "decided"  # how the decisions of people are named among the raters
 MISSING = -1
 
 PairSort = Literal["human-human", "human-model", "decided-model"]
@@ -94,21 +89,32 @@ def collect_marks(
 
     A team stands for its members: it marks what at least half of them mark.
     """
-    done = {
-        name: {one.task: one for one in answers.values() if one.is_done}
+    rows = {
+        name: _row(tasks.records, answers)
         for name, answers in annotations.by_annotator.items()
+        if any(annotation.is_done for annotation in answers.values())
     }
-    rows = {name: _row(tasks.records, answers) for name, answers in done.items() if answers}
     people = _with_teams(rows, teams or {})
     raters = dict(people)
-    decided = {task: one for task, one in annotations.adjudicated.items() if one.is_done}
+    lengths = [len(task.sentences) for task in tasks.records]
+    decided = {task for task, annotation in annotations.adjudicated.items() if annotation.is_done}
     if decided:
-        raters[ADJUDICATED_NAME] = _decided_row(tasks.records, rows, decided)
+        row = _row(tasks.records, annotations.adjudicated)
+        for task, stop in zip(tasks.records, np.cumsum(lengths), strict=True):
+            # What people agree on, where nothing had to be decided.
+            own = slice(stop - len(task.sentences), stop)
+            judged = [of_person[own] for of_person in rows.values() if (of_person[own] != MISSING).all()]
+            if task.id not in decided and len(judged) > 1 and all((one == judged[0]).all() for one in judged):
+                row[own] = judged[0]
+        raters[ADJUDICATED_NAME] = row
     if dataset is not None:
         if model_name in raters:
             raise PeopleError(f"the model is named '{model_name}', as an annotator is; choose another --model-name")
-        raters[model_name] = _model_row(tasks.records, dataset)
-    lengths = [len(task.sentences) for task in tasks.records]
+        labels = {
+            task.id: TaskAnnotation(task=task.id, sentences=_labels(task, dataset), is_done=True)
+            for task in tasks.records
+        }
+        raters[model_name] = _row(tasks.records, labels)
     papers: dict[str, int] = {}
     numbers = [papers.setdefault(task.paper_id, len(papers)) for task in tasks.records]
     return Marks(
@@ -128,7 +134,7 @@ def _row(tasks: Sequence[AnnotationTask], answers: Mapping[str, TaskAnnotation])
     for task in tasks:
         part = np.full(len(task.sentences), MISSING, dtype=np.int8)
         annotation = answers.get(task.id)
-        if annotation is not None and annotation.sentences is not None:
+        if annotation is not None and annotation.is_done and annotation.sentences is not None:
             part[:] = 0
             part[list(annotation.sentences)] = 1
         parts.append(part)
@@ -138,63 +144,42 @@ def _row(tasks: Sequence[AnnotationTask], answers: Mapping[str, TaskAnnotation])
 def _with_teams(
     rows: Mapping[str, npt.NDArray[np.int8]], teams: Mapping[str, Collection[str]]
 ) -> dict[str, npt.NDArray[np.int8]]:
-    left = dict(rows)
-    made = {}
+    alone, made = dict(rows), {}
     for team, members in teams.items():
         for name in members:
             if name not in rows:
                 known = ", ".join(rows) or "none"
                 raise PeopleError(f"team '{team}': no annotator '{name}' has a task that is done; there are: {known}")
-            if left.pop(name, None) is None:
+            if alone.pop(name, None) is None:
                 raise PeopleError(f"team '{team}': annotator '{name}' is in two teams")
         votes = np.stack([rows[name] for name in members])
         n_judges = (votes != MISSING).sum(0)
         marked = 2 * (votes == 1).sum(0) >= n_judges
         made[team] = np.where(n_judges == 0, MISSING, marked).astype(np.int8)
-    for team in made.keys() & left.keys():
+    for team in made.keys() & alone.keys():
         raise PeopleError(f"team '{team}' is named as an annotator is; choose another name")
-    return {**made, **left}
+    return {**made, **alone}
 
 
-def _decided_row(
-    tasks: Sequence[AnnotationTask], rows: Mapping[str, npt.NDArray[np.int8]], decided: Mapping[str, TaskAnnotation]
-) -> npt.NDArray[np.int8]:
-    """Return the decisions, and what people agree on where nothing had to be decided."""
-    found = _row(tasks, decided)
-    start = 0
-    for task in tasks:
-        place = slice(start, start + len(task.sentences))
-        start = place.stop
-        judged = [row[place] for row in rows.values() if (row[place] != MISSING).all()]
-        if task.id not in decided and len(judged) > 1 and all((one == judged[0]).all() for one in judged):
-            found[place] = judged[0]
-    return found
-
-
-def _model_row(tasks: Sequence[AnnotationTask], dataset: Dataset) -> npt.NDArray[np.int8]:
-    parts = []
-    for task in tasks:
-        if task.instance_id not in dataset:
-            raise RunMismatchError(
-                f"{dataset.path}: no instance '{task.instance_id}', which task '{task.id}' is of; give the data set "
-                "that the tasks were drawn from, or one with the same instances"
-            )
-        instance = dataset[task.instance_id]
-        same = instance.query.sentences == task.sentences
-        if not same or instance.labels.texts.get(task.aspect_id) != task.aspect:
-            what = "other sentences" if not same else f"another text of aspect '{task.aspect_id}'"
-            raise RunMismatchError(
-                f"{dataset.path}: {task.instance_id}: has {what} than task '{task.id}'; give the data set that the "
-                "tasks were drawn from, or one with the same instances"
-            )
-        part = np.zeros(len(task.sentences), dtype=np.int8)
-        part[list(instance.labels.sources.get(task.aspect_id, ()))] = 1
-        parts.append(part)
-    return np.concatenate(parts)
+def _labels(task: AnnotationTask, dataset: Dataset) -> tuple[int, ...]:
+    """Return the sentences that the data set labels; raises `RunMismatchError` where it is not that of the task."""
+    remedy = "give the data set that the tasks were drawn from, or one with the same instances"
+    if task.instance_id not in dataset:
+        raise RunMismatchError(
+            f"{dataset.path}: no instance '{task.instance_id}', which task '{task.id}' is of; {remedy}"
+        )
+    instance = dataset[task.instance_id]
+    what = ""
+    if instance.query.sentences != task.sentences:
+        what = "other sentences"
+    elif instance.labels.texts.get(task.aspect_id) != task.aspect:
+        what = f"another text of aspect '{task.aspect_id}'"
+    if what:
+        raise RunMismatchError(f"{dataset.path}: {task.instance_id}: has {what} than task '{task.id}'; {remedy}")
+    return instance.labels.sources.get(task.aspect_id, ())
 
 
 # How well two raters agree, from counts: each measure takes an array of 2 x 2 tables and returns one value a table.
-
 
 PairMeasure = Callable[[Floats], Floats]
 
@@ -205,11 +190,7 @@ def exact_accuracy(tables: Floats) -> Floats:
 
 
 def f1(tables: Floats) -> Floats:
-    """Return the F1 of one rater's marks against the other's, which is symmetric; undefined where neither has any.
-
-    >>> f1(np.array([95.0, 2.0, 1.0, 2.0])).item().__round__(4)
-    0.5714
-    """
+    """Return the F1 of one rater's marks against the other's, which is symmetric; undefined where neither has any."""
     _, second, first, both = np.moveaxis(tables, -1, 0)
     return _ratio(2 * both, 2 * both + first + second)
 
@@ -248,26 +229,14 @@ def spearman(tables: Floats) -> Floats:
     return _ratio(neither * both - first * second, np.sqrt(np.maximum(margins, 0)))
 
 
+# The name of each measure: its function, how tables spell it, and the least value that it can have.
 PAIR_MEASURES: Mapping[str, PairMeasure] = MappingProxyType(
-    {
-        "accuracy": exact_accuracy,
-        "f1": f1,
-        "kappa": cohen_kappa,
-        "alpha": krippendorff_alpha,
-        "spearman": spearman,
-    }
+    {"accuracy": exact_accuracy, "f1": f1, "kappa": cohen_kappa, "alpha": krippendorff_alpha, "spearman": spearman}
 )
-"""The name of each measure, and its function."""
-
-LABELS: Mapping[str, str] = MappingProxyType(
+LABELS = MappingProxyType(
     {"accuracy": "accuracy", "f1": "F1", "kappa": "kappa", "alpha": "alpha", "spearman": "Spearman"}
 )
-"""How tables spell them."""
-
-
-def bounds_of(measure: str) -> tuple[float, float]:
-    """Return the least and the greatest value that a measure can have."""
-    return (0.0 if measure in {"accuracy", "f1"} else -1.0, 1.0)
+LEAST_VALUES = MappingProxyType({"accuracy": 0.0, "f1": 0.0, "kappa": -1.0, "alpha": -1.0, "spearman": -1.0})
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
@@ -306,11 +275,14 @@ class PairStatistic:
         tables = totals[..., :n_cells].reshape(*totals.shape[:-1], len(self.pairs), 4)
         people = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-human"]
         model = [number for number, (sort, _, _) in enumerate(self.pairs) if sort == "human-model"]
-        figures = []
+        figures: list[Floats] = []
         for measure in self.measures:
             values = PAIR_MEASURES[measure](tables)
-            means = [_mean(values[..., people]), _mean(values[..., model])]
-            figures += [values, *(mean[..., None] for mean in (*means, means[1] - means[0]))]
+            means = [  # NaN where there is no pair, or a value is undefined
+                values[..., which].mean(-1, keepdims=True) if which else np.full((*values.shape[:-1], 1), np.nan)
+                for which in (people, model)
+            ]
+            figures += [values, *means, means[1] - means[0]]
         alphas = alpha_of_counts(totals[..., n_cells:].reshape(*totals.shape[:-1], self.n_alphas, 3))
         return np.concatenate([*figures, alphas], axis=-1)
 
@@ -323,11 +295,3 @@ def sums_of(marks: Marks) -> tuple[Floats, PairStatistic]:
     tables = [marks.tables(first, second) for _, first, second in pairs]
     sums = np.concatenate([*tables, marks.alpha_counts(people), marks.alpha_counts(everybody)], axis=1)
     return sums, PairStatistic(pairs=pairs, n_alphas=2)
-
-
-def _mean(values: Floats) -> Floats:
-    """Return the mean over the last axis; NaN where it has no values, or one of them is undefined."""
-    if not values.shape[-1]:
-        return np.full(values.shape[:-1], np.nan)
-    means: Floats = values.mean(-1)
-    return means

@@ -1,14 +1,13 @@
 """Draw what people are asked: papers at random, and of each paper one aspect, or one instance."""
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from evidencebench.construction.draft import open_drafts
 from evidencebench.construction.people.tasks import AnnotationTask, Criterion, FileDigest, TasksHeader, TaskSort
 from evidencebench.data.dataset import Dataset
-from evidencebench.data.instance import Instance
 from evidencebench.errors import DataError
 from evidencebench.wording import counted
 
@@ -46,40 +45,57 @@ def draw_tasks(
     """
     of_paper: dict[str, list[tuple[str, str]]] = {}
     for instance in dataset:
-        asked = _askable(instance, sort)
-        if asked:
-            of_paper.setdefault(instance.query.paper_id, []).extend((instance.id, aspect) for aspect in asked)
+        texts = instance.labels.texts
+        aspects = [aspect for aspect in instance.labels.aspects if texts.get(aspect, "").strip()]
+        if sort == "hypotheses":
+            aspects = [""]  # none is asked about
+        if aspects and (sort != "sentences" or instance.query.sentences):
+            of_paper.setdefault(instance.query.paper_id, []).extend((instance.id, aspect) for aspect in aspects)
+    if not of_paper and n_papers:
+        raise DataError(
+            f"{dataset.path}: expected a data set with the texts of its aspects, which people are asked about, got "
+            "none; the original data has none, but --sort hypotheses works for it"
+        )
     if len(of_paper) < n_papers:
-        if not of_paper:
-            raise DataError(
-                f"{dataset.path}: expected a data set with the texts of its aspects, which people are asked about, got "
-                "none; the original data has none, but --sort hypotheses works for it"
-            )
         what = "" if sort == "hypotheses" else " with the text of an aspect"
         raise DataError(
             f"{dataset.path}: expected {counted(n_papers, 'paper')}{what}, got {len(of_paper):,}; draw fewer"
         )
-    drawn = random.Random(seed)  # noqa: S311 - a sample, not a secret
-    chosen = [drawn.choice(sorted(of_paper[paper])) for paper in drawn.sample(sorted(of_paper), n_papers)]
+    random = Random(seed)  # noqa: S311 - a sample, not a secret
+    chosen = [random.choice(sorted(of_paper[paper])) for paper in random.sample(sorted(of_paper), n_papers)]
     digits = len(str(n_papers))
     tasks = []
     n_positives = 0
     for number, (instance_id, aspect) in enumerate(chosen, 1):
-        instance = dataset[instance_id]
-        n_positives += len(set(instance.labels.sources.get(aspect, ())))
-        tasks.append(_task(f"task_{number:0{digits}}", instance, aspect, sort, summaries or {}))
-    header = TasksHeader(
-        sort=sort,
-        seed=seed,
-        data=FileDigest(name=dataset.name, sha256=dataset.sha256),
-        criteria={
-            "sentences": (),
-            "hypotheses": (VALUABLE, RELEVANT),
-            "aspects": (FAITHFUL, MATCHABLE) if summaries else (MATCHABLE,),
-        }[sort],
-    )
+        query, labels = dataset[instance_id].query, dataset[instance_id].labels
+        n_positives += len(set(labels.sources.get(aspect, ())))
+        key = (query.paper_id, query.hypothesis, tuple(labels.texts.get(name, "") for name in labels.aspects))
+        summary = summaries.get(key, "") if summaries else ""
+        if summaries and not summary:
+            raise DataError(
+                f"{instance_id}: none of the drafts is of this instance, so that people could not see its summary; "
+                "give the drafts that the data set was assembled from"
+            )
+        task = AnnotationTask(
+            id=f"task_{number:0{digits}}",
+            instance_id=instance_id,
+            paper_id=query.paper_id,
+            hypothesis=query.hypothesis,
+            aspect_id=aspect,
+            aspect=labels.texts.get(aspect, "") if aspect else "",
+            summary=summary,
+            sentences=() if sort == "aspects" else query.sentences,
+            kinds=() if sort == "aspects" else query.kinds,
+        )
+        tasks.append(task)
+    criteria: dict[TaskSort, tuple[Criterion, ...]] = {
+        "sentences": (),
+        "hypotheses": (VALUABLE, RELEVANT),
+        "aspects": (FAITHFUL, MATCHABLE) if summaries else (MATCHABLE,),
+    }
+    data = FileDigest(name=dataset.name, sha256=dataset.sha256)
     return DrawnTasks(
-        header=header,
+        header=TasksHeader(sort=sort, seed=seed, data=data, criteria=criteria[sort]),
         tasks=tuple(tasks),
         n_papers=len(of_paper),
         n_pairs=sum(len(task.sentences) for task in tasks) if sort == "sentences" else 0,
@@ -94,37 +110,3 @@ def summaries_in(path: Path) -> dict[SummaryKey, str]:
         for draft in open_drafts(path).drafts()
         if draft.summary
     }
-
-
-def _askable(instance: Instance, sort: TaskSort) -> tuple[str, ...]:
-    """Return the ids of the aspects that may be asked about; for a hypothesis, one empty id."""
-    if sort == "hypotheses":
-        return ("",)
-    if sort == "sentences" and not instance.query.sentences:
-        return ()
-    return tuple(aspect for aspect in instance.labels.aspects if instance.labels.texts.get(aspect, "").strip())
-
-
-def _task(
-    task_id: str, instance: Instance, aspect: str, sort: TaskSort, summaries: Mapping[SummaryKey, str]
-) -> AnnotationTask:
-    query, labels = instance.query, instance.labels
-    key = (query.paper_id, query.hypothesis, tuple(labels.texts.get(aspect_id, "") for aspect_id in labels.aspects))
-    summary = summaries.get(key, "")
-    if summaries and not summary:
-        raise DataError(
-            f"{instance.id}: none of the drafts is of this instance, so that people could not see its summary; give "
-            "the drafts that the data set was assembled from"
-        )
-    with_paper = sort != "aspects"
-    return AnnotationTask(
-        id=task_id,
-        instance_id=instance.id,
-        paper_id=query.paper_id,
-        hypothesis=query.hypothesis,
-        aspect_id=aspect,
-        aspect=labels.texts.get(aspect, "") if aspect else "",
-        summary=summary,
-        sentences=query.sentences if with_paper else (),
-        kinds=query.kinds if with_paper else (),
-    )

@@ -1,4 +1,4 @@
-"""Tasks for people and misses for auditors: one file form."""
+"""What people are asked: tasks for annotators, blind, and misses for auditors."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -9,9 +9,6 @@ from evidencebench.errors import RunFormatError
 from evidencebench.files.records import RecordFormat, Records
 from evidencebench.query import Kind
 from evidencebench.wording import counted
-
-# What people are asked, blind: nothing in a file of tasks tells how a model judged.
-
 
 TaskSort = Literal["sentences", "hypotheses", "aspects"]
 """What is asked: which sentences hold an aspect, or whether a hypothesis or an aspect meets criteria."""
