@@ -13,13 +13,12 @@ from evidencebench.wording import counted, one_line
 _N_SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """A stored optimum: one best selection and the aspects that it covers."""
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A stored optimum: one best selection and the aspects that it covers, with the names that the files give them."""
 
-    sentences: tuple[int, ...]  # indices, in stored order
-    covered: tuple[str, ...]  # ids of aspects
     optimal: int | None = None  # fewest sentences that cover every coverable aspect; None where the budget is fixed
+    sentences: tuple[int, ...] = msgspec.field(name="one_selection_of_sentences")  # indices, in stored order
+    covered: tuple[str, ...] = msgspec.field(name="covered_aspects")  # ids of aspects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -248,15 +248,7 @@ EVALUATION_KEYS: Mapping[str, str] = {
 }
 
 
-class PublishedEvaluation(msgspec.Struct):
-    """A stored optimum."""
-
-    one_selection_of_sentences: tuple[int, ...]
-    covered_aspects: tuple[str, ...]
-    optimal: int | None = None
-
-
-class _PublishedInstance(msgspec.Struct):
+class PublishedInstance(msgspec.Struct, gc=False):
     """The fields that are read; ``sentence_index2aspects``, the inverse of ``aspect2sentence_indices``, is skipped."""
 
     hypothesis: str
@@ -266,16 +258,16 @@ class _PublishedInstance(msgspec.Struct):
     sentence_types_in_candidate_pool: tuple[Kind, ...]
     paper_id: str
     results_aspect_list_ids: tuple[str, ...] | None = None
-    evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
-    evidence_retrieval_at_10_evaluation: PublishedEvaluation | None = None
-    results_evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
-    results_evidence_retrieval_at_5_evaluation: PublishedEvaluation | None = None
+    evidence_retrieval_at_optimal_evaluation: Evaluation | None = None
+    evidence_retrieval_at_10_evaluation: Evaluation | None = None
+    results_evidence_retrieval_at_optimal_evaluation: Evaluation | None = None
+    results_evidence_retrieval_at_5_evaluation: Evaluation | None = None
     aspect_id2aspect: dict[str, str] | None = None
     systematic_review_id: str | int | None = None
     wish: Wish | None = None
 
 
-_decoder = msgspec.json.Decoder(_PublishedInstance)
+_decoder = msgspec.json.Decoder(PublishedInstance)
 
 
 def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
@@ -288,7 +280,29 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
         record = _decoder.decode(origin.raw)
     except BROKEN_JSON as error:
         raise FormatError(f"{instance_id}: {error}") from error
-    _check_lengths(instance_id, record)
+    n_sentences, n_kinds = len(record.paper_as_candidate_pool), len(record.sentence_types_in_candidate_pool)
+    if n_kinds != n_sentences:
+        raise FormatError(
+            f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of "
+            f"{counted(n_sentences, 'sentence')}, got {n_kinds}"
+        )
+    indices = tuple(chain.from_iterable(record.aspect2sentence_indices.values()))
+    if indices and not 0 <= min(indices) <= max(indices) < n_sentences:
+        aspect, wrong = next(
+            (aspect, index)
+            for aspect, indices in record.aspect2sentence_indices.items()
+            for index in indices
+            if not 0 <= index < n_sentences
+        )
+        raise FormatError(
+            f"{instance_id}: aspect '{aspect}' points at sentence {wrong}, "
+            f"but the paper has sentences 0..{n_sentences - 1}"
+        )
+    return instance_from(instance_id, record, origin)
+
+
+def instance_from(instance_id: str, record: PublishedInstance, origin: StoredForm | None = None) -> Instance:
+    """Return the instance of a record whose lengths and indices are right."""
     query = Query(
         instance_id=instance_id,
         paper_id=record.paper_id,
@@ -297,43 +311,19 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
         kinds=record.sentence_types_in_candidate_pool,
         wish=record.wish,
     )
-    review_id = record.systematic_review_id
     labels = Labels(
         aspects=tuple(dict.fromkeys(record.aspect_list_ids)),
         results=tuple(dict.fromkeys(record.results_aspect_list_ids or ())),
         sources=record.aspect2sentence_indices,
         texts=record.aspect_id2aspect or {},
-        review_id=None if review_id is None else str(review_id),
+        review_id=None if record.systematic_review_id is None else str(record.systematic_review_id),
         evaluations={
-            task: evaluation_of(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))
+            task: evaluation
+            for task, key in EVALUATION_KEYS.items()
+            if (evaluation := getattr(record, key)) is not None
         },
     )
     return Instance(query=query, labels=labels, origin=origin)
-
-
-def evaluation_of(record: PublishedEvaluation) -> Evaluation:
-    """Return a stored optimum as an `Evaluation`."""
-    return Evaluation(
-        sentences=record.one_selection_of_sentences, covered=record.covered_aspects, optimal=record.optimal
-    )
-
-
-def _check_lengths(instance_id: str, record: _PublishedInstance) -> None:
-    n_sentences = len(record.paper_as_candidate_pool)
-    if len(record.sentence_types_in_candidate_pool) != n_sentences:
-        raise FormatError(
-            f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of "
-            f"{counted(n_sentences, 'sentence')}, got {len(record.sentence_types_in_candidate_pool)}"
-        )
-    used = tuple(chain.from_iterable(record.aspect2sentence_indices.values()))
-    if not used or (min(used) >= 0 and max(used) < n_sentences):
-        return
-    for aspect, indices in record.aspect2sentence_indices.items():
-        for wrong in (index for index in indices if not 0 <= index < n_sentences):
-            raise FormatError(
-                f"{instance_id}: aspect '{aspect}' points at sentence {wrong}, "
-                f"but the paper has sentences 0..{n_sentences - 1}"
-            )
 
 
 def encode_instance(instance: Instance) -> bytes:
@@ -386,14 +376,7 @@ def published_fields(instance: Instance) -> dict[str, Any]:
         "sentence_index2aspects": _inverse(labels, len(query.sentences)),
     }
     for task, key in EVALUATION_KEYS.items():
-        fields[key] = None
-        if (evaluation := labels.evaluations.get(task)) is not None:
-            optimal = {} if evaluation.optimal is None else {"optimal": evaluation.optimal}
-            fields[key] = {
-                **optimal,
-                "one_selection_of_sentences": evaluation.sentences,
-                "covered_aspects": evaluation.covered,
-            }
+        fields[key] = labels.evaluations.get(task)
     fields["sentence_types_in_candidate_pool"] = query.kinds
     fields["paper_id"] = query.paper_id
     if labels.texts:

@@ -29,7 +29,7 @@ from evidencebench.data.parquet_columns import (
     row_of,
     schema,
     table_of,
-    texts_in,
+    values_in,
     wrong_columns,
 )
 from evidencebench.errors import FormatError, UnreadableError
@@ -192,7 +192,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
             raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
         if wrong := wrong_columns(file.schema_arrow):
             raise UnreadableError(f"{path}: is no Parquet file of instances: {'; '.join(wrong)}")
-        ids = texts_in(file.read(columns=["id"], use_threads=False).column("id"), "id")
+        ids = values_in(file.read(columns=["id"], use_threads=False).column("id"), "id")
     if not ids:
         raise UnreadableError(f"{path}: holds no instance; expected at least one row")
     places = {instance_id: place for place, instance_id in enumerate(ids)}
