@@ -5,14 +5,14 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from typing import Any
 
 import msgspec
 
-from evidencebench.data.instance import Evaluation, Instance, Labels, Origin, StoredForm
+from evidencebench.data.instance import DataSource, Evaluation, Instance, Labels, Origin, StoredForm
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
@@ -400,20 +400,12 @@ def _inverse(labels: Labels, n_sentences: int) -> dict[str, list[str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JsonFile:
-    """A `DataSource`: where each instance of a file stands, with the bytes of the file as it was opened."""
+class JsonFile(DataSource):
+    """Where each instance of a file stands, with the bytes of the file as it was opened."""
 
     snapshot: Snapshot
     places: Mapping[str, Place]
-    repeated_ids: tuple[str, ...]  # the last instance of each is read
-
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the instances, in file order."""
-        return tuple(self.places)
-
-    def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self.places
+    repeated_ids: tuple[str, ...]
 
     def _origin(self, instance_id: str) -> Origin:
         """Return the JSON object of an id; raises `ChangedDataError` if the file has changed."""
@@ -440,9 +432,6 @@ class JsonFile:
         if msgspec.json.format(raw, indent=-1).count(b'":') == _n_keys(fields):
             return fields, []
         return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
-
-    def forget(self) -> None:
-        """Do nothing, since nothing is kept."""
 
     def index(self) -> bytes | None:
         """Return the spans of instances for `open_indexed_json`; None where the file is small, or an id repeated."""

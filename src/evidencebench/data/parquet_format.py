@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.instance import Instance
+from evidencebench.data.instance import DataSource, Instance
 from evidencebench.data.parquet_columns import (
     OPTIONAL,
     REQUIRED,
@@ -93,29 +93,21 @@ class _RowSpan:
 
 
 @dataclass(kw_only=True)
-class ParquetFile:
-    """A `DataSource`: the ids of the rows, and the row groups that were read last."""
+class ParquetFile(DataSource):
+    """The ids of the rows, and the row groups that were read last."""
 
     snapshot: Snapshot
     file: Any  # pyarrow.parquet.ParquetFile
     parts: tuple[_RowSpan, ...]
     places: Mapping[str, int]  # id -> row
-    repeated_ids: tuple[str, ...]  # the last row of each is read
+    repeated_ids: tuple[str, ...]
     _held: OrderedDict[int, Rows] = field(default_factory=OrderedDict)
     _batches: tuple[int, Iterator[Any]] | None = None  # the part that comes next, of a large row group
     _lock: Any = field(default_factory=Lock)
 
     @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the instances, in file order."""
-        return tuple(self.places)
-
-    @cached_property
     def _ends(self) -> list[int]:
         return list(accumulate(part.n_rows for part in self.parts))
-
-    def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self.places
 
     def instance(self, instance_id: str) -> Instance:
         """Return an instance, decoded."""

@@ -11,10 +11,10 @@ from typing import Any, get_args
 import msgspec
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.instance import Origin
+from evidencebench.data.instance import DataSource, Origin
 from evidencebench.data.json_format import EVALUATION_KEYS, decode_instance, spells_with_spaces
 from evidencebench.data.optima import derive_optima
-from evidencebench.data.sources import DataFile, DataSource, file_of, open_source
+from evidencebench.data.sources import DataFile, file_of, open_source
 from evidencebench.data.tasks import TASKS
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
