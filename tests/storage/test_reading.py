@@ -51,19 +51,17 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
 }
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device"])
 @pytest.mark.parametrize("reader", READERS)
-def test_a_pipe_in_place_of_a_file_is_refused_in_words_and_not_waited_for(reader: str, tmp_path: Path) -> None:
+def test_what_is_no_file_is_refused_in_words_and_neither_waited_for_nor_read_without_end(
+    reader: str, kind: str, tmp_path: Path
+) -> None:
     name, read = READERS[reader]
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(EvidenceBenchError, match=f"is a pipe; expected a regular file|{OTHER_WORDS}"):
-        read(tmp_path / name)
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_a_device_in_place_of_a_file_is_refused_in_words_and_not_read_without_end(reader: str, tmp_path: Path) -> None:
-    name, read = READERS[reader]
-    (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(EvidenceBenchError, match=f"is a device; expected a regular file|{OTHER_WORDS}"):
+    if kind == "pipe":
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(EvidenceBenchError, match=f"is a {kind}; expected a regular file|{OTHER_WORDS}"):
         read(tmp_path / name)
 
 
