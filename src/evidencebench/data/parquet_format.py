@@ -48,7 +48,7 @@ _ZSTD_LEVEL = 6  # 18 % of the JSON; level 1 has 27 %, and takes a fifth less ti
 _BUFFER_BYTES = 1 << 20
 
 
-class SnapshotStream(io.RawIOBase):
+class _SnapshotStream(io.RawIOBase):
     """A snapshot as a file for pyarrow: a change of the file on the disk is an error of each reading."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -56,25 +56,20 @@ class SnapshotStream(io.RawIOBase):
         self._snapshot, self._position = snapshot, 0
 
     def readable(self) -> bool:
-        """Say that it can be read."""
         return True
 
     def seekable(self) -> bool:
-        """Say that it can be read from anywhere."""
         return True
 
     def tell(self) -> int:
-        """Return the position."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position and return it."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._snapshot.size}[whence]
         self._position = max(0, base + offset)
         return self._position
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return so many bytes, or all that follow."""
         end = self._snapshot.size
         stop = end if size is None or size < 0 else min(self._position + size, end)
         content = self._snapshot.read(min(self._position, stop), stop)
@@ -169,11 +164,11 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     with arrow_errors(path):
-        metadata = pq.read_metadata(SnapshotStream(snapshot))
+        metadata = pq.read_metadata(_SnapshotStream(snapshot))
         spans = tuple(_spans(metadata))
         leaves = (metadata.schema.column(place).path for place in range(metadata.num_columns))
         file = pq.ParquetFile(
-            SnapshotStream(snapshot),
+            _SnapshotStream(snapshot),
             metadata=metadata,
             pre_buffer=False,
             buffer_size=0 if all(span.is_whole for span in spans) else _BUFFER_BYTES,
