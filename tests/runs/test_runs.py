@@ -23,10 +23,9 @@ from evidencebench.execution.answers import answers_from
 from evidencebench.execution.compatibility import check_answers, check_belongs, tasks_of
 from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
-from evidencebench.files.records import open_journal
 from evidencebench.query import Kind, Query
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.run import RUNS, Failure, read_run
+from evidencebench.runs.run import Failure, read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.scoring.query_controls import measure_query_controls
 from evidencebench.scoring.resampling import Resampling
@@ -305,15 +304,6 @@ def test_with_fail_fast_a_worker_that_dies_ends_the_run_and_its_answer_stays_ope
         execute(spec, dataset, path, jobs=2, fail_fast=True)
     assert not read_run(path).failed
     assert dataset.ids[3] not in read_run(path).ids
-
-
-def test_a_second_writer_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "run.jsonl"
-    execute("lead", SAMPLE, path, limit=1)
-    before = path.read_bytes()
-    with open_journal(path, RUNS.begins), pytest.raises(RunError, match="another process is writing this file"):
-        execute("lead", SAMPLE, path, limit=1, overwrite=True)
-    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
