@@ -549,7 +549,9 @@ def test_a_copy_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_and_a_part_that_cannot_be_written_are_errors(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match=r"expected to write there, got .*; free the place or choose another"):
+    with pytest.raises(
+        DownloadError, match=r"expected to write there, got .*; free space there, or choose another folder"
+    ):
         fetch(KNOWN, tmp_path / "file")
     (tmp_path / "file.json.part").mkdir()
     assert "file.json.part: expected to write there, got" in refusal(tmp_path)
@@ -691,7 +693,7 @@ def test_a_file_of_another_number_of_instances_is_not_installed(tmp_path: Path, 
 def test_two_that_fetch_at_once_do_not_write_one_file(tmp_path: Path) -> None:
     with hostile_server(BODY, serve) as server:
         with locked_part_file(tmp_path / "file.json.part"):
-            words = r"file\.json\.part\.lock: expected to fetch the file alone, got another process that does; wait"
+            words = r"file\.json\.part\.lock: expected no other process that fetches this file, got one; wait"
             with pytest.raises(DownloadError, match=words):
                 get(server, tmp_path, UNKNOWN)
         assert server.log == []
@@ -710,7 +712,7 @@ def test_of_many_that_fetch_at_once_each_has_the_file_or_is_told_why_not(tmp_pat
     with hostile_server(BODY) as server, ThreadPoolExecutor(8) as pool:
         told = list(pool.map(one, [server] * 24))
     assert None in told
-    assert all(words is None or "another process that does; wait for it" in words for words in told)
+    assert all(words is None or "expected no other process that fetches this file" in words for words in told)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
 

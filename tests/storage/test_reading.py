@@ -20,7 +20,6 @@ from evidencebench.files.disk import file_sha256, open_file, read_stream, read_w
 from evidencebench.models.embedding.local import require_model
 from evidencebench.models.model_card import FineTunedCard, require_replaceable
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.people import read_drafts
 from evidencebench.systems.finder import Finder
 from evidencebench.systems.llm.prompts import read_examples
 
@@ -42,7 +41,6 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "what is solved so far": ("solved.json.partial", _solved),
     "a run": ("run.jsonl", open_run),
     "examples": ("examples.json", read_examples),
-    "drafts": ("ada.drafts.json", read_drafts),
     "a finder": ("card.json", lambda path: Finder(model=path.parent)),
     "drafts of a construction": ("drafts.jsonl", open_drafts),
     "tasks": ("tasks.jsonl", read_tasks),

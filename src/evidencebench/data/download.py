@@ -1,4 +1,4 @@
-"""Resumable, checked download."""
+"""Download the files of the catalogue: resume after a cut, refuse a wrong file."""
 
 import os
 import re
@@ -74,7 +74,7 @@ def locked_part_file(part: Path) -> Iterator[None]:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
         try:
             if not try_lock(descriptor):
-                raise wrong_file(path, "to fetch the file alone", "another process that does", "wait for it")
+                raise wrong_file(path, "no other process that fetches this file", "one", "wait for it")
             if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
                 try:
                     yield
@@ -92,7 +92,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
         yield
     except (OSError, DataError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise wrong_file(path, "to write there", reason, "free the place or choose another") from error
+        raise wrong_file(path, "to write there", reason, "free space there, or choose another folder") from error
 
 
 # Download a file of the catalogue: continue where a download was cut, refuse a wrong file.

@@ -1,4 +1,4 @@
-"""Validate(): every rule of the format."""
+"""Check data files against every rule of the published format."""
 
 import os
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Write_file, write_folder, cached_file: there whole or not at all."""
+"""Write files and folders so that a reader finds them whole or not at all."""
 
 import errno
 import gzip
@@ -98,7 +98,7 @@ def restore_folder(folder: Path, old: Path) -> None:
 
 
 def new_part(path: Path) -> Path:
-    """Return a name beside a path, for `open_part`; remove what killed processes left under such names."""
+    """Return a temporary name beside a path; delete the temporary files that killed processes left."""
     part_name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
     with suppress(OSError):  # a folder that may be written to, and not be listed
         for name in filter(part_name.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - of any size, for each file
@@ -107,7 +107,7 @@ def new_part(path: Path) -> Path:
 
 
 def open_part(part: Path) -> int:
-    """Make a file that is locked as long as it is open, so that no other process takes it for one that was left."""
+    """Make a temporary file, locked while it is open, so that no other process deletes it as abandoned."""
     while True:
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         if try_lock(handle) and os.path.lexists(part):  # else another process took it so before it was locked

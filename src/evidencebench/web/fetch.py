@@ -1,4 +1,4 @@
-"""GET with checked addresses, least speed, longest head (base install, urllib)."""
+"""Download over http and https with urllib: checked redirects, a minimum speed, a maximum size of headers."""
 
 import io
 import json
