@@ -40,9 +40,6 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _value = msgspec.json.Decoder(msgspec.Raw)
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 
-# A copy of a whole file: bytes, or a memory map of a temporary file that no other process can cut.
-_Whole = bytes | mmap
-
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Bytes start..stop-1 of a file; ``names_itself`` as in `Origin`."""
@@ -61,20 +58,15 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
     part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
         return stepped
-    whole = _copy_of(snapshot)
+    whole: bytes | mmap | None = snapshot.content
+    if whole is None:
+        with tempfile.TemporaryFile() as copy:  # which no other process can cut
+            copy.writelines(blocks(snapshot))
+            copy.flush()
+            whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
     text = memoryview(whole)[start_of(whole) :]
     places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
     return places, _repeated_keys(text)
-
-
-def _copy_of(snapshot: Snapshot) -> _Whole:
-    """Return a copy of a whole file: its bytes, or a memory map of a temporary file where it is large."""
-    if snapshot.content is not None:
-        return snapshot.content
-    with tempfile.TemporaryFile() as copy:
-        copy.writelines(blocks(snapshot))
-        copy.flush()
-        return mmap(copy.fileno(), 0, access=ACCESS_READ)
 
 
 class _Window:
@@ -354,11 +346,6 @@ def encode_instance(instance: Instance) -> bytes:
     return msgspec.json.encode(fields | changed)
 
 
-def has_key_id(fields: bytes) -> bool:
-    """Say whether an encoded instance has a key ``id``, under which a line of JSON Lines would put its id."""
-    return "id" in msgspec.json.decode(fields, type=dict[str, msgspec.Raw])
-
-
 def spells_with_spaces(kinds: Iterable[Any]) -> bool:
     """Say whether sentence types are spelled as EvidenceBench-100k spells them."""
     return any(" " in kind for kind in {kind for kind in kinds if isinstance(kind, str)})
@@ -367,13 +354,17 @@ def spells_with_spaces(kinds: Iterable[Any]) -> bool:
 def published_fields(instance: Instance) -> dict[str, Any]:
     """Return an instance in the keys of the published format, in their order, whatever file it was read from."""
     query, labels = instance.query, instance.labels
+    aspects_of_sentence: dict[str, list[str]] = {str(index): [] for index in range(len(query.sentences))}
+    for aspect in labels.aspects:
+        for index in dict.fromkeys(labels.sources.get(aspect, ())):
+            aspects_of_sentence[str(index)].append(aspect)
     fields: dict[str, Any] = {
         "hypothesis": query.hypothesis,
         "paper_as_candidate_pool": query.sentences,
         "aspect_list_ids": labels.aspects,
         "results_aspect_list_ids": labels.results or None,
         "aspect2sentence_indices": {aspect: labels.sources.get(aspect, ()) for aspect in labels.aspects},
-        "sentence_index2aspects": _inverse(labels, len(query.sentences)),
+        "sentence_index2aspects": aspects_of_sentence,
     }
     for task, key in EVALUATION_KEYS.items():
         fields[key] = labels.evaluations.get(task)
@@ -386,14 +377,6 @@ def published_fields(instance: Instance) -> dict[str, Any]:
     if query.wish is not None:
         fields["wish"] = query.wish
     return fields
-
-
-def _inverse(labels: Labels, n_sentences: int) -> dict[str, list[str]]:
-    aspects_of: dict[str, list[str]] = {str(index): [] for index in range(n_sentences)}
-    for aspect in labels.aspects:
-        for index in dict.fromkeys(labels.sources.get(aspect, ())):
-            aspects_of[str(index)].append(aspect)
-    return aspects_of
 
 
 # JSON and JSON Lines files: the `DataSource` that reads them, and the functions that write them.
@@ -501,7 +484,9 @@ def write_json_lines(file: Output, instances: Iterable[Instance]) -> None:
     """Write instances one a line, each with its id."""
     for instance in instances:
         fields, name = encode_instance(instance), msgspec.json.encode(instance.id)
-        if has_key_id(fields):  # it may differ from the instance's id, so the two cannot stand side by side
+        if "id" in msgspec.json.decode(
+            fields, type=dict[str, msgspec.Raw]
+        ):  # it may differ from the instance's id, so the two cannot stand side by side
             file.write(b"{" + name + b":" + fields + b"}\n")
         else:
             file.write(b'{"id":' + name + b"," + fields.removeprefix(b"{") + b"\n")
