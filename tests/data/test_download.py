@@ -72,10 +72,20 @@ def get(server: HostileServer, folder: Path, entry: CatalogEntry = KNOWN, **opti
     return fetch(entry, folder, **(usual | options))
 
 
-def refusal(folder: Path, *script: Behaviour, entry: CatalogEntry = KNOWN, body: bytes = BODY, **options: Any) -> str:
+def refusal(
+    folder: Path,
+    *script: Behaviour,
+    entry: CatalogEntry = KNOWN,
+    body: bytes = BODY,
+    part: bytes | None = None,
+    **options: Any,
+) -> str:
     """Return the message of a fetch that must fail, having checked that it left no target."""
-    with hostile_server(body, *script) as server, pytest.raises(DownloadError) as caught:
-        get(server, folder, entry, **options)
+    with hostile_server(body, *script) as server:
+        if part is not None:
+            leave_part(folder, part, server)
+        with pytest.raises(DownloadError) as caught:
+            get(server, folder, entry, **options)
     assert not (folder / entry.file_name).exists()
     return str(caught.value)
 
@@ -84,11 +94,11 @@ def files(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def leave_part(folder: Path, data: bytes, **origin: str | int | None) -> None:
-    """Leave what a killed download leaves."""
+def leave_part(folder: Path, data: bytes, server: HostileServer | None = None, **origin: str | int) -> None:
+    """Leave what a killed download leaves; without a server, bytes from another address."""
+    address = "http://elsewhere/" if server is None else server.address()
     (folder / "file.json.part").write_bytes(data)
-    if origin:
-        (folder / "file.json.part.json").write_text(json.dumps({"etag": None, "last_modified": None} | origin))
+    (folder / "file.json.part.json").write_text(json.dumps({"address": address, "etag": '"one"'} | origin))
 
 
 # What is fetched, and what is not.
@@ -194,8 +204,8 @@ def test_however_often_it_is_cut_every_byte_comes_once_and_in_its_place(
 def test_of_what_a_killed_download_left_only_the_rest_is_asked_for(
     tmp_path: Path, part: bytes, asked_for: list[tuple[str | None, int]]
 ) -> None:
-    leave_part(tmp_path, part)
     with hostile_server(BODY) as server:
+        leave_part(tmp_path, part, server)
         assert get(server, tmp_path).verified
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [(asked.range, asked.sent_bytes) for asked in server.log] == asked_for
@@ -222,34 +232,31 @@ def test_the_date_guards_where_the_etag_is_weak(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("entry", [KNOWN, UNKNOWN])
 @pytest.mark.parametrize("etag", [None, 'W/"one"', ""])
-def test_without_checksum_and_validator_it_starts_again_and_mixes_nothing(tmp_path: Path, etag: str | None) -> None:
+def test_without_a_validator_it_starts_again_and_mixes_nothing(
+    tmp_path: Path, etag: str | None, entry: CatalogEntry
+) -> None:
     with hostile_server(OTHER, cut_after(400), changed_to(BODY, etag), etag=etag) as server:
-        get(server, tmp_path, UNKNOWN)
+        get(server, tmp_path, entry)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [asked.range for asked in server.log] == [None, None]
 
 
-def test_without_checksum_a_part_from_another_address_is_not_continued(tmp_path: Path) -> None:
+@pytest.mark.parametrize("torn", [b"", b'{"addr', b"[]", b'{"what": 1}', b"\xff", None])
+def test_a_part_from_another_address_or_of_unknown_origin_is_not_continued(tmp_path: Path, torn: bytes | None) -> None:
+    leave_part(tmp_path, OTHER[:400])
+    if torn is not None:
+        (tmp_path / "file.json.part.json").write_bytes(torn)
     with hostile_server(BODY) as server:
-        leave_part(tmp_path, OTHER[:400], address=server.address("elsewhere"), etag='"one"')
         get(server, tmp_path, UNKNOWN)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [asked.range for asked in server.log] == [None]
 
 
-@pytest.mark.parametrize("torn", [b"", b'{"addr', b"[]", b'{"what": 1}', b"\xff"])
-def test_a_torn_record_of_the_origin_is_as_good_as_none(tmp_path: Path, torn: bytes) -> None:
-    leave_part(tmp_path, BODY[:400])
-    (tmp_path / "file.json.part.json").write_bytes(torn)
-    with hostile_server(BODY) as server:
-        get(server, tmp_path)
-    assert [(asked.range, asked.headers.get("If-Range")) for asked in server.log] == [("bytes=400-", None)]
-
-
 def test_a_part_of_unknown_size_is_whole_when_the_server_has_no_more(tmp_path: Path) -> None:
     with hostile_server(BODY) as server:
-        leave_part(tmp_path, BODY, address=server.address(), etag='"one"')
+        leave_part(tmp_path, BODY, server)
         get(server, tmp_path, UNKNOWN)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [asked.range for asked in server.log] == [f"bytes={len(BODY)}-"]
@@ -259,7 +266,7 @@ def test_a_part_of_unknown_size_is_whole_when_the_server_has_no_more(tmp_path: P
 def test_a_416_for_another_length_or_version_starts_again(tmp_path: Path, rest: bytes) -> None:
     etag = '"one"' if rest else '"zero"'
     with hostile_server(BODY, ignore_if_range, serve) as server:
-        leave_part(tmp_path, BODY + rest, address=server.address(), etag=etag)
+        leave_part(tmp_path, BODY + rest, server, etag=etag)
         get(server, tmp_path, UNKNOWN)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [asked.range for asked in server.log] == [f"bytes={len(BODY + rest)}-", None]
@@ -311,8 +318,7 @@ def test_a_part_from_another_place_is_not_used(
 
 
 def test_a_server_that_always_sends_another_place_is_given_up(tmp_path: Path) -> None:
-    leave_part(tmp_path, BODY[:400])
-    message = refusal(tmp_path, part_from("bytes 7-1069/1070"), attempts=1)
+    message = refusal(tmp_path, part_from("bytes 7-1069/1070"), attempts=1, part=BODY[:400])
     assert "asked for the bytes from 400 on, got 'bytes 7-1069/1070', so it starts again" in message
 
 
@@ -331,8 +337,7 @@ def test_wrong_bytes_and_a_part_of_them_are_deleted_and_both_checksums_named(tmp
     assert f"expected the sha256 checksum {DIGEST}, got {hashlib.sha256(OTHER).hexdigest()}" in message
     assert "the part file is deleted: run it again" in message
     assert files(tmp_path) == set()
-    leave_part(tmp_path, OTHER[:400])
-    assert "expected the sha256 checksum" in refusal(tmp_path)
+    assert "expected the sha256 checksum" in refusal(tmp_path, part=OTHER[:400])
     assert files(tmp_path) == set()
 
 
@@ -369,8 +374,7 @@ def test_more_bytes_than_expected_or_than_a_range_announced_stop_it_early(tmp_pa
     assert "expected 1,070 bytes, got more" in message
     assert all(held <= len(BODY) for held in told)
     assert files(tmp_path) == set()
-    leave_part(tmp_path, BODY[:400])
-    assert "expected 1,070 bytes, got more" in refusal(tmp_path, part_from("bytes 400-1069/1070"))
+    assert "expected 1,070 bytes, got more" in refusal(tmp_path, part_from("bytes 400-1069/1070"), part=BODY[:400])
 
 
 def test_bytes_of_no_announced_length_are_enough_where_the_checksum_is_known(tmp_path: Path) -> None:
@@ -390,8 +394,7 @@ def test_chunks_are_whole_only_with_their_end_mark(tmp_path: Path) -> None:
     ("kind", "page"), [("text/html; charset=utf-8", b"Log in"), ("text/plain", b"\n <!doctype html><p>Log in")]
 )
 def test_a_web_page_in_the_files_place_is_refused_and_costs_no_part(tmp_path: Path, kind: str, page: bytes) -> None:
-    leave_part(tmp_path, BODY[:400])
-    message = refusal(tmp_path, answer(200, page, Content_Type=kind))
+    message = refusal(tmp_path, answer(200, page, Content_Type=kind), part=BODY[:400])
     assert "expected a JSON file, got a web page; open it in a browser" in message
     assert (tmp_path / "file.json.part").read_bytes() == BODY[:400]
 
@@ -453,8 +456,8 @@ def test_a_server_in_trouble_or_that_hangs_is_given_up_after_all_attempts(
 
 
 def test_a_redirect_is_followed_with_its_range(tmp_path: Path) -> None:
-    leave_part(tmp_path, BODY[:400])
     with hostile_server(BODY, redirect("/moved here"), serve) as server:
+        leave_part(tmp_path, BODY[:400], server)
         get(server, tmp_path)
     assert [(asked.path, asked.range) for asked in server.log] == [
         ("/file.json", "bytes=400-"),
@@ -524,7 +527,7 @@ def test_https_is_fetched_and_never_left_for_http(
 def test_a_copy_on_this_machine_is_taken_and_kept(tmp_path: Path) -> None:
     source = tmp_path / "copy.json"
     source.write_bytes(BODY)
-    leave_part(tmp_path, BODY[:400], address="http://elsewhere/")
+    leave_part(tmp_path, BODY[:400])
     fetched = fetch(KNOWN, tmp_path, source_file=source)
     assert (fetched.path, fetched.verified) == (tmp_path / "file.json", True)
     assert files(tmp_path) == {"copy.json", "file.json"}
@@ -546,7 +549,9 @@ def test_a_copy_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_and_a_part_that_cannot_be_written_are_errors(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DownloadError, match=r"expected to write there, got .*; free the place or choose another"):
+    with pytest.raises(
+        DownloadError, match=r"expected to write there, got .*; free space there, or choose another folder"
+    ):
         fetch(KNOWN, tmp_path / "file")
     (tmp_path / "file.json.part").mkdir()
     assert "file.json.part: expected to write there, got" in refusal(tmp_path)
@@ -642,7 +647,7 @@ def test_a_part_of_another_version_is_not_put_behind_the_first(tmp_path: Path, n
 
 def test_a_416_that_does_not_say_of_which_version_it_is_proves_nothing(tmp_path: Path) -> None:
     with hostile_server(BODY, answer(416, Content_Range=f"bytes */{len(BODY)}"), serve, etag=None) as server:
-        leave_part(tmp_path, OTHER, address=server.address(), etag='"one"')
+        leave_part(tmp_path, OTHER, server)
         get(server, tmp_path, UNKNOWN)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert len(server.log) == 2
@@ -650,7 +655,7 @@ def test_a_416_that_does_not_say_of_which_version_it_is_proves_nothing(tmp_path:
 
 def test_a_part_as_long_as_was_announced_is_not_asked_for_again(tmp_path: Path) -> None:
     with hostile_server(OTHER) as server:
-        leave_part(tmp_path, BODY, address=server.address(), etag='"one"', total=len(BODY))
+        leave_part(tmp_path, BODY, server, total=len(BODY))
         get(server, tmp_path, UNKNOWN)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert server.log == []
@@ -688,7 +693,7 @@ def test_a_file_of_another_number_of_instances_is_not_installed(tmp_path: Path, 
 def test_two_that_fetch_at_once_do_not_write_one_file(tmp_path: Path) -> None:
     with hostile_server(BODY, serve) as server:
         with locked_part_file(tmp_path / "file.json.part"):
-            words = r"file\.json\.part\.lock: expected to fetch the file alone, got another process that does; wait"
+            words = r"file\.json\.part\.lock: expected no other process that fetches this file, got one; wait"
             with pytest.raises(DownloadError, match=words):
                 get(server, tmp_path, UNKNOWN)
         assert server.log == []
@@ -707,7 +712,7 @@ def test_of_many_that_fetch_at_once_each_has_the_file_or_is_told_why_not(tmp_pat
     with hostile_server(BODY) as server, ThreadPoolExecutor(8) as pool:
         told = list(pool.map(one, [server] * 24))
     assert None in told
-    assert all(words is None or "another process that does; wait for it" in words for words in told)
+    assert all(words is None or "expected no other process that fetches this file" in words for words in told)
     assert (tmp_path / "file.json").read_bytes() == BODY
     assert [path.name for path in tmp_path.iterdir()] == ["file.json"]
 

@@ -6,8 +6,9 @@ import pytest
 
 from command_line import SAMPLE
 from evidencebench.data.dataset import open_dataset, write_dataset
+from evidencebench.data.instance import DataSource
 from evidencebench.data.optima import solve_file
-from evidencebench.data.sources import FORMATS, DataSource, file_of, open_source
+from evidencebench.data.sources import FORMATS, file_of, open_source
 from evidencebench.data.validation import validate_files
 from evidencebench.engine.local import InProcess, Threads
 from evidencebench.engine.processes import Processes

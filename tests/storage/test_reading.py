@@ -20,7 +20,6 @@ from evidencebench.files.disk import file_sha256, open_file, read_stream, read_w
 from evidencebench.models.embedding.local import require_model
 from evidencebench.models.model_card import FineTunedCard, require_replaceable
 from evidencebench.runs.formats import open_run
-from evidencebench.runs.people import read_drafts
 from evidencebench.systems.finder import Finder
 from evidencebench.systems.llm.prompts import read_examples
 
@@ -42,7 +41,6 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "what is solved so far": ("solved.json.partial", _solved),
     "a run": ("run.jsonl", open_run),
     "examples": ("examples.json", read_examples),
-    "drafts": ("ada.drafts.json", read_drafts),
     "a finder": ("card.json", lambda path: Finder(model=path.parent)),
     "drafts of a construction": ("drafts.jsonl", open_drafts),
     "tasks": ("tasks.jsonl", read_tasks),
@@ -51,19 +49,17 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
 }
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device"])
 @pytest.mark.parametrize("reader", READERS)
-def test_a_pipe_in_place_of_a_file_is_refused_in_words_and_not_waited_for(reader: str, tmp_path: Path) -> None:
+def test_what_is_no_file_is_refused_in_words_and_neither_waited_for_nor_read_without_end(
+    reader: str, kind: str, tmp_path: Path
+) -> None:
     name, read = READERS[reader]
-    os.mkfifo(tmp_path / name)
-    with pytest.raises(EvidenceBenchError, match=f"is a pipe; expected a regular file|{OTHER_WORDS}"):
-        read(tmp_path / name)
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_a_device_in_place_of_a_file_is_refused_in_words_and_not_read_without_end(reader: str, tmp_path: Path) -> None:
-    name, read = READERS[reader]
-    (tmp_path / name).symlink_to("/dev/zero")
-    with pytest.raises(EvidenceBenchError, match=f"is a device; expected a regular file|{OTHER_WORDS}"):
+    if kind == "pipe":
+        os.mkfifo(tmp_path / name)
+    else:
+        (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(EvidenceBenchError, match=f"is a {kind}; expected a regular file|{OTHER_WORDS}"):
         read(tmp_path / name)
 
 

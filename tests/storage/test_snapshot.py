@@ -68,22 +68,16 @@ CHANGES: dict[str, Callable[[Path], None]] = {
 
 @pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("change", CHANGES)
-def test_an_instance_of_a_file_that_changed_is_an_error(path: Path, change: str) -> None:
-    dataset = open_dataset(path)
-    CHANGES[change](path)
-    with pytest.raises(ChangedDataError, match=f"{CHANGED}|cannot be read any more: No such file"):
-        dataset[1]
-
-
-@pytest.mark.usefixtures("size")
-@pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_changes_while_it_is_validated_is_an_error(path: Path, change: str) -> None:
+def test_a_file_that_changes_while_it_is_open_or_is_validated_is_an_error(path: Path, change: str) -> None:
     def changing(n_done: int, _: int) -> None:
         if n_done == 1:
             CHANGES[change](path)
 
+    dataset = open_dataset(path)
     with pytest.raises(ChangedDataError, match=f"{CHANGED}|cannot be read any more: No such file"):
         validate_files([path], on_progress=changing)
+    with pytest.raises(ChangedDataError, match=f"{CHANGED}|cannot be read any more: No such file"):
+        dataset[1]
 
 
 @pytest.mark.usefixtures("size")

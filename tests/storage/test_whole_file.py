@@ -26,7 +26,6 @@ from evidencebench.files import atomic as whole_file_module
 from evidencebench.files.atomic import is_stream, put_in_place, whole_file, write_whole
 from evidencebench.files.records import open_journal
 from evidencebench.models.model_card import CARD
-from evidencebench.runs.people import write_drafts
 from evidencebench.systems.features import FEATURES
 from evidencebench.systems.finder import Finder, FinderCard, FinderMember, FinderModel
 from evidencebench.systems.trees import Forest, Tree
@@ -160,8 +159,9 @@ def test_standard_output_by_name_is_gone_on_with_and_not_replaced(name: str, tmp
 
 def test_what_is_neither_a_file_nor_a_stream_is_refused(pipe: Path) -> None:
     """As a draft, which is read again, must be; a disk and a socket are refused by the same line."""
-    with pytest.raises(RunError, match=r"pipe\.json: cannot be written: is no regular file, and would be lost; choose"):
-        write_drafts(pipe, {})
+    words = r"pipe\.json: cannot be written: is no regular file, and would be lost; choose"
+    with pytest.raises(DataError, match=words), whole_file(pipe, follows_links=False):
+        pass
     with pytest.raises(DataError, match="cannot be written: Is a directory"):
         write_whole(pipe.parent, b"")
     assert stat.S_ISFIFO(pipe.lstat().st_mode)
@@ -184,7 +184,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> set[int]:
 WRITERS: dict[str, Callable[[Path], object]] = {
     "examples": lambda folder: write_examples(folder / "examples.json", draw_examples(load_sample(), 1, seed=0)),
     "data": lambda folder: write_dataset(folder / "data.json.gz", load_sample()),
-    "drafts": lambda folder: write_drafts(folder / "drafts.json", {}),
+    "lines": lambda folder: write_whole(folder / "lines", [b"tea"]),
     "a finder": lambda folder: write_finder(tiny_finder(1.0), folder),
 }
 

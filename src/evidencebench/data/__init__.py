@@ -7,8 +7,9 @@ In reading order:
 * `dataset`: Dataset: open, index, write
 * `sources`: Formats by suffix, several files as one
 * `json_format`: JSON and JSON Lines: index, read, write, keys of the published format
-* `parquet_format`: Parquet: readable columns + the record as JSON (exact)
-* `validation`: validate(): every rule of the format
+* `parquet_format`: Parquet: read and write files, an instance a row
+* `parquet_columns`: the columns of these files: readable ones, and as JSON what they do not say
+* `validation`: check files against every rule of the format
 * `cover`: minimum_cover, maximum_coverage: exact
 * `branch_and_bound`: The search over masks, and over arrays for larger problems
 * `optima`: solve(): stored evaluations of a file
@@ -19,6 +20,5 @@ In reading order:
 * `evidence_inference`: Evidence Inference 2.0: its files and plain texts
 * `evidence_inference_labels`: Marked texts found in sentences; instances
 * `oracle`: The oracles, which are given the labels
-* `parquet_columns`: The columns of Parquet files: readable ones, and the record as it was
 * `sample`: The shipped sample
 """

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import overload
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.instance import Instance
+from evidencebench.data.instance import DataSource, Instance
 from evidencebench.data.sources import (
     DataFile,
-    DataSource,
     ShardedSource,
     file_of,
     format_to_write,

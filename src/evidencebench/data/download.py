@@ -1,4 +1,4 @@
-"""Resumable, checked download."""
+"""Download the files of the catalogue: resume after a cut, refuse a wrong file."""
 
 import os
 import re
@@ -50,41 +50,15 @@ class PartOrigin(msgspec.Struct, frozen=True, kw_only=True):
         """The value of If-Range: a strong ETag, else the date (RFC 9110, section 13.1.5)."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified or None
 
-    def differs(self, headers: Message) -> bool:
-        """Say whether an answer is of another version; the ETag decides, or the date where an ETag is missing."""
-        return next((before != now for before, now in self._pairs(headers) if before and now), False)
-
-    def is_named(self, headers: Message) -> bool:
-        """Say whether an answer has the same ETag or the same date."""
-        return any(before and before == now for before, now in self._pairs(headers))
-
-    def _pairs(self, headers: Message) -> tuple[tuple[str | None, str | None], ...]:
-        return (self.etag, headers.get("ETag")), (self.last_modified, headers.get("Last-Modified"))
+    def is_of(self, headers: Message) -> bool:
+        """Say whether an answer is of the same version, by its ETag or its date."""
+        return self.validator in {headers["ETag"], headers["Last-Modified"]} - {None, ""}
 
 
-def held_bytes(part: Path) -> int:
-    """Return the bytes of a part file; 0 where there is none."""
-    return part.stat().st_size if part.exists() else 0
-
-
-def discard(part: Path) -> None:
+def _discard(part: Path) -> None:
     """Delete a part file and its origin, in this order: bytes of unknown origin are safe, a wrong origin is not."""
     part.unlink(missing_ok=True)
     _origin_file(part).unlink(missing_ok=True)
-
-
-def read_origin(part: Path, address: str) -> PartOrigin:
-    """Return the origin of a part file; without validators where it is not known, or was another address."""
-    try:
-        found = msgspec.json.decode(read_whole(_origin_file(part)), type=PartOrigin)
-    except (OSError, *BROKEN_JSON):  # absent, torn by a kill, or not ours
-        return PartOrigin(address=address)
-    return found if found.address == address else PartOrigin(address=address)
-
-
-def write_origin(part: Path, origin: PartOrigin) -> None:
-    """Write the origin of the bytes that a part file is about to get."""
-    write_whole(_origin_file(part), msgspec.json.encode(origin))
 
 
 def _origin_file(part: Path) -> Path:
@@ -95,34 +69,30 @@ def _origin_file(part: Path) -> Path:
 def locked_part_file(part: Path) -> Iterator[None]:
     """Hold the lock of a part file, so that no two processes write it at once."""
     path = part.with_name(f"{part.name}.lock")
-    with disk_errors(path):
-        descriptor = _open_lock(path)
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(descriptor)
-
-
-def _open_lock(path: Path) -> int:
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
-        if not try_lock(descriptor):
-            os.close(descriptor)
-            raise wrong_file(path, "to fetch the file alone", "another process that does", "wait for it")
-        if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
-            return descriptor
-        os.close(descriptor)  # the process that held it before has removed it
+        with _disk_errors(path):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
+        try:
+            if not try_lock(descriptor):
+                raise wrong_file(path, "no other process that fetches this file", "one", "wait for it")
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(descriptor)):
+                try:
+                    yield
+                finally:
+                    path.unlink(missing_ok=True)
+                return
+        finally:
+            os.close(descriptor)  # another process, which held it before, may have removed it: then try again
 
 
 @contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
+def _disk_errors(path: Path) -> Iterator[None]:
     """Turn an `OSError` of the disk into a `DownloadError` that says what to do."""
     try:
         yield
     except (OSError, DataError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise wrong_file(path, "to write there", reason, "free the place or choose another") from error
+        raise wrong_file(path, "to write there", reason, "free space there, or choose another folder") from error
 
 
 # Download a file of the catalogue: continue where a download was cut, refuse a wrong file.
@@ -146,18 +116,14 @@ class _Job:
     progress: Progress
 
     @property
+    def held_bytes(self) -> int:
+        """The bytes of the part file; 0 where there is none."""
+        return self.part.stat().st_size if self.part.exists() else 0
+
+    @property
     def most_bytes(self) -> int:
         """The most bytes that the file may have."""
         return self.entry.size_bytes or self.entry.n_instances * _MOST_BYTES_AN_INSTANCE
-
-    @property
-    def is_guarded(self) -> bool:
-        """Whether a checksum is known, which shows where two versions were joined; else only headers can."""
-        return self.entry.sha256 is not None
-
-    def known_bytes(self, origin: PartOrigin) -> int | None:
-        """Return the length of the whole file in bytes: by the catalogue, else as the server said at the start."""
-        return self.entry.size_bytes or origin.total
 
 
 def fetch(
@@ -195,7 +161,7 @@ def fetch(
     folder = Path(folder)
     target = folder / entry.file_name
     part = target.with_name(f"{target.name}.part")
-    with disk_errors(folder):
+    with _disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         is_there = target.exists()
     if is_there and not force:
@@ -211,25 +177,24 @@ def fetch(
         timeout_seconds=timeout_seconds,
         progress=progress or (lambda _held, _total: None),
     )
-    with disk_errors(part), locked_part_file(part):
+    with _disk_errors(part), locked_part_file(part):
         if source_file is not None:
-            _copy(entry, Path(source_file), part)
+            with _add_advice("give the right file"):
+                _check(entry, Path(source_file))  # before the part file is deleted, which may hold hours of download
+            _discard(part)
+            shutil.copyfile(source_file, part)
         else:
             _complete(job, attempts, sleep)
-        return _install(entry, part, target)
-
-
-# The part file: grown by requests or copied whole, then put in place.
-
-
-def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> None:
-    try:
-        replace(FETCHES, max_attempts=attempts, sleep=sleep).call(lambda _: _advance(job))
-    except TransientError as error:
-        size = job.entry.size_bytes
-        expected = "the whole file" if size is None else f"{size:,} bytes"
-        got = f"{held_bytes(job.part):,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
-        raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
+        try:
+            with _add_advice("the part file is deleted: run it again, or give another address, mirror or copy"):
+                fetched = _check(entry, part)
+        except DownloadError:
+            _discard(part)
+            raise
+        with _disk_errors(target):
+            put_in_place(part, target)
+            _discard(part)
+        return replace(fetched, path=target)
 
 
 def _check(entry: CatalogEntry, path: Path) -> Fetched:
@@ -247,43 +212,48 @@ def _check(entry: CatalogEntry, path: Path) -> Fetched:
     return fetched
 
 
-def _copy(entry: CatalogEntry, source: Path, part: Path) -> None:
-    with _add_advice("give the right file"):
-        _check(entry, source)  # before the part file is deleted, which may hold hours of download
-    discard(part)
-    shutil.copyfile(source, part)
-
-
-def _install(entry: CatalogEntry, part: Path, target: Path) -> Fetched:
-    """Move a complete part file to the target if it is the right file; delete it otherwise."""
+@contextmanager
+def _add_advice(what_to_do: str) -> Iterator[None]:
+    """Add what to do to the message of a `DownloadError`."""
     try:
-        with _add_advice("the part file is deleted: run it again, or give another address, mirror or copy"):
-            came = _check(entry, part)
-    except DownloadError:
-        discard(part)
-        raise
-    with disk_errors(target):
-        put_in_place(part, target)
-        discard(part)
-    return replace(came, path=target)
+        yield
+    except DownloadError as error:
+        raise DownloadError(f"{error}; {what_to_do}") from error
 
 
-# One request.
+# The part file, grown by requests. It is continued only under the ETag or date that its first bytes came with.
+
+
+def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> None:
+    try:
+        replace(FETCHES, max_attempts=attempts, sleep=sleep).call(lambda _: _advance(job))
+    except TransientError as error:
+        size = job.entry.size_bytes
+        expected = "the whole file" if size is None else f"{size:,} bytes"
+        got = f"{job.held_bytes:,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
+        raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
 
 
 def _advance(job: _Job) -> None:
     """Complete the part file with one request, or raise."""
-    origin = read_origin(job.part, job.address)
-    start = _resumable_bytes(job, origin)
-    if start and start == job.known_bytes(origin):
+    try:
+        origin = msgspec.json.decode(read_whole(_origin_file(job.part)), type=PartOrigin)
+    except (OSError, *BROKEN_JSON):  # absent, torn by a kill, or not ours
+        origin = PartOrigin(address=job.address)
+    known = job.entry.size_bytes or origin.total
+    start = job.held_bytes
+    if start > (known or job.most_bytes) or origin.validator is None or origin.address != job.address:
+        start = 0
+    if start and start == known:
         return  # killed after the last byte: nothing to ask for
-    with ask(job.address, _headers(start, origin), job.timeout_seconds) as response:
-        total: int | None
-        if start and response.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            _require_whole(job, response, start, origin)
-            return
-        if start and response.status == HTTPStatus.PARTIAL_CONTENT:
-            total = _continued_total(job, response, start, origin)
+    headers = {"User-Agent": "evidencebench", "Accept-Encoding": "identity"}
+    if start and origin.validator is not None:
+        headers |= {"Range": f"bytes={start}-", "If-Range": origin.validator}
+    with ask(job.address, headers, job.timeout_seconds) as response:
+        if start and response.status in {HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE}:
+            total: int | None = _continued_total(job, response, start, origin)
+            if start == total:
+                return
         elif response.status == HTTPStatus.OK:  # also from a server without ranges, or for a changed file
             start, total = 0, response.length
         else:
@@ -291,57 +261,30 @@ def _advance(job: _Job) -> None:
             raise wrong_file(job.address, "the file", f"the answer {said_status(response)}")
         _require_data(job, response, start=start, total=total)
         if start == 0:
-            discard(job.part)
+            _discard(job.part)
             etag, last_modified = (response.headers[name] or None for name in ("ETag", "Last-Modified"))
-            write_origin(
-                job.part,
-                PartOrigin(address=job.address, etag=etag, last_modified=last_modified, total=total or None),
-            )
+            origin = PartOrigin(address=job.address, etag=etag, last_modified=last_modified, total=total or None)
+            write_whole(_origin_file(job.part), msgspec.json.encode(origin))
         _receive(job, response, start=start, total=job.entry.size_bytes if total is None else total)
 
 
-def _resumable_bytes(job: _Job, origin: PartOrigin) -> int:
-    """Return how many bytes of the part file may be kept."""
-    held, known = held_bytes(job.part), job.known_bytes(origin)
-    if held > (job.most_bytes if known is None else known):
-        return 0
-    return held if job.is_guarded or origin.validator is not None else 0
-
-
-def _headers(start: int, origin: PartOrigin) -> dict[str, str]:
-    headers = {"User-Agent": "evidencebench", "Accept-Encoding": "identity"}
-    if start:
-        headers["Range"] = f"bytes={start}-"
-        if origin.validator is not None:
-            headers["If-Range"] = origin.validator
-    return headers
-
-
 def _continued_total(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> int:
-    """Return the whole file's length from a 206 that continues at ``start``; for any other, start again."""
+    """Return the whole file's length from an answer that goes on at ``start``, or ends there; else start again."""
     place = response.headers["Content-Range"] or "no Content-Range"
-    match = re.fullmatch(r"bytes (\d{1,18})-\d+/(\d{1,18})", place.strip())
+    form = (
+        r"bytes (\d{1,18})-\d+/(\d{1,18})"
+        if response.status == HTTPStatus.PARTIAL_CONTENT
+        else r"bytes \*/((\d{1,18}))"
+    )
+    match = re.fullmatch(form, place.strip())
     if match is None or int(match[1]) != start:
-        raise _start_again(job, f"asked for the bytes from {start:,} on, got '{place}'")
-    total, known = int(match[2]), job.known_bytes(origin)
-    if origin.differs(response.headers) or (not job.is_guarded and known not in {None, total}):
-        raise _start_again(job, "the file on the server changed between two parts")
-    if not job.is_guarded and not origin.is_named(response.headers):
-        raise _start_again(job, "the server does not say of which version it sends a part")
-    return total
-
-
-def _require_whole(job: _Job, response: HTTPResponse, start: int, origin: PartOrigin) -> None:
-    """Accept a 416 that says the part file is already whole; start again after any other 416."""
-    match = re.fullmatch(r"bytes \*/(\d{1,18})", (response.headers["Content-Range"] or "").strip())
-    is_whole = match is not None and int(match[1]) == start and not origin.differs(response.headers)
-    if not is_whole or not (job.is_guarded or origin.is_named(response.headers)):
-        raise _start_again(job, f"the server has no bytes from {start:,} on")
-
-
-def _start_again(job: _Job, reason: str) -> TransientError:
-    discard(job.part)
-    return TransientError(f"{reason}, so it starts again from the first byte")
+        reason = f"asked for the bytes from {start:,} on, got '{place}'"
+    elif not origin.is_of(response.headers) or (job.entry.size_bytes or origin.total) not in {None, int(match[2])}:
+        reason = "the file on the server changed between two parts"
+    else:
+        return int(match[2])
+    _discard(job.part)
+    raise TransientError(f"{reason}, so it starts again from the first byte")
 
 
 def _require_data(job: _Job, response: HTTPResponse, *, start: int, total: int | None) -> None:
@@ -374,18 +317,9 @@ def _receive(job: _Job, response: HTTPResponse, *, start: int, total: int | None
             file.write(block)
             job.progress(held, total or held)
     if held > most:
-        discard(job.part)
+        _discard(job.part)
         raise wrong_file(job.address, f"{'at most ' if total is None else ''}{most:,} bytes", "more")
     if held == 0:
         raise TransientError("the answer was empty")
     if total is not None and held < total:
         raise TransientError(f"the connection ended after {held:,} of {total:,} bytes")
-
-
-@contextmanager
-def _add_advice(what_to_do: str) -> Iterator[None]:
-    """Add what to do to the message of a `DownloadError`."""
-    try:
-        yield
-    except DownloadError as error:
-        raise DownloadError(f"{error}; {what_to_do}") from error

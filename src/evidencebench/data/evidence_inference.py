@@ -6,7 +6,7 @@ import io
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from evidencebench.errors import DataError, FormatError, UnreadableError
 from evidencebench.files.disk import read_text
 from evidencebench.papers.blocks import Block, paper_of
-from evidencebench.papers.paper import Paper, TextWriter
+from evidencebench.papers.paper import Paper, SourceSpan, TextWriter
 from evidencebench.query import Kind
 
 # The prompts and annotations of Evidence Inference, as its CSV files have them.
@@ -271,13 +271,25 @@ class TrialText:
     def part_of(self, start: int, stop: int) -> TextPart:
         """Return the part that holds most letters and digits of the characters start..stop-1."""
         n_letters: Counter[TextPart] = Counter()
-        first = max(0, bisect_right(self.pieces, start, key=lambda piece: piece.start) - 1)
-        for piece in self.pieces[first:]:
-            if piece.start >= stop:
-                break
-            inside = self.text[max(start, piece.start) : min(stop, piece.stop)]
-            n_letters[piece.part] += sum(map(str.isalnum, inside))
+        for index, n in _letters_within(self.text, self.pieces, start, stop).items():
+            n_letters[self.pieces[index].part] += n
         return max(n_letters, key=lambda part: n_letters[part], default="running text")
+
+    def n_letters(self, start: int, stop: int) -> dict[int, int]:
+        """Return sentence -> how many letters and digits of the characters start..stop-1 it has."""
+        within = _letters_within(self.text, self.paper.spans, start, stop)
+        return {index: n for index, n in within.items() if n}
+
+
+def _letters_within(text: str, spans: Sequence[SourceSpan | _TextPiece], start: int, stop: int) -> dict[int, int]:
+    """Return the index of each span that the characters start..stop-1 touch, with their letters and digits in it."""
+    n_letters = {}
+    for index in range(max(0, bisect_right(spans, start, key=lambda span: span.start) - 1), len(spans)):
+        if spans[index].start >= stop:
+            break
+        inside = text[max(start, spans[index].start) : min(stop, spans[index].stop)]
+        n_letters[index] = sum(map(str.isalnum, inside))
+    return n_letters
 
 
 def read_trial_text(text: str, name: str) -> TrialText:

@@ -2,12 +2,10 @@
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
-from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +19,6 @@ from evidencebench.data.evidence_inference import (
     Direction,
     PaperFormat,
     SplitName,
-    TextPart,
     TrialFolder,
     TrialPrompt,
     TrialText,
@@ -39,23 +36,16 @@ from evidencebench.papers.paper import Paper
 from evidencebench.papers.read import read
 from evidencebench.query import Query
 
-# Find a marked text in a paper's sentences, however its white space, marks and citations are written.
+# Find a marked text in a paper's sentences, however its white space and marks are written.
 
 
 _NO_LETTER = re.compile(r"[\W_]+")
-_WORD = re.compile(r"[^\W_]+")
+# Where a plain text lacks the break before a caption, a mark may end with the caption's label: "(Table 2).Table 2".
+_LABELS_AT_END = re.compile(r"(?:[\s.,(\[]*+(?:Table|Fig(?:ure)?)s?+\.?\s*+\d+\w?[)\]\s.]*+)+$", re.IGNORECASE)
+_LONGEST_LABELS = 60  # characters at the end in which they are looked for
 
-# A text is taken for found where this share of its letters and digits stands in a stretch of the paper, in order, and
-# this many words of it stand there in one piece.
-SHARE_FOUND = 0.8
-_FEWEST_IN_ONE_PIECE = 4
-# The stretch may be longer than the text by a quarter and this many words.
-_MORE_WORDS = 12
-# Longer texts, and those of which too many pairs of words are alike, are found only where they stand letter by letter:
-# the time of an alignment grows with these.
-_MOST_WORDS = 400
-_MOST_PAIRS = 20_000_000
-
+# Of a text marked at offsets, this share of its letters and digits must stand in sentences.
+_SHARE_IN_SENTENCES = 0.8
 # A sentence of which less is marked than this many letters and digits, and less than half, is not meant: the mark went
 # a little too far.
 _FEWEST_LETTERS = 8
@@ -70,111 +60,43 @@ def letters_of(text: str) -> str:
     return _NO_LETTER.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
-@dataclass(frozen=True)
 class SearchedPaper:
-    """Sentences, joined in two ways to be searched: all but white space, and letters and digits alone."""
+    """Sentences, joined to be searched by their letters and digits alone."""
 
-    sentences: Sequence[str]
-
-    @cached_property
-    def _exact(self) -> "_Joined":
-        return _joined("".join(sentence.split()) for sentence in self.sentences)
-
-    @cached_property
-    def _letters(self) -> "_Joined":
-        return _joined(map(letters_of, self.sentences))
-
-    @cached_property
-    def _words(self) -> tuple[list[str], list[int]]:
-        """The words, and the sentence of each."""
-        words, owners = list[str](), list[int]()
-        for index, sentence in enumerate(self.sentences):
-            sentence_words = _words_of(sentence)
-            words += sentence_words
-            owners += [index] * len(sentence_words)
-        return words, owners
-
-    @cached_property
-    def _n_of_word(self) -> Counter[str]:
-        return Counter(self._words[0])
+    def __init__(self, sentences: Iterable[str]) -> None:
+        letters = [letters_of(sentence) for sentence in sentences]
+        self._letters = "".join(letters)
+        self._starts = list(accumulate(map(len, letters), initial=0))
 
     def share_before(self, sentence: int) -> float:
         """Return which share of the paper's letters stands before a sentence, in 0..1."""
-        return self._letters.starts[sentence] / max(1, len(self._letters.text))
+        return self._starts[sentence] / max(1, len(self._letters))
 
     def places_of(self, text: str) -> list[tuple[int, ...]]:
-        """Return the places where a text stands in the sentences: for each, the sentences that hold it.
+        """Return the places where a text stands in the sentences: for each, the sentences that hold it."""
+        wanted = letters_of(text)
+        starts = occurrences(self._letters, wanted)
+        if not starts:
+            wanted = letters_of(text[:-_LONGEST_LABELS] + _LABELS_AT_END.sub("", text[-_LONGEST_LABELS:]))
+            starts = occurrences(self._letters, wanted)
+        places = []
+        for start in starts:
+            stop = start + len(wanted)
+            first, last = bisect_right(self._starts, start) - 1, bisect_left(self._starts, stop)
+            bounds = {index: self._starts[index : index + 2] for index in range(first, last)}
+            places.append(self.meant({i: min(stop, end) - max(start, begin) for i, (begin, end) in bounds.items()}))
+        return places
 
-        It is looked for letter by letter; where it stands nowhere, by its letters and digits alone; and then by its
-        words, some of which may be missing or others between them, as citations are.
-        """
-        for joined, wanted in ((self._exact, "".join(text.split())), (self._letters, letters_of(text))):
-            starts = occurrences(joined.text, wanted)
-            if starts:
-                return [self.meant(joined.overlaps(start, start + len(wanted))) for start in starts]
-        aligned = self._aligned(_words_of(text))
-        return [aligned] if aligned else []
-
-    def meant(self, n_marked: dict[int, int]) -> tuple[int, ...]:
+    def meant(self, n_marked: Mapping[int, int]) -> tuple[int, ...]:
         """Return the sentences that are meant, given sentence -> how many of its letters and digits are marked."""
-        sizes = {index: len(letters_of(self.sentences[index])) for index in n_marked}
+        sizes = {index: self._starts[index + 1] - self._starts[index] for index in n_marked}
         enough = [index for index, n in n_marked.items() if n >= min(_FEWEST_LETTERS, sizes[index] / 2) and n]
         return tuple(sorted(enough or [max(n_marked, key=lambda index: n_marked[index])]))
-
-    def _aligned(self, wanted: list[str]) -> tuple[int, ...]:
-        """Return the sentences of the stretch that has most of the words in order; empty where none has enough."""
-        words, owners = self._words
-        n_pairs = sum(self._n_of_word[word] for word in wanted)
-        if not 0 < len(wanted) <= _MOST_WORDS or n_pairs > _MOST_PAIRS:
-            return ()
-        matcher = SequenceMatcher(None, words, wanted, autojunk=False)
-        longest = matcher.find_longest_match()
-        if longest.size < min(_FEWEST_IN_ONE_PIECE, len(wanted)):
-            return ()
-        slack = len(wanted) // 4 + _MORE_WORDS
-        begin = max(0, longest.a - longest.b - slack)
-        stretch = words[begin : longest.a - longest.b + len(wanted) + slack]
-        matcher.set_seq1(stretch)
-        n_marked: Counter[int] = Counter()
-        for block in matcher.get_matching_blocks():
-            for place in range(block.a, block.a + block.size):
-                n_marked[owners[begin + place]] += len(stretch[place])
-        if n_marked.total() < SHARE_FOUND * sum(map(len, wanted)):
-            return ()
-        return self.meant(n_marked)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Joined:
-    text: str
-    starts: tuple[int, ...]  # where each sentence begins, and where the last one ends
-
-    def overlaps(self, start: int, stop: int) -> dict[int, int]:
-        """Return sentence -> how many of the characters start..stop-1, which are at least one, are its own letters."""
-        first, last = bisect_right(self.starts, start) - 1, bisect_right(self.starts, stop - 1) - 1
-        return {
-            index: len(letters_of(self.text[max(start, self.starts[index]) : min(stop, self.starts[index + 1])]))
-            for index in range(first, last + 1)
-        }
-
-
-def _joined(texts: Iterable[str]) -> _Joined:
-    parts = list(texts)
-    return _Joined(text="".join(parts), starts=tuple(accumulate(map(len, parts), initial=0)))
-
-
-def _words_of(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def occurrences(text: str, wanted: str) -> list[int]:
     """Return where a text begins in another, overlaps apart; nowhere if it is empty."""
-    starts: list[int] = []
-    start = text.find(wanted) if wanted else -1
-    while start >= 0:
-        starts.append(start)
-        start = text.find(wanted, start + len(wanted))
-    return starts
+    return [match.start() for match in re.finditer(re.escape(wanted), text)] if wanted else []
 
 
 # The sentences of each annotation's marked text, or why it has none.
@@ -192,69 +114,41 @@ class Placement:
     in_running_text: bool | None = None
 
 
-@dataclass(frozen=True)
 class PlacingPaper:
     """A paper in which marked texts are placed, and its plain text; None where it is missing or cannot be read."""
 
-    paper: Paper | None
-    plain: TrialText | None
-
-    @cached_property
-    def _searched(self) -> SearchedPaper:
-        return SearchedPaper(self.paper.sentences if self.paper is not None else ())
-
-    @cached_property
-    def _plain_searched(self) -> SearchedPaper:
-        return SearchedPaper(self.plain.paper.sentences if self.plain is not None else ())
+    def __init__(self, paper: Paper | None, plain: TrialText | None) -> None:
+        self.paper, self._plain = paper, plain
+        self._searched = SearchedPaper(paper.sentences if paper is not None else ())
 
     def place(self, annotation: Annotation) -> Placement:
         """Return the sentences that a valid annotation's marked text stands in, or why there are none."""
-        span = None if self.plain is None else _span_in(self.plain.text, annotation)
-        part: TextPart | None = None if self.plain is None or span is None else self.plain.part_of(*span)
-        in_running_text = None if self.plain is None else part in {None, "running text"}
+        span = None if self._plain is None else _span_in(self._plain.text, annotation)
+        part = None if self._plain is None or span is None else self._plain.part_of(*span)
+        is_in_running_text = part in {None, "running text"}
         placed = self._placed(annotation, span)
+        in_running_text = None if self._plain is None else is_in_running_text
         if isinstance(placed, tuple):
             return Placement(sentences=placed, in_running_text=in_running_text)
-        reason = f"in a {part}" if placed == NOT_FOUND and part not in {None, "running text"} else placed
+        reason = placed if placed != NOT_FOUND or is_in_running_text else f"in a {part}"
         return Placement(reason=reason, in_running_text=in_running_text)
 
     def _placed(self, annotation: Annotation, span: tuple[int, int] | None) -> tuple[int, ...] | str:
+        """Return sentences, or a reason; in the plain text ``span`` says where, else which place of several."""
         if self.paper is None:
             return NO_PAPER
-        if self.plain is not None and self.plain.paper is self.paper and span is not None:
-            n_marked = self._marked_in_plain(*span)
+        if span is not None and self._plain is not None and self._plain.paper is self.paper:
+            n_marked = self._plain.n_letters(*span)
             n_letters = sum(map(str.isalnum, annotation.text))
-            return self._searched.meant(n_marked) if sum(n_marked.values()) >= SHARE_FOUND * n_letters else NOT_FOUND
+            is_inside = sum(n_marked.values()) >= _SHARE_IN_SENTENCES * n_letters
+            return self._searched.meant(n_marked) if is_inside else NOT_FOUND
         places = self._searched.places_of(annotation.text)
-        if not places:
-            return NOT_FOUND
-        if len(set(places)) == 1:
-            return places[0]
-        if span is None:
+        if len(set(places)) <= 1:
+            return places[0] if places else NOT_FOUND
+        if span is None or self._plain is None:
             return AMBIGUOUS
-        share = self._share_in_plain(span[0])
+        share = span[0] / len(self._plain.text)
         return min(places, key=lambda place: abs(self._searched.share_before(place[0]) - share))
-
-    def _marked_in_plain(self, start: int, stop: int) -> dict[int, int]:
-        """Return sentence of the plain text -> letters and digits of it in the characters start..stop-1."""
-        assert self.plain is not None
-        spans = self.plain.paper.spans
-        first = max(0, bisect_right(spans, start, key=lambda span: span.start) - 1)
-        n_marked: dict[int, int] = {}
-        for index in range(first, len(spans)):
-            if spans[index].start >= stop:
-                break
-            inside = self.plain.text[max(start, spans[index].start) : min(stop, spans[index].stop)]
-            n_letters = sum(map(str.isalnum, inside))
-            if n_letters:
-                n_marked[index] = n_letters
-        return n_marked
-
-    def _share_in_plain(self, start: int) -> float:
-        """Return which share of the plain text's running text stands before a character of it, in 0..1."""
-        assert self.plain is not None
-        spans = self.plain.paper.spans
-        return self._plain_searched.share_before(max(0, bisect_right(spans, start, key=lambda span: span.start) - 1))
 
 
 def reason_against(annotation: Annotation) -> str | None:

@@ -1,11 +1,14 @@
 """An instance: a query, and the labels that grade its answers, kept apart so that no system reads them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import msgspec
 
+from evidencebench.files.disk import ShardedSnapshot, Snapshot
 from evidencebench.query import AspectScope, Query
 from evidencebench.tables import excerpt_html, printable
 from evidencebench.wording import counted, one_line
@@ -13,13 +16,46 @@ from evidencebench.wording import counted, one_line
 _N_SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """A stored optimum: one best selection and the aspects that it covers."""
+class DataSource(ABC):
+    """The instances of a file, each decoded only when it is asked for."""
 
-    sentences: tuple[int, ...]  # indices, in stored order
-    covered: tuple[str, ...]  # ids of aspects
+    snapshot: Snapshot | ShardedSnapshot  # the file, or the shards, as they were when they were opened
+    places: Mapping[str, Any]  # id -> where its instance stands, in file order
+    repeated_ids: tuple[str, ...]  # that stand more than once; the last instance of each is read
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the instances, in file order."""
+        return tuple(self.places)
+
+    def __contains__(self, instance_id: object) -> bool:
+        return instance_id in self.places
+
+    @abstractmethod
+    def instance(self, instance_id: str) -> "Instance":
+        """Return an instance; raises `FormatError` if it breaks the format, `ChangedDataError` if the file changed."""
+
+    @abstractmethod
+    def fields(self, instance_id: str) -> tuple[Any, list[str]]:
+        """Return an instance as plain JSON values, and the keys in it that stand more than once.
+
+        Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
+        """
+
+    def forget(self) -> None:  # noqa: B027 - most keep nothing
+        """Let go of what was read and kept to answer the next question sooner."""
+
+    def index(self) -> bytes | None:
+        """Return what lets another process open the file without reading all of it; None where that is not needed."""
+        return None
+
+
+class Evaluation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A stored optimum: one best selection and the aspects that it covers, with the names that the files give them."""
+
     optimal: int | None = None  # fewest sentences that cover every coverable aspect; None where the budget is fixed
+    sentences: tuple[int, ...] = msgspec.field(name="one_selection_of_sentences")  # indices, in stored order
+    covered: tuple[str, ...] = msgspec.field(name="covered_aspects")  # ids of aspects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,14 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from typing import Any
 
 import msgspec
 
-from evidencebench.data.instance import Evaluation, Instance, Labels, Origin, StoredForm
+from evidencebench.data.instance import DataSource, Evaluation, Instance, Labels, Origin, StoredForm
 from evidencebench.errors import FormatError, UnreadableError
 from evidencebench.files.atomic import Output
 from evidencebench.files.disk import BROKEN_JSON, Snapshot, blocks
@@ -40,9 +40,6 @@ _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _value = msgspec.json.Decoder(msgspec.Raw)
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 
-# A copy of a whole file: bytes, or a memory map of a temporary file that no other process can cut.
-_Whole = bytes | mmap
-
 
 class Span(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Bytes start..stop-1 of a file; ``names_itself`` as in `Origin`."""
@@ -61,20 +58,15 @@ def index_json(snapshot: Snapshot) -> tuple[Mapping[str, Place], tuple[str, ...]
     part_bytes = _PART_BYTES if snapshot.content is None else snapshot.size
     if (stepped := _step_through(snapshot, part_bytes)) is not None:
         return stepped
-    whole = _copy_of(snapshot)
+    whole: bytes | mmap | None = snapshot.content
+    if whole is None:
+        with tempfile.TemporaryFile() as copy:  # which no other process can cut
+            copy.writelines(blocks(snapshot))
+            copy.flush()
+            whole = mmap(copy.fileno(), 0, access=ACCESS_READ)
     text = memoryview(whole)[start_of(whole) :]
     places = {instance_id: Origin(raw=raw) for instance_id, raw in _decode_members(text).items()}
     return places, _repeated_keys(text)
-
-
-def _copy_of(snapshot: Snapshot) -> _Whole:
-    """Return a copy of a whole file: its bytes, or a memory map of a temporary file where it is large."""
-    if snapshot.content is not None:
-        return snapshot.content
-    with tempfile.TemporaryFile() as copy:
-        copy.writelines(blocks(snapshot))
-        copy.flush()
-        return mmap(copy.fileno(), 0, access=ACCESS_READ)
 
 
 class _Window:
@@ -248,15 +240,7 @@ EVALUATION_KEYS: Mapping[str, str] = {
 }
 
 
-class PublishedEvaluation(msgspec.Struct):
-    """A stored optimum."""
-
-    one_selection_of_sentences: tuple[int, ...]
-    covered_aspects: tuple[str, ...]
-    optimal: int | None = None
-
-
-class _PublishedInstance(msgspec.Struct):
+class PublishedInstance(msgspec.Struct, gc=False):
     """The fields that are read; ``sentence_index2aspects``, the inverse of ``aspect2sentence_indices``, is skipped."""
 
     hypothesis: str
@@ -266,16 +250,16 @@ class _PublishedInstance(msgspec.Struct):
     sentence_types_in_candidate_pool: tuple[Kind, ...]
     paper_id: str
     results_aspect_list_ids: tuple[str, ...] | None = None
-    evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
-    evidence_retrieval_at_10_evaluation: PublishedEvaluation | None = None
-    results_evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | None = None
-    results_evidence_retrieval_at_5_evaluation: PublishedEvaluation | None = None
+    evidence_retrieval_at_optimal_evaluation: Evaluation | None = None
+    evidence_retrieval_at_10_evaluation: Evaluation | None = None
+    results_evidence_retrieval_at_optimal_evaluation: Evaluation | None = None
+    results_evidence_retrieval_at_5_evaluation: Evaluation | None = None
     aspect_id2aspect: dict[str, str] | None = None
     systematic_review_id: str | int | None = None
     wish: Wish | None = None
 
 
-_decoder = msgspec.json.Decoder(_PublishedInstance)
+_decoder = msgspec.json.Decoder(PublishedInstance)
 
 
 def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
@@ -288,7 +272,29 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
         record = _decoder.decode(origin.raw)
     except BROKEN_JSON as error:
         raise FormatError(f"{instance_id}: {error}") from error
-    _check_lengths(instance_id, record)
+    n_sentences, n_kinds = len(record.paper_as_candidate_pool), len(record.sentence_types_in_candidate_pool)
+    if n_kinds != n_sentences:
+        raise FormatError(
+            f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of "
+            f"{counted(n_sentences, 'sentence')}, got {n_kinds}"
+        )
+    indices = tuple(chain.from_iterable(record.aspect2sentence_indices.values()))
+    if indices and not 0 <= min(indices) <= max(indices) < n_sentences:
+        aspect, wrong = next(
+            (aspect, index)
+            for aspect, indices in record.aspect2sentence_indices.items()
+            for index in indices
+            if not 0 <= index < n_sentences
+        )
+        raise FormatError(
+            f"{instance_id}: aspect '{aspect}' points at sentence {wrong}, "
+            f"but the paper has sentences 0..{n_sentences - 1}"
+        )
+    return instance_from(instance_id, record, origin)
+
+
+def instance_from(instance_id: str, record: PublishedInstance, origin: StoredForm | None = None) -> Instance:
+    """Return the instance of a record whose lengths and indices are right."""
     query = Query(
         instance_id=instance_id,
         paper_id=record.paper_id,
@@ -297,43 +303,19 @@ def decode_instance(instance_id: str, origin: StoredForm) -> Instance:
         kinds=record.sentence_types_in_candidate_pool,
         wish=record.wish,
     )
-    review_id = record.systematic_review_id
     labels = Labels(
         aspects=tuple(dict.fromkeys(record.aspect_list_ids)),
         results=tuple(dict.fromkeys(record.results_aspect_list_ids or ())),
         sources=record.aspect2sentence_indices,
         texts=record.aspect_id2aspect or {},
-        review_id=None if review_id is None else str(review_id),
+        review_id=None if record.systematic_review_id is None else str(record.systematic_review_id),
         evaluations={
-            task: evaluation_of(found) for task, key in EVALUATION_KEYS.items() if (found := getattr(record, key))
+            task: evaluation
+            for task, key in EVALUATION_KEYS.items()
+            if (evaluation := getattr(record, key)) is not None
         },
     )
     return Instance(query=query, labels=labels, origin=origin)
-
-
-def evaluation_of(record: PublishedEvaluation) -> Evaluation:
-    """Return a stored optimum as an `Evaluation`."""
-    return Evaluation(
-        sentences=record.one_selection_of_sentences, covered=record.covered_aspects, optimal=record.optimal
-    )
-
-
-def _check_lengths(instance_id: str, record: _PublishedInstance) -> None:
-    n_sentences = len(record.paper_as_candidate_pool)
-    if len(record.sentence_types_in_candidate_pool) != n_sentences:
-        raise FormatError(
-            f"{instance_id}: sentence_types_in_candidate_pool: expected one type for each of "
-            f"{counted(n_sentences, 'sentence')}, got {len(record.sentence_types_in_candidate_pool)}"
-        )
-    used = tuple(chain.from_iterable(record.aspect2sentence_indices.values()))
-    if not used or (min(used) >= 0 and max(used) < n_sentences):
-        return
-    for aspect, indices in record.aspect2sentence_indices.items():
-        for wrong in (index for index in indices if not 0 <= index < n_sentences):
-            raise FormatError(
-                f"{instance_id}: aspect '{aspect}' points at sentence {wrong}, "
-                f"but the paper has sentences 0..{n_sentences - 1}"
-            )
 
 
 def encode_instance(instance: Instance) -> bytes:
@@ -364,11 +346,6 @@ def encode_instance(instance: Instance) -> bytes:
     return msgspec.json.encode(fields | changed)
 
 
-def has_key_id(fields: bytes) -> bool:
-    """Say whether an encoded instance has a key ``id``, under which a line of JSON Lines would put its id."""
-    return "id" in msgspec.json.decode(fields, type=dict[str, msgspec.Raw])
-
-
 def spells_with_spaces(kinds: Iterable[Any]) -> bool:
     """Say whether sentence types are spelled as EvidenceBench-100k spells them."""
     return any(" " in kind for kind in {kind for kind in kinds if isinstance(kind, str)})
@@ -377,23 +354,20 @@ def spells_with_spaces(kinds: Iterable[Any]) -> bool:
 def published_fields(instance: Instance) -> dict[str, Any]:
     """Return an instance in the keys of the published format, in their order, whatever file it was read from."""
     query, labels = instance.query, instance.labels
+    aspects_of_sentence: dict[str, list[str]] = {str(index): [] for index in range(len(query.sentences))}
+    for aspect in labels.aspects:
+        for index in dict.fromkeys(labels.sources.get(aspect, ())):
+            aspects_of_sentence[str(index)].append(aspect)
     fields: dict[str, Any] = {
         "hypothesis": query.hypothesis,
         "paper_as_candidate_pool": query.sentences,
         "aspect_list_ids": labels.aspects,
         "results_aspect_list_ids": labels.results or None,
         "aspect2sentence_indices": {aspect: labels.sources.get(aspect, ()) for aspect in labels.aspects},
-        "sentence_index2aspects": _inverse(labels, len(query.sentences)),
+        "sentence_index2aspects": aspects_of_sentence,
     }
     for task, key in EVALUATION_KEYS.items():
-        fields[key] = None
-        if (evaluation := labels.evaluations.get(task)) is not None:
-            optimal = {} if evaluation.optimal is None else {"optimal": evaluation.optimal}
-            fields[key] = {
-                **optimal,
-                "one_selection_of_sentences": evaluation.sentences,
-                "covered_aspects": evaluation.covered,
-            }
+        fields[key] = labels.evaluations.get(task)
     fields["sentence_types_in_candidate_pool"] = query.kinds
     fields["paper_id"] = query.paper_id
     if labels.texts:
@@ -405,32 +379,16 @@ def published_fields(instance: Instance) -> dict[str, Any]:
     return fields
 
 
-def _inverse(labels: Labels, n_sentences: int) -> dict[str, list[str]]:
-    aspects_of: dict[str, list[str]] = {str(index): [] for index in range(n_sentences)}
-    for aspect in labels.aspects:
-        for index in dict.fromkeys(labels.sources.get(aspect, ())):
-            aspects_of[str(index)].append(aspect)
-    return aspects_of
-
-
 # JSON and JSON Lines files: the `DataSource` that reads them, and the functions that write them.
 
 
 @dataclass(frozen=True, kw_only=True)
-class JsonFile:
-    """A `DataSource`: where each instance of a file stands, with the bytes of the file as it was opened."""
+class JsonFile(DataSource):
+    """Where each instance of a file stands, with the bytes of the file as it was opened."""
 
     snapshot: Snapshot
     places: Mapping[str, Place]
-    repeated_ids: tuple[str, ...]  # the last instance of each is read
-
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the instances, in file order."""
-        return tuple(self.places)
-
-    def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self.places
+    repeated_ids: tuple[str, ...]
 
     def _origin(self, instance_id: str) -> Origin:
         """Return the JSON object of an id; raises `ChangedDataError` if the file has changed."""
@@ -457,9 +415,6 @@ class JsonFile:
         if msgspec.json.format(raw, indent=-1).count(b'":') == _n_keys(fields):
             return fields, []
         return fields, list(chain.from_iterable(repeated_keys_by_object(raw)))
-
-    def forget(self) -> None:
-        """Do nothing, since nothing is kept."""
 
     def index(self) -> bytes | None:
         """Return the spans of instances for `open_indexed_json`; None where the file is small, or an id repeated."""
@@ -529,7 +484,9 @@ def write_json_lines(file: Output, instances: Iterable[Instance]) -> None:
     """Write instances one a line, each with its id."""
     for instance in instances:
         fields, name = encode_instance(instance), msgspec.json.encode(instance.id)
-        if has_key_id(fields):  # it may differ from the instance's id, so the two cannot stand side by side
+        if "id" in msgspec.json.decode(
+            fields, type=dict[str, msgspec.Raw]
+        ):  # it may differ from the instance's id, so the two cannot stand side by side
             file.write(b"{" + name + b":" + fields + b"}\n")
         else:
             file.write(b'{"id":' + name + b"," + fields.removeprefix(b"{") + b"\n")

@@ -1,27 +1,27 @@
-"""The columns of Parquet files: readable ones, and the record as it was."""
+"""The columns of Parquet files: readable ones, and as JSON what they do not say of an instance."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import compress
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from evidencebench.data.instance import Evaluation, Instance, Labels
+from evidencebench.data.instance import Evaluation, Instance
 from evidencebench.data.json_format import (
     EVALUATION_KEYS,
-    PublishedEvaluation,
+    PublishedInstance,
     encode_instance,
-    evaluation_of,
+    instance_from,
     not_utf8,
     published_fields,
 )
 from evidencebench.data.tasks import TASKS
 from evidencebench.errors import FormatError
 from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.query import Kind, Query, Wish
+from evidencebench.query import Kind
 from evidencebench.wording import counted
 
 # A row of a Parquet data file: what its columns say of an instance, and the way back to the instance's JSON.
@@ -29,49 +29,47 @@ from evidencebench.wording import counted
 
 KEYS_KEY = "$keys"
 
-T = TypeVar("T")
-
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The values of the columns for one instance; ``sources`` holds the sentences of each aspect, in paper order."""
+    """The values of the columns for one instance; ``sentence_aspects`` as the sentences of each aspect, in order."""
 
     id: str
     paper_id: str
     hypothesis: str
     sentences: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    sentence_types: tuple[Kind, ...]
     aspects: tuple[str, ...]
-    results: tuple[str, ...] | None
-    sources: tuple[tuple[int, ...], ...]
+    result_aspects: tuple[str, ...] | None
+    sentence_aspects: tuple[tuple[int, ...], ...]
     selections: tuple[tuple[int, ...] | None, ...]  # one a task of `EVALUATION_KEYS`
     other: str | None = None
 
 
-class _Other(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys of ``other`` that an instance is made of; it counts more than what follows from columns."""
+# The keys of ``other`` that an instance is made of; they count more than what follows from columns.
+_Other = msgspec.defstruct(
+    "_Other",
+    [
+        *(
+            (field.name, field.type | msgspec.UnsetType, msgspec.UNSET)
+            for field in msgspec.structs.fields(PublishedInstance)
+        ),
+        ("keys", tuple[str, ...] | None, msgspec.field(default=None, name=KEYS_KEY)),
+    ],
+    gc=False,
+)
 
-    aspect_list_ids: tuple[str, ...] | None = None
-    results_aspect_list_ids: tuple[str, ...] | None = None
-    aspect2sentence_indices: dict[str, tuple[int, ...]] | None = None
-    sentence_types_in_candidate_pool: tuple[Kind, ...] | None = None
-    evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | msgspec.UnsetType | None = msgspec.UNSET
-    evidence_retrieval_at_10_evaluation: PublishedEvaluation | msgspec.UnsetType | None = msgspec.UNSET
-    results_evidence_retrieval_at_optimal_evaluation: PublishedEvaluation | msgspec.UnsetType | None = msgspec.UNSET
-    results_evidence_retrieval_at_5_evaluation: PublishedEvaluation | msgspec.UnsetType | None = msgspec.UNSET
-    aspect_id2aspect: dict[str, str] | None = None
-    systematic_review_id: str | int | None = None
-    wish: Wish | None = None
-    hypothesis: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    paper_as_candidate_pool: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    paper_id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
-    keys: tuple[str, ...] | None = msgspec.field(default=None, name=KEYS_KEY)
-
-
-_NO_OTHER = _Other()
-
-# Of each stored optimum: its task, its key, whether all aspects count, and whether the task asks for the fewest.
+_COLUMN_OF_KEY = {
+    "hypothesis": "hypothesis",
+    "paper_as_candidate_pool": "sentences",
+    "aspect_list_ids": "aspects",
+    "results_aspect_list_ids": "result_aspects",
+    "aspect2sentence_indices": "sentence_aspects",
+    "sentence_types_in_candidate_pool": "sentence_types",
+    "paper_id": "paper_id",
+}
+# Of each stored optimum: its key, whether all aspects count, and whether the task asks for the fewest.
 _OPTIMA = tuple(
-    (task, key, TASKS[task].scope == "all", TASKS[task].budget == "optimal") for task, key in EVALUATION_KEYS.items()
+    (key, TASKS[task].scope == "all", TASKS[task].budget == "optimal") for task, key in EVALUATION_KEYS.items()
 )
 
 
@@ -91,49 +89,56 @@ class RowOrigin:
 
 def instance_of(row: Row) -> Instance:
     """Return the instance of a row; raises `FormatError` where its columns contradict each other."""
-    if len(row.kinds) != len(row.sentences):
-        expected = f"one type for each of {counted(len(row.sentences), 'sentence')}"
-        raise FormatError(f"{row.id}: sentence_types: expected {expected}, got {len(row.kinds)}")
-    other = _decode_other(row)
-    return Instance(query=_query_of(row, other), labels=_labels_of(row, other), origin=RowOrigin(row))
+    other = {}
+    if row.other is not None:
+        decoded = msgspec.structs.asdict(_parsed(row, _Other))
+        other = {key: value for key, value in decoded.items() if value is not msgspec.UNSET and key != "keys"}
+    fields = _column_fields(row, other)
+    instance = instance_from(row.id, PublishedInstance(**(fields | other)), RowOrigin(row))
+    for key, value in other.items():
+        # Where a value differs from that of its column, it may be spelled otherwise, as indices in another order are.
+        column = _COLUMN_OF_KEY.get(key, "selections")
+        if fields.get(key, value) != value and _COLUMNS[column](instance) != getattr(row, column):
+            column = ", ".join(SELECTIONS) if column == "selections" else column
+            raise FormatError(
+                f"{row.id}: {column} and other: expected the same, got two that differ; correct one of them, or set "
+                "other to null, which loses the keys that only it holds"
+            )
+    return instance
 
 
 def row_of(instance: Instance) -> Row:
     """Return the row of an instance, from which `instance_of` and `record_of` give it back."""
-    row = Row(**_column_values(instance))
-    return msgspec.structs.replace(row, other=_other_of(row, encode_instance(instance)))
-
-
-def record_of(row: Row) -> bytes:
-    """Return the JSON object of a row, on one line; raises `FormatError`."""
-    other = _parsed(row, dict[str, msgspec.Raw])
-    record = published_fields(_plain_instance(row)) | other
-    if (keys := _decode_other(row).keys) is not None:
-        try:
-            record = {key: record[key] for key in keys}
-        except KeyError as error:
-            raise FormatError(
-                f"{row.id}: other: {KEYS_KEY}: the key {error} has no value; take {KEYS_KEY} out of other"
-            ) from error
-    return msgspec.json.encode(record)
-
-
-def _other_of(row: Row, record: bytes) -> str | None:
-    """Return what the columns of a row do not say of a record, as JSON; None where they say it all."""
+    row = Row(**{name: value(instance) for name, value in _COLUMNS.items()})
     try:
-        fields = msgspec.json.decode(record, type=dict[str, msgspec.Raw])
+        fields = msgspec.json.decode(encode_instance(instance), type=dict[str, msgspec.Raw])
         if KEYS_KEY in fields:
             raise FormatError(f"{row.id}: expected no key '{KEYS_KEY}', which the column other needs for itself")
-        derived = published_fields(_plain_instance(row))
+        derived = _derived(row)
         other: dict[str, Any] = {
             key: raw for key, raw in fields.items() if key not in derived or not _is_json_of(derived[key], raw)
         }
         if list(fields) != list(derived | other):
             other[KEYS_KEY] = list(fields)
-        return msgspec.json.encode(other).decode() if other else None
+        return msgspec.structs.replace(row, other=msgspec.json.encode(other).decode() if other else None)
     except UnicodeDecodeError as error:
         byte = f"{error.object[error.start]:#04x}"
         raise FormatError(f"{row.id}: expected UTF-8, got byte {byte} in a key that is not read") from error
+
+
+def record_of(row: Row) -> bytes:
+    """Return the JSON object of a row, on one line; raises `FormatError`."""
+    record = _derived(row)
+    if row.other is not None:
+        record |= _parsed(row, dict[str, msgspec.Raw])
+        keys = _parsed(row, _Other).keys
+        if missing := [key for key in keys or () if key not in record]:
+            raise FormatError(
+                f"{row.id}: other: {KEYS_KEY}: the key '{missing[0]}' has no value; take {KEYS_KEY} out of other"
+            )
+        if keys is not None:
+            record = {key: record[key] for key in keys}
+    return msgspec.json.encode(record)
 
 
 def _is_json_of(value: Any, raw: msgspec.Raw) -> bool:
@@ -146,114 +151,57 @@ def _is_json_of(value: Any, raw: msgspec.Raw) -> bool:
         return False
 
 
-def _decode_other(row: Row) -> _Other:
-    if row.other is None:
-        return _NO_OTHER
-    other = _parsed(row, _Other)
-    if other.hypothesis is other.paper_as_candidate_pool is other.paper_id is msgspec.UNSET:
-        return other
-    keys = ("hypothesis", "paper_as_candidate_pool", "paper_id")
-    key = next(key for key in keys if getattr(other, key) is not msgspec.UNSET)
-    raise FormatError(f"{row.id}: other: expected what the columns do not say, got the key '{key}' again")
-
-
-def _parsed(row: Row, kind: type[T]) -> T:
+def _parsed(row: Row, kind: Any) -> Any:
     try:
-        return msgspec.json.decode("{}" if row.other is None else row.other, type=kind)
+        return msgspec.json.decode(row.other or "{}", type=kind)
     except BROKEN_JSON as error:
         raise FormatError(f"{row.id}: other: expected a JSON object, or null: {error}") from error
 
 
-def _column_values(instance: Instance) -> dict[str, Any]:
-    """Return the values of all columns but ``other`` for an instance."""
-    query, labels = instance.query, instance.labels
-    evaluations = (labels.evaluations.get(task) for task in EVALUATION_KEYS)
-    return {
-        "id": query.instance_id,
-        "paper_id": query.paper_id,
-        "hypothesis": query.hypothesis,
-        "sentences": query.sentences,
-        "kinds": query.kinds,
-        "aspects": labels.aspects,
-        "results": labels.results or None,
-        "sources": tuple(tuple(sorted(set(labels.sources.get(aspect, ())))) for aspect in labels.aspects),
-        "selections": tuple(None if one is None else one.sentences for one in evaluations),
-    }
-
-
-def _plain_instance(row: Row) -> Instance:
-    """Return the instance that follows from the columns alone."""
-    return Instance(query=_query_of(row, _NO_OTHER), labels=_labels_of(row, _NO_OTHER))
-
-
-def _query_of(row: Row, other: _Other) -> Query:
-    stored = other.sentence_types_in_candidate_pool
-    if stored is not None and stored != row.kinds:
-        raise _contradiction(row, "kinds")
-    return Query(
-        instance_id=row.id,
-        paper_id=row.paper_id,
-        hypothesis=row.hypothesis,
-        sentences=row.sentences,
-        kinds=row.kinds,
-        wish=other.wish,
-    )
-
-
-def _labels_of(row: Row, other: _Other) -> Labels:
-    """Return the labels: what stands in ``other``, where it agrees with the columns, else what follows from them."""
-    stored, ids, results = other.aspect2sentence_indices, other.aspect_list_ids, other.results_aspect_list_ids
-    if ids is not None and tuple(dict.fromkeys(ids)) != row.aspects:
-        raise _contradiction(row, "aspects")
-    if results is not None and (tuple(dict.fromkeys(results)) or None) != row.results:
-        raise _contradiction(row, "results")
-    if stored is not None:
-        for aspect, sentences in zip(row.aspects, row.sources, strict=True):
-            indices = stored.get(aspect, ())
-            if indices != sentences and tuple(sorted({*indices})) != sentences:
-                raise _contradiction(row, "sources")
-    review_id = other.systematic_review_id
-    return Labels(
-        aspects=row.aspects,
-        results=row.results or (),
-        sources=dict(zip(row.aspects, row.sources, strict=True)) if stored is None else stored,
-        texts=other.aspect_id2aspect or {},
-        review_id=None if review_id is None else str(review_id),
-        evaluations=_evaluations(row, other),
-    )
-
-
-def _evaluations(row: Row, other: _Other) -> dict[str, Evaluation]:
-    evaluations: dict[str, Evaluation] = {}
-    for (task, key, is_all, is_fewest), selection in zip(_OPTIMA, row.selections, strict=True):
-        record = getattr(other, key)
-        if record is msgspec.UNSET:
-            if selection is not None:
-                hit = set(compress(row.aspects, map(frozenset(selection).intersection, row.sources)))
-                covered = tuple([aspect for aspect in (row.aspects if is_all else row.results or ()) if aspect in hit])
-                optimal = len(selection) if is_fewest else None
-                evaluations[task] = Evaluation(sentences=selection, covered=covered, optimal=optimal)
-        elif selection != (None if record is None else record.one_selection_of_sentences):
-            raise _contradiction(row, "selections")
-        elif record is not None:
-            evaluations[task] = evaluation_of(record)
-    return evaluations
-
-
-def _contradiction(row: Row, name: str) -> FormatError:
-    """Return the error where a column was changed and ``other`` was not, so that they say different things."""
-    return FormatError(
-        f"{row.id}: {_COLUMN_NAMES.get(name, name)} and other: expected the same, got two that differ; correct one of "
-        "them, or set other to null, which loses the keys that only it holds"
-    )
-
-
-_COLUMN_NAMES = {
-    "kinds": "sentence_types",
-    "results": "result_aspects",
-    "sources": "sentence_aspects",
-    "selections": "er_optimal, er_10, result_er_optimal, result_er_5",
+# The columns but ``other``, and their values for an instance.
+_COLUMNS: dict[str, Callable[[Instance], Any]] = {
+    "id": lambda instance: instance.id,
+    "paper_id": lambda instance: instance.query.paper_id,
+    "hypothesis": lambda instance: instance.query.hypothesis,
+    "sentences": lambda instance: instance.query.sentences,
+    "sentence_types": lambda instance: instance.query.kinds,
+    "aspects": lambda instance: instance.labels.aspects,
+    "result_aspects": lambda instance: instance.labels.results or None,
+    "sentence_aspects": lambda instance: tuple(
+        [tuple(sorted({*instance.labels.sources.get(aspect, ())})) for aspect in instance.labels.aspects]
+    ),
+    "selections": lambda instance: tuple(
+        [
+            None if (stored := instance.labels.evaluations.get(task)) is None else stored.sentences
+            for task in EVALUATION_KEYS
+        ]
+    ),
 }
+
+
+def _column_fields(row: Row, other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of the published format that follow from the columns; of an optimum in ``other``, that one."""
+    fields: dict[str, Any] = {key: getattr(row, column) for key, column in _COLUMN_OF_KEY.items()}
+    fields["aspect2sentence_indices"] = dict(zip(row.aspects, row.sentence_aspects, strict=True))
+    for (key, is_all, is_fewest), selection in zip(_OPTIMA, row.selections, strict=True):
+        fields[key] = None
+        if selection is None:
+            continue
+        fields[key] = stored = other.get(key)
+        if stored is None or stored.sentences != selection:
+            covered = set(compress(row.aspects, map(frozenset(selection).intersection, row.sentence_aspects)))
+            aspects = row.aspects if is_all else row.result_aspects or ()
+            fields[key] = Evaluation(
+                sentences=selection,
+                covered=tuple([aspect for aspect in aspects if aspect in covered]),
+                optimal=len(selection) if is_fewest else None,
+            )
+    return fields
+
+
+def _derived(row: Row) -> dict[str, Any]:
+    """Return all fields of the published format that follow from the columns, in its order."""
+    return published_fields(instance_from(row.id, PublishedInstance(**_column_fields(row, {}))))
 
 
 # The columns of a Parquet data file: their types, rows to columns, and columns to rows.
@@ -294,8 +242,9 @@ def wrong_columns(file_schema: Any) -> list[str]:
         if names[wanted.name] > 1:
             wrong.append(f"{wanted.name}: expected one column of this name, got {names[wanted.name]}")
         elif wanted.name in names and not _can_hold(file_schema.field(wanted.name).type, wanted.type):
-            got = file_schema.field(wanted.name).type
-            wrong.append(f"{wanted.name}: expected {_shown(wanted.type)}, got {_shown(got)}")
+            types = (str(field.type) for field in (wanted, file_schema.field(wanted.name)))
+            expected, got = (text.replace("element: ", "").replace("item: ", "") for text in types)
+            wrong.append(f"{wanted.name}: expected {expected}, got {got}")
     return wrong
 
 
@@ -313,35 +262,24 @@ def _can_hold(given: Any, wanted: Any) -> bool:
     return bool(of.is_integer(given))
 
 
-def _shown(type_: Any) -> str:
-    return str(type_).replace("element: ", "").replace("item: ", "")
-
-
 def table_of(rows: Sequence[Row]) -> Any:
     """Return rows as an Arrow table; raises `FormatError` where a number is too large for its column."""
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     columns: dict[str, list[Any]] = {
-        "id": [row.id for row in rows],
-        "paper_id": [row.paper_id for row in rows],
-        "hypothesis": [row.hypothesis for row in rows],
-        "sentences": [row.sentences for row in rows],
-        "sentence_types": [row.kinds for row in rows],
-        "aspects": [row.aspects for row in rows],
-        "result_aspects": [row.results for row in rows],
-        "sentence_aspects": [_by_sentence(row) for row in rows],
-        **{name: [row.selections[place] for row in rows] for place, name in enumerate(SELECTIONS)},
-        "other": [row.other for row in rows],
+        name: [getattr(row, name) for row in rows] for name in (*REQUIRED, *OPTIONAL) if name not in SELECTIONS
     }
+    columns |= {name: [row.selections[index] for row in rows] for index, name in enumerate(SELECTIONS)}
+    columns["sentence_aspects"] = [_by_sentence(row) for row in rows]
     try:
-        return pa.table(columns, schema=schema())
+        return pa.table({name: columns[name] for name in schema().names}, schema=schema())
     except (pa.ArrowInvalid, OverflowError) as error:
         raise FormatError(f"'{rows[0].id}' to '{rows[-1].id}': cannot be written as columns: {error}") from error
 
 
 def _by_sentence(row: Row) -> list[list[int]]:
     by_sentence: list[list[int]] = [[] for _ in row.sentences]
-    for position, sentences in enumerate(row.sources):
+    for position, sentences in enumerate(row.sentence_aspects):
         for sentence in sentences:
             by_sentence[sentence].append(position)
     return by_sentence
@@ -352,42 +290,37 @@ class Rows:
 
     def __init__(self, table: Any) -> None:
         columns = _cast(table)
-        self._ids, self._papers, self._hypotheses, self._others = (
-            texts_in(columns[name], name) for name in ("id", "paper_id", "hypothesis", "other")
-        )
-        self._sentences = _Lists("sentences", columns["sentences"], _TextsLater)
-        self._kinds = _Lists("sentence_types", columns["sentence_types"], _kinds)
-        self._aspects, self._results = (_Lists(name, columns[name], texts_in) for name in ("aspects", "result_aspects"))
-        self._sources = _SentenceAspects(columns["sentence_aspects"])
-        self._selections = [_Lists(name, columns[name], _numbers) for name in SELECTIONS]
-        lists = (self._sentences, self._kinds, self._aspects, self._results, *self._selections)
-        self._suspects = [one for one in lists if one.is_suspect]
+        self._texts = [values_in(columns[name], name) for name in ("id", "paper_id", "hypothesis", "other")]
+        makers = {"sentences": _TextsLater, "sentence_types": _kinds}
+        names = ("sentences", "sentence_types", "aspects", "result_aspects", *SELECTIONS)
+        self._lists = [_Lists(name, columns[name], makers.get(name, values_in)) for name in names]
+        self._sentence_aspects = _SentenceAspects(columns["sentence_aspects"])
 
     def row(self, number: int) -> Row:
         """Return a row; raises `FormatError` where something is null that must not be, or no text."""
+        instance_id, paper_id, hypothesis, other = [column[number] for column in self._texts]
+        if paper_id is None or hypothesis is None:
+            name = "hypothesis" if hypothesis is None else "paper_id"
+            raise FormatError(f"{instance_id}: {name}: expected text, got null")
         try:
-            return self._row(number)
+            sentences, kinds, aspects, results, *selections = [column.at(number) for column in self._lists]
+            by_aspect = self._sentence_aspects.by_aspect(number, len(sentences), len(aspects))
         except FormatError as error:
-            raise FormatError(f"{self._ids[number]}: {error}") from error
-
-    def _row(self, number: int) -> Row:
-        paper, hypothesis = self._papers[number], self._hypotheses[number]
-        if paper is None or hypothesis is None:
-            raise FormatError(f"{'hypothesis' if hypothesis is None else 'paper_id'}: expected text, got null")
-        for suspect in self._suspects:
-            suspect.require_values(number)
-        sentences, aspects = self._sentences.at(number), self._aspects.at(number)
+            raise FormatError(f"{instance_id}: {error}") from error
+        if len(kinds) != len(sentences):
+            expected = f"one type for each of {counted(len(sentences), 'sentence')}"
+            raise FormatError(f"{instance_id}: sentence_types: expected {expected}, got {len(kinds)}")
         return Row(
-            id=self._ids[number],
-            paper_id=paper,
+            id=instance_id,
+            paper_id=paper_id,
             hypothesis=hypothesis,
             sentences=sentences,
-            kinds=self._kinds.at(number),
+            sentence_types=kinds,
             aspects=aspects,
-            results=self._results.at(number) or None,
-            sources=self._sources.by_aspect(number, len(sentences), len(aspects)),
-            selections=tuple([column.at(number) for column in self._selections]),
-            other=self._others[number],
+            result_aspects=results or None,
+            sentence_aspects=by_aspect,
+            selections=tuple(selections),
+            other=other,
         )
 
 
@@ -411,13 +344,13 @@ def _cast(table: Any) -> dict[str, Any]:
     return columns
 
 
-def texts_in(values: Any, name: str) -> list[Any]:
-    """Return the texts of an array or column, null as None; raises `FormatError` where one is not UTF-8."""
+def values_in(values: Any, name: str) -> list[Any]:
+    """Return the values of an array or column, null as None; raises `FormatError` where a text is not UTF-8."""
     try:
-        texts: list[Any] = values.to_pylist()
+        listed: list[Any] = values.to_pylist()
     except UnicodeDecodeError as error:  # pyarrow does not check what it reads
         raise FormatError(f"{name}: {not_utf8(error)}") from error
-    return texts
+    return listed
 
 
 class _TextsLater:
@@ -427,12 +360,7 @@ class _TextsLater:
         self._values, self._name = values, name
 
     def __getitem__(self, part: slice) -> list[Any]:
-        return texts_in(self._values.slice(part.start, part.stop - part.start), self._name)
-
-
-def _numbers(values: Any, _name: str) -> list[Any]:
-    numbers: list[Any] = values.to_pylist()
-    return numbers
+        return values_in(self._values.slice(part.start, part.stop - part.start), self._name)
 
 
 def _in_numpy(values: Any) -> Any:
@@ -446,19 +374,11 @@ def _kinds(values: Any, name: str) -> list[Any]:
     import pyarrow as pa  # noqa: PLC0415 - an extra
 
     encoded = values if isinstance(values, pa.DictionaryArray) else values.dictionary_encode()
-    words = [_kind(word) for word in texts_in(encoded.dictionary, name)]
-    indices = encoded.indices
-    if indices.null_count:
-        return [None if index is None else words[index] for index in indices.to_pylist()]
-    kinds: list[Any] = np.array([*words, None], object)[_in_numpy(indices.cast("int32"))].tolist()
+    words = [*map(_kind, values_in(encoded.dictionary, name)), None]
+    if encoded.indices.null_count:
+        return [words[-1 if index is None else index] for index in encoded.indices.to_pylist()]
+    kinds: list[Any] = np.array(words, object)[_in_numpy(encoded.indices.cast("int32"))].tolist()
     return kinds
-
-
-def _kinds_in(values: Any, name: str) -> list[Any]:
-    import pyarrow as pa  # noqa: PLC0415 - an extra
-
-    words = values.dictionary if isinstance(values, pa.DictionaryArray) else values.unique()
-    return list(map(_kind, texts_in(words, name)))
 
 
 def _kind(word: Any) -> Any:
@@ -472,31 +392,28 @@ class _Lists:
     """A column of lists, with a function that returns the values of all, or something that is sliced as they are."""
 
     def __init__(self, name: str, column: Any, values: Callable[[Any, str], Any]) -> None:
-        self._name, self._is_kinds = name, values is _kinds
+        self._name = name
         self._starts: list[int] = column.offsets.to_pylist()
         self._is_null: list[bool] | None = column.is_null().to_pylist() if column.null_count else None
         self._values = values(column.values, name)
-        is_allowed_null = self._is_null is None or name in OPTIONAL
-        has_unknown = self._is_kinds and not all(isinstance(kind, Kind) for kind in _kinds_in(column.values, name))
-        self.is_suspect = not is_allowed_null or column.values.null_count > 0 or has_unknown
+        is_unknown = values is _kinds and not {*column.values.unique().to_pylist()} <= {*Kind}
+        self._is_suspect = is_unknown or column.values.null_count > 0
 
     def at(self, row: int) -> Any:
-        """Return the values of a row as a tuple, or None; raises `FormatError` where a text is not UTF-8."""
+        """Return the values of a row as a tuple, or None; raises `FormatError` where it is null and must not be."""
         if self._is_null is not None and self._is_null[row]:
+            if self._name not in OPTIONAL:
+                raise FormatError(f"{self._name}: expected a list, got null")
             return None
-        return tuple(self._values[self._starts[row] : self._starts[row + 1]])
-
-    def require_values(self, row: int) -> None:
-        """Raise `FormatError` where a row is null and must not be, or one of its values is null or no kind."""
-        values = self.at(row)
-        if values is None and self._name not in OPTIONAL:
-            raise FormatError(f"{self._name}: expected a list, got null")
-        for position, value in enumerate(values or ()):
+        values = tuple(self._values[self._starts[row] : self._starts[row + 1]])
+        for index, value in enumerate(values if self._is_suspect else ()):
             if value is None:
-                raise FormatError(f"{self._name}: expected no null in the list, got one at position {position}")
-            if self._is_kinds and not isinstance(value, Kind):
-                expected = ", ".join(kind.value for kind in Kind)
-                raise FormatError(f"{self._name}: expected one of {expected} for sentence {position}, got '{value}'")
+                raise FormatError(f"{self._name}: expected no null in the list, got one at position {index}")
+            if self._name == "sentence_types" and not isinstance(value, Kind):
+                raise FormatError(
+                    f"{self._name}: expected one of {', '.join(Kind)} for sentence {index}, got '{value}'"
+                )
+        return values
 
 
 class _SentenceAspects:
@@ -510,7 +427,7 @@ class _SentenceAspects:
         self._starts: list[int] = inner[outer].tolist()
         self._first = int(inner[first])
         self._sentences: list[int] = np.repeat(sentence, np.diff(inner)[first:last]).tolist()
-        self._positions = _numbers(by_sentence.values, "sentence_aspects")
+        self._positions = values_in(by_sentence.values, "sentence_aspects")
         self._counts: list[int] = np.diff(outer).tolist()
         self._has_null = bool(column.null_count or by_sentence.null_count or by_sentence.values.null_count)
 

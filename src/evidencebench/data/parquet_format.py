@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from evidencebench.data.instance import Instance
+from evidencebench.data.instance import DataSource, Instance
 from evidencebench.data.parquet_columns import (
     OPTIONAL,
     REQUIRED,
@@ -29,7 +29,7 @@ from evidencebench.data.parquet_columns import (
     row_of,
     schema,
     table_of,
-    texts_in,
+    values_in,
     wrong_columns,
 )
 from evidencebench.errors import FormatError, UnreadableError
@@ -48,7 +48,7 @@ _ZSTD_LEVEL = 6  # 18 % of the JSON; level 1 has 27 %, and takes a fifth less ti
 _BUFFER_BYTES = 1 << 20
 
 
-class SnapshotStream(io.RawIOBase):
+class _SnapshotStream(io.RawIOBase):
     """A snapshot as a file for pyarrow: a change of the file on the disk is an error of each reading."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -56,25 +56,20 @@ class SnapshotStream(io.RawIOBase):
         self._snapshot, self._position = snapshot, 0
 
     def readable(self) -> bool:
-        """Say that it can be read."""
         return True
 
     def seekable(self) -> bool:
-        """Say that it can be read from anywhere."""
         return True
 
     def tell(self) -> int:
-        """Return the position."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move to a position and return it."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._snapshot.size}[whence]
         self._position = max(0, base + offset)
         return self._position
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return so many bytes, or all that follow."""
         end = self._snapshot.size
         stop = end if size is None or size < 0 else min(self._position + size, end)
         content = self._snapshot.read(min(self._position, stop), stop)
@@ -93,29 +88,21 @@ class _RowSpan:
 
 
 @dataclass(kw_only=True)
-class ParquetFile:
-    """A `DataSource`: the ids of the rows, and the row groups that were read last."""
+class ParquetFile(DataSource):
+    """The ids of the rows, and the row groups that were read last."""
 
     snapshot: Snapshot
     file: Any  # pyarrow.parquet.ParquetFile
     parts: tuple[_RowSpan, ...]
     places: Mapping[str, int]  # id -> row
-    repeated_ids: tuple[str, ...]  # the last row of each is read
+    repeated_ids: tuple[str, ...]
     _held: OrderedDict[int, Rows] = field(default_factory=OrderedDict)
     _batches: tuple[int, Iterator[Any]] | None = None  # the part that comes next, of a large row group
     _lock: Any = field(default_factory=Lock)
 
     @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the instances, in file order."""
-        return tuple(self.places)
-
-    @cached_property
     def _ends(self) -> list[int]:
         return list(accumulate(part.n_rows for part in self.parts))
-
-    def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self.places
 
     def instance(self, instance_id: str) -> Instance:
         """Return an instance, decoded."""
@@ -177,11 +164,11 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
     import pyarrow.parquet as pq  # noqa: PLC0415 - an extra
 
     with arrow_errors(path):
-        metadata = pq.read_metadata(SnapshotStream(snapshot))
+        metadata = pq.read_metadata(_SnapshotStream(snapshot))
         spans = tuple(_spans(metadata))
         leaves = (metadata.schema.column(place).path for place in range(metadata.num_columns))
         file = pq.ParquetFile(
-            SnapshotStream(snapshot),
+            _SnapshotStream(snapshot),
             metadata=metadata,
             pre_buffer=False,
             buffer_size=0 if all(span.is_whole for span in spans) else _BUFFER_BYTES,
@@ -192,7 +179,7 @@ def open_parquet(snapshot: Snapshot) -> ParquetFile:
             raise UnreadableError(f"{path}: is a run, and no data; expected the data that it was made on")
         if wrong := wrong_columns(file.schema_arrow):
             raise UnreadableError(f"{path}: is no Parquet file of instances: {'; '.join(wrong)}")
-        ids = texts_in(file.read(columns=["id"], use_threads=False).column("id"), "id")
+        ids = values_in(file.read(columns=["id"], use_threads=False).column("id"), "id")
     if not ids:
         raise UnreadableError(f"{path}: holds no instance; expected at least one row")
     places = {instance_id: place for place, instance_id in enumerate(ids)}

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from platform import node
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from evidencebench.data.instance import Instance
+from evidencebench.data.instance import DataSource, Instance
 from evidencebench.data.json_format import (
-    JsonFile,
     open_indexed_json,
     open_json,
     open_json_lines,
@@ -160,37 +158,6 @@ class DataFile:
     index: bytes | None = field(default=None, repr=False)  # of a large JSON file, see `JsonFile.index`
 
 
-class DataSource(Protocol):
-    """The instances of a file, each decoded only when it is asked for."""
-
-    @property
-    def snapshot(self) -> Snapshot | ShardedSnapshot:
-        """Return the file, or the shards, as they were when they were opened."""
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Return the ids of the instances, in file order."""
-
-    @property
-    def repeated_ids(self) -> tuple[str, ...]:
-        """Return the ids that stand more than once; one instance of each can be read."""
-
-    def __contains__(self, instance_id: object) -> bool:
-        """Say whether there is an instance of an id."""
-
-    def instance(self, instance_id: str) -> Instance:
-        """Return an instance; raises `FormatError` if it breaks the format, `ChangedDataError` if the file changed."""
-
-    def fields(self, instance_id: str) -> tuple[Any, list[str]]:
-        """Return an instance as plain JSON values, and the keys in it that stand more than once.
-
-        Raises `FormatError` if it is no JSON, and `UnreadableError` if it is no text.
-        """
-
-    def forget(self) -> None:
-        """Let go of what was read and kept to answer the next question sooner."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataFormat:
     """How files are read and written whose names end in one of the suffixes, or in one and ``.gz``."""
@@ -207,33 +174,14 @@ FORMATS = (_JSON, _JSON_LINES, DataFormat(suffixes=(".parquet",), open=open_parq
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShardedSource:
-    """A `DataSource` over several files, in their order."""
+class ShardedSource(DataSource):
+    """Several files, in their order."""
 
     snapshot: ShardedSnapshot
     sources: tuple[DataSource, ...]
+    places: Mapping[str, DataSource]  # id -> its shard
+    repeated_ids: tuple[str, ...]
     _read_last: list[DataSource] = field(default_factory=list)
-
-    @cached_property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of all instances, shard by shard."""
-        return tuple(self._source_of)
-
-    @cached_property
-    def repeated_ids(self) -> tuple[str, ...]:
-        """The ids that stand more than once, within a shard or in two."""
-        within = {name for source in self.sources for name in source.repeated_ids}
-        if sum(len(source.ids) for source in self.sources) == len(self._source_of):
-            return tuple(filter(within.__contains__, self.ids))
-        times = Counter(name for source in self.sources for name in source.ids)
-        return tuple(name for name in self.ids if times[name] > 1 or name in within)
-
-    @cached_property
-    def _source_of(self) -> Mapping[str, DataSource]:
-        return {name: source for source in self.sources for name in source.ids}
-
-    def __contains__(self, instance_id: object) -> bool:
-        return instance_id in self._source_of
 
     def shards_of(self, instance_id: str) -> tuple[Path, ...]:
         """Return the shards in which an id stands."""
@@ -258,7 +206,7 @@ class ShardedSource:
 
     def _turn_to(self, instance_id: str) -> DataSource:
         """Return the shard of an instance; the one that was read before forgets, so that memory stays that of one."""
-        source = self._source_of[instance_id]
+        source = self.places[instance_id]
         if self._read_last and self._read_last[0] is not source:
             self._read_last[0].forget()
         self._read_last[:] = [source]
@@ -302,16 +250,25 @@ def _reopen(file: DataFile, *, most_held_bytes: int | None = None) -> DataSource
     return _open(snapshot) if file.index is None else open_indexed_json(snapshot, file.index)
 
 
-def _sharded(path: Path, places: Iterable[Path | DataFile]) -> ShardedSource:
+def _sharded(path: Path, files: Iterable[Path | DataFile]) -> ShardedSource:
     """Return the instances of several files, none of which is held in memory, since there may be many."""
     sources = tuple(
-        _reopen(place, most_held_bytes=0)
-        if isinstance(place, DataFile)
-        else _open(open_snapshot(place, most_held_bytes=0))
-        for place in places
+        _reopen(file, most_held_bytes=0)
+        if isinstance(file, DataFile)
+        else _open(open_snapshot(file, most_held_bytes=0))
+        for file in files
     )
-    shards = tuple(source.snapshot for source in sources if isinstance(source.snapshot, Snapshot))
-    return ShardedSource(snapshot=ShardedSnapshot(path=path, shards=shards), sources=sources)
+    places = {name: source for source in sources for name in source.ids}
+    repeated_ids = {name for source in sources for name in source.repeated_ids}
+    if sum(len(source.ids) for source in sources) > len(places):
+        times = Counter(name for source in sources for name in source.ids)
+        repeated_ids |= {name for name, n in times.items() if n > 1}
+    return ShardedSource(
+        snapshot=ShardedSnapshot(path=path, shards=tuple(cast("Snapshot", source.snapshot) for source in sources)),
+        sources=sources,
+        places=places,
+        repeated_ids=tuple(filter(repeated_ids.__contains__, places)),
+    )
 
 
 def file_of(source: DataSource) -> DataFile:
@@ -319,8 +276,8 @@ def file_of(source: DataSource) -> DataFile:
     if isinstance(source, ShardedSource):
         return DataFile(path=source.snapshot.path, was="", shards=tuple(map(file_of, source.sources)))
     snapshot = cast("Snapshot", source.snapshot)
-    index = source.index() if isinstance(source, JsonFile) else None
-    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=vars(snapshot).get("sha256"), index=index)
+    sha256 = vars(snapshot).get("sha256")
+    return DataFile(path=snapshot.path, was=_was(snapshot), sha256=sha256, index=source.index())
 
 
 def _was(snapshot: Snapshot) -> FileState | str:

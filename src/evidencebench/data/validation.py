@@ -1,4 +1,4 @@
-"""Validate(): every rule of the format."""
+"""Check data files against every rule of the published format."""
 
 import os
 from collections import Counter
@@ -11,10 +11,10 @@ from typing import Any, get_args
 import msgspec
 
 from evidencebench.data.catalog import data_path
-from evidencebench.data.instance import Origin
+from evidencebench.data.instance import DataSource, Origin
 from evidencebench.data.json_format import EVALUATION_KEYS, decode_instance, spells_with_spaces
 from evidencebench.data.optima import derive_optima
-from evidencebench.data.sources import DataFile, DataSource, file_of, open_source
+from evidencebench.data.sources import DataFile, file_of, open_source
 from evidencebench.data.tasks import TASKS
 from evidencebench.engine.processes import engine_of
 from evidencebench.engine.protocol import Engine, outcomes_in_order
@@ -31,7 +31,7 @@ MISSING = object()
 _MAX_SHOWN_CHARACTERS = 80
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Violation:
     """One place where a file departs from the format; a ``warning`` is what EvidenceBench-100k's dialect allows."""
 
@@ -66,9 +66,7 @@ class CheckedRecord:
     def note(self, path: str, rule: str, expected: str, got: str, *, allowed_in_dialects: bool = False) -> None:
         """Record a violation; ``allowed_in_dialects`` makes it a warning in them."""
         severity = "warning" if allowed_in_dialects and self.is_dialect else "error"
-        self.found.append(
-            Violation(instance_id=self.instance_id, path=path, rule=rule, expected=expected, got=got, severity=severity)
-        )
+        self.found.append(Violation(self.instance_id, path, rule, expected, got, severity))
 
     def expect(self, path: str, value: Any, kind: type, expected: str) -> bool:
         """Say whether a value has its type; record a violation if not."""
@@ -81,15 +79,6 @@ class CheckedRecord:
         """Return the value under a key; None, and a violation, if it has another type."""
         value = self.record.get(key, MISSING)
         return value if self.expect(f"$.{key}", value, kind, expected) else None
-
-    def in_range(self, path: str, index: Any) -> bool:
-        """Say whether a value is the index of a sentence; record a violation if not."""
-        if not self.expect(path, index, int, "a sentence index"):
-            return False
-        if self.sentences is not None and not 0 <= index < len(self.sentences):
-            self.note(path, "range", f"an index in 0..{len(self.sentences) - 1}", str(index))
-            return False
-        return True
 
     def expect_strings(self, path: str, values: list[Any], expected: str = "a string") -> None:
         """Record a violation for each value of a list that is no string."""
@@ -104,23 +93,16 @@ class CheckedRecord:
             return values
         kept: dict[int, None] = {}
         for position, index in enumerate(values):
-            if not self.in_range(f"{path}[{position}]", index):
+            here = f"{path}[{position}]"
+            if not self.expect(here, index, int, "a sentence index"):
+                continue
+            if self.sentences is not None and not 0 <= index < n_sentences:
+                self.note(here, "range", f"an index in 0..{n_sentences - 1}", str(index))
                 continue
             if index in kept:
-                self.note(
-                    f"{path}[{position}]",
-                    "unique",
-                    "an index that stands once",
-                    f"{index} again",
-                    allowed_in_dialects=True,
-                )
+                self.note(here, "unique", "an index that stands once", f"{index} again", allowed_in_dialects=True)
             kept[index] = None
         return list(kept)
-
-
-def strings_in(values: Any) -> list[str]:
-    """Return the strings of a list; none where it is no list."""
-    return [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
 
 def are_all(kind: type, values: Iterable[Any]) -> bool:
@@ -170,7 +152,7 @@ def check_evaluation(checked: CheckedRecord, task: str) -> None:
         return
     indices = checked.indices(here, selection)
     _check_selection_length(checked, task, value, len(selection))
-    _check_covered(checked, f"$.{key}.covered_aspects", value, indices, strings_in(aspects))
+    _check_covered(checked, f"$.{key}.covered_aspects", value, indices, aspects if isinstance(aspects, list) else [])
 
 
 def check_optima(instance_id: str, raw: bytes) -> list[Violation]:
@@ -213,17 +195,18 @@ def _check_selection_length(checked: CheckedRecord, task: str, value: Mapping[st
 
 
 def _check_covered(
-    checked: CheckedRecord, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[str]
+    checked: CheckedRecord, path: str, value: Mapping[str, Any], indices: list[int], aspects: list[Any]
 ) -> None:
     covered = value.get("covered_aspects", MISSING)
     if not checked.expect(path, covered, list, "a list of aspect ids"):
         return
     checked.expect_strings(path, covered, "an aspect id")
-    stored = strings_in(covered)
+    stored = [aspect for aspect in covered if isinstance(aspect, str)]
     if len(set(stored)) != len(stored):
         checked.note(path, "unique", "each aspect once", "an aspect more than once", allowed_in_dialects=True)
     chosen = set(indices)
-    actual = {aspect for aspect in aspects if not chosen.isdisjoint(checked.sources.get(aspect, ()))}
+    ids = (aspect for aspect in aspects if isinstance(aspect, str))
+    actual = {aspect for aspect in ids if not chosen.isdisjoint(checked.sources.get(aspect, ()))}
     for aspect in sorted(actual - set(stored)):
         checked.note(path, "covered", f"{shown(aspect)}, which the selection covers", "a list without it")
     for aspect in sorted(set(stored) - actual):
@@ -246,7 +229,7 @@ def check_record(instance_id: str, record: Any) -> list[Violation]:
     kinds = record.get("sentence_types_in_candidate_pool")
     # Of EvidenceBench-100k, whose aspects may lack sentences.
     checked.is_dialect = "systematic_review_id" in record or (isinstance(kinds, list) and spells_with_spaces(kinds))
-    for check in (_check_texts, _check_extras, _check_kinds, _check_aspects, _check_sources, _check_inverse):
+    for check in (_check_texts, _check_kinds, _check_aspects, _check_sources, _check_inverse):
         check(checked)
     for task in EVALUATION_KEYS:
         check_evaluation(checked, task)
@@ -261,10 +244,7 @@ def _check_texts(checked: CheckedRecord) -> None:
         if not checked.sentences:
             checked.note("$.paper_as_candidate_pool", "length", "at least one sentence", "none")
         checked.expect_strings("$.paper_as_candidate_pool", checked.sentences)
-
-
-def _check_extras(checked: CheckedRecord) -> None:
-    """Check the fields that only some files have."""
+    # What follows has only some files.
     texts = checked.record.get("aspect_id2aspect")
     if texts is not None and checked.expect("$.aspect_id2aspect", texts, dict, "an object: aspect id -> text"):
         for aspect, text in texts.items():
@@ -468,9 +448,11 @@ def validate_files(
     file_of_paper: dict[str, Path] = {}
     for path in map(data_path, [paths] if isinstance(paths, str | os.PathLike) else paths):
         source = open_source(path)
-        once, again = "an id that stands once", "the id more than once"
         unchecked: dict[str, str] = {}
-        all_violations = [_violation(instance_id, "unique", once, again) for instance_id in source.repeated_ids]
+        all_violations = [
+            Violation(instance_id, "$", "unique", "an id that stands once", "the id more than once")
+            for instance_id in source.repeated_ids
+        ]
         runs_on = engine_of(engine, jobs, at_most=1 + len(source.ids) // _MIN_INSTANCES_A_JOB)
         if not runs_on.is_one_machine:
             _ = source.snapshot.sha256  # other machines know the file by it
@@ -484,8 +466,8 @@ def validate_files(
             all_violations += violations
             if paper_id is not None and file_of_paper.setdefault(paper_id, path) != path:
                 got = f"'{paper_id}', which is also in {file_of_paper[paper_id]}"
-                in_one = "a paper that stands in one split only"
-                all_violations.append(_violation(instance_id, "paper", in_one, got, path="$.paper_id"))
+                expected = "a paper that stands in one split only"
+                all_violations.append(Violation(instance_id, "$.paper_id", "paper", expected, got))
             if on_progress is not None:
                 on_progress(n_done, len(source.ids))
         reports.append(
@@ -493,7 +475,7 @@ def validate_files(
                 path=str(path),
                 n_instances=len(source.ids),
                 violations=tuple(violation for violation in all_violations if violation.is_error),
-                warnings=tuple(violation for violation in all_violations if not violation.is_error),
+                warnings=tuple(warning for warning in all_violations if not warning.is_error),
                 unchecked=unchecked,
             )
         )
@@ -516,18 +498,14 @@ def _checker(
             record, repeated_keys = source.fields(instance_id)
         except FormatError as error:
             why = str(error).removeprefix(f"{instance_id}: ")
-            return [_violation(instance_id, "json", "an instance that can be read", why)], None
+            return [Violation(instance_id, "$", "json", "an instance that can be read", why)], None
         violations = check_record(instance_id, record)
         if optima and not any(violation.is_error for violation in violations):
             violations += check_optima(instance_id, msgspec.json.encode(record))
         paper_id = record.get("paper_id") if isinstance(record, dict) else None
         repeated = [
-            _violation(instance_id, "unique", "keys that stand once", f"'{key}' again") for key in repeated_keys
+            Violation(instance_id, "$", "unique", "keys that stand once", f"'{key}' again") for key in repeated_keys
         ]
         return repeated + violations, paper_id if isinstance(paper_id, str) else None
 
     return check
-
-
-def _violation(instance_id: str, rule: str, expected: str, got: str, *, path: str = "$") -> Violation:
-    return Violation(instance_id=instance_id, path=path, rule=rule, expected=expected, got=got)

@@ -1,10 +1,10 @@
-"""Read: disk, atomic, records.
+"""Read and write files safely.
 
 In reading order:
 
-* `disk`: open_file, read_bytes, read_text, Snapshot: regular files only, bounded, changes noticed
-* `atomic`: write_file, write_folder, cached_file: there whole or not at all
-* `records`: RecordFile: header + one JSON object a line, appendable, kill -9 safe, resumable; the only such format
+* `disk`: read regular files up to a size limit, and notice when a data file changes
+* `atomic`: write files and folders so that a reader finds them whole or not at all
+* `records`: files of a header and then one JSON object a line, which a killed process can go on with
 * `sqlite`: SQLite files that processes share
 * `places`: Data and cache folders, locks between processes
 """

@@ -1,4 +1,4 @@
-"""Write_file, write_folder, cached_file: there whole or not at all."""
+"""Write files and folders so that a reader finds them whole or not at all."""
 
 import errno
 import gzip
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from evidencebench.errors import DataError
-from evidencebench.files.disk import file_sha256, read_whole
+from evidencebench.files.disk import read_whole
 from evidencebench.files.places import locked_file, locked_folder, remove_unless_held, try_lock
 
 # Write a file or a folder that is there whole or not at all, also after a power cut.
@@ -98,7 +98,7 @@ def restore_folder(folder: Path, old: Path) -> None:
 
 
 def new_part(path: Path) -> Path:
-    """Return a name beside a path, for `open_part`; remove what killed processes left under such names."""
+    """Return a temporary name beside a path; delete the temporary files that killed processes left."""
     part_name = re.compile(rf"\.{re.escape(path.name)}\.[a-z0-9_]{{8}}\.part")
     with suppress(OSError):  # a folder that may be written to, and not be listed
         for name in filter(part_name.fullmatch, os.listdir(path.parent)):  # noqa: PTH208 - of any size, for each file
@@ -107,7 +107,7 @@ def new_part(path: Path) -> Path:
 
 
 def open_part(part: Path) -> int:
-    """Make a file that is locked as long as it is open, so that no other process takes it for one that was left."""
+    """Make a temporary file, locked while it is open, so that no other process deletes it as abandoned."""
     while True:
         handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         if try_lock(handle) and os.path.lexists(part):  # else another process took it so before it was locked
@@ -293,31 +293,18 @@ def locked_part(part: Path, output: Path) -> Iterator[tuple[Path, Path]]:
         raise DataError(f"{output}: cannot be written: {error.strerror}") from error
 
 
-# Files of the cache that would change answers if they were damaged: each has its digest in a file beside it.
+# Files of the cache that would change answers if they were damaged: each has its digest beside it, in NAME.sha256.
 
 
 # Twice the 2 GB that an ONNX model may have.
 _MOST_BYTES = 4 << 30
 
 
-def digest_file(path: Path) -> Path:
-    """Return the path of a file's digest, such as ``model.onnx.sha256``."""
-    return path.with_name(f"{path.name}.sha256")
-
-
-def is_intact(path: Path) -> bool:
-    """Say whether a cached file is there and matches its digest."""
-    try:
-        return digest_file(path).read_text(encoding="ascii").strip() == file_sha256(path)
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
 def read_cached(path: Path) -> bytes | None:
     """Return a cached file's content, or None where it is absent or damaged; these very bytes are checked."""
     try:
         content = read_whole(path, at_most=_MOST_BYTES)
-        digest = digest_file(path).read_text(encoding="ascii").strip()
+        digest = path.with_name(f"{path.name}.sha256").read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         return None
     return content if hashlib.sha256(content).hexdigest() == digest else None
@@ -325,5 +312,5 @@ def read_cached(path: Path) -> bytes | None:
 
 def write_cached(path: Path, content: bytes) -> None:
     """Write a file, its digest first; raises `DataError` if it cannot."""
-    write_whole(digest_file(path), f"{hashlib.sha256(content).hexdigest()}\n")
+    write_whole(path.with_name(f"{path.name}.sha256"), f"{hashlib.sha256(content).hexdigest()}\n")
     write_whole(path, content)

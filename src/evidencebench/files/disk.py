@@ -1,4 +1,4 @@
-"""Open_file, read_bytes, read_text, Snapshot: regular files only, bounded, changes noticed."""
+"""Read regular files up to a size limit, and notice when a data file changes."""
 
 import codecs
 import errno

@@ -276,7 +276,7 @@ class Journal:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the file is empty, without even a header."""
+        """Whether the file has not even a header."""
         return os.fstat(self._descriptor).st_size == 0
 
     def begin(self, header: bytes) -> None:
@@ -314,7 +314,7 @@ class Journal:
         os.close(self._descriptor)
 
     def lies_at(self, path: Path) -> bool:
-        """Say whether a path still names this very file: it was not removed, replaced or made a link."""
+        """Whether `path` is still this file."""
         return _lies_at(path, self._descriptor)
 
     def append(self, line: bytes) -> None:

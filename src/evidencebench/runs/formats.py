@@ -1,4 +1,4 @@
-"""Answers in any form: our runs, Parquet, JSON, TREC."""
+"""Read answers in any form: our runs as JSON Lines or Parquet, plain JSON, TREC runs, dicts."""
 
 import codecs
 import json
@@ -60,7 +60,7 @@ def n_answers_in(content: bytes, name: Path) -> int:
 def _header_and_answers(content: bytes, name: Path) -> tuple[bytes, list[bytes]]:
     """Return the line of the header, empty where there is none, and those of the answers; all are checked."""
     lines = [bytes(line.content) for line in lines_of(content) if line.is_ended or is_whole_object(line.content)]
-    if not lines or not (lines[0].startswith(RUNS.begins) or _is_answer(lines[0])):
+    if not lines or not (lines[0].startswith(RUNS.begins) or _is_answer_line(lines[0])):
         raise RunFormatError(f"{name}: expected a run of evidencebench, as 'evidencebench run' writes it")
     has_header = lines[0].startswith(RUNS.begins)
     read_run(name, needs_header=has_header, content=content)
@@ -135,13 +135,6 @@ def _line(row: dict[str, Any]) -> bytes:
     if "notes" in fields:
         fields["notes"] = msgspec.json.decode(fields["notes"])
     return with_checksum(msgspec.json.encode(msgspec.convert(fields, AnswerLine)))
-
-
-def _is_answer(line: bytes) -> bool:
-    try:
-        return "id" in msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except BROKEN_JSON:
-        return False
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""People as a system: picks, drafts, submissions."""
+"""People who answer as a system does: their picks, and a run that grows with each submission."""
 
 import hashlib
 import logging
@@ -8,7 +8,7 @@ import re
 import threading
 import unicodedata
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -66,28 +66,6 @@ def checked_picks(sentences: Sequence[int], *, n_sentences: int, budget: int) ->
     if len(sentences) > budget:
         raise PeopleError(f"{counted(len(sentences), 'sentence')} picked, but at most {budget} count; remove some")
     return tuple(sentences)
-
-
-def read_drafts(path: Path) -> dict[str, PickDraft]:
-    """Return instance id -> draft, none where there is no file; raise `RunFormatError` for another file."""
-    try:
-        return msgspec.json.decode(read_whole(path), type=_DraftsFile).drafts
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
-    except BROKEN_JSON as error:
-        raise RunFormatError(f"{path}: expected drafts: {error}; move the file away to begin without them") from error
-
-
-def write_drafts(path: Path, drafts: Mapping[str, PickDraft]) -> None:
-    """Replace the file of drafts; raise `RunError` where it cannot be written, or is a link by now."""
-    require_no_link(path)
-    try:
-        with whole_file(path, follows_links=False) as file:  # a link that was made since is replaced
-            file.write(msgspec.json.encode(_DraftsFile(drafts=dict(drafts))))
-    except DataError as error:
-        raise RunError(str(error)) from error
 
 
 def require_no_link(path: Path) -> None:
@@ -255,7 +233,12 @@ class Person:
         return msgspec.structs.replace(timed, sentences=picks.sentences, revision=before.revision + 1, tab=picks.tab)
 
     def _write(self, drafts: dict[str, PickDraft]) -> None:
-        write_drafts(self._drafts_path, drafts)
+        require_no_link(self._drafts_path)
+        try:
+            with whole_file(self._drafts_path, follows_links=False) as file:  # a link that was made since is replaced
+                file.write(msgspec.json.encode(_DraftsFile(drafts=drafts)))
+        except DataError as error:
+            raise RunError(str(error)) from error
         self._drafts = drafts
 
     def _ensure_journal(self) -> Journal:
@@ -291,7 +274,17 @@ class Person:
                 self._submitted[instance_id] = Submission(
                     sentences=answer.sentences, seconds=seconds, seconds_open=seconds_open
                 )
-        drafts = read_drafts(self._drafts_path)
+        path = self._drafts_path
+        try:
+            drafts = msgspec.json.decode(read_whole(path), type=_DraftsFile).drafts
+        except FileNotFoundError:
+            drafts = {}
+        except OSError as error:
+            raise RunFormatError(f"{path}: cannot be read: {error.strerror}") from error
+        except BROKEN_JSON as error:
+            raise RunFormatError(
+                f"{path}: expected drafts: {error}; move the file away to begin without them"
+            ) from error
         self._drafts = {name: draft for name, draft in drafts.items() if name not in self._submitted}
 
     def _release(self) -> None:

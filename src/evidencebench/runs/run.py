@@ -1,4 +1,4 @@
-"""Run: read_run, open_run (JSON, TREC, ours), answer lines."""
+"""Runs of this package: a header, then an answer a line."""
 
 import hashlib
 from collections.abc import Mapping

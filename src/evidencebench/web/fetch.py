@@ -1,4 +1,4 @@
-"""GET with checked addresses, least speed, longest head (base install, urllib)."""
+"""Download over http and https with urllib: checked redirects, a minimum speed, a maximum size of headers."""
 
 import io
 import json
@@ -94,17 +94,15 @@ class _SecureConnection(HTTPSConnection):
     response_class = _PacedResponse
 
 
-class PacedHandler(AbstractHTTPHandler):
+class _PacedHandler(AbstractHTTPHandler):
     """Opens http and https addresses, the latter with the certificates that this machine trusts."""
 
     http_request = https_request = AbstractHTTPHandler.do_request_
 
     def http_open(self, req: Request) -> HTTPResponse:
-        """Return the answer, its body not read yet."""
         return self.do_open(_Connection, req)
 
     def https_open(self, req: Request) -> HTTPResponse:
-        """Return the answer, its body not read yet."""
         return self.do_open(_SecureConnection, req)
 
 
@@ -134,7 +132,7 @@ def ask(address: str, headers: dict[str, str], timeout_seconds: float, *, may_le
     Without ``may_leave_host``, a redirect to another host, or to another port, is refused: nothing is asked there.
     """
     opener = OpenerDirector()  # with these two only: no file:, ftp: or data:, and redirects are followed here
-    for handler in (ProxyHandler(), PacedHandler()):
+    for handler in (ProxyHandler(), _PacedHandler()):
         opener.add_handler(handler)
     there = address
     for _ in range(_MOST_REDIRECTS + 1):

@@ -682,7 +682,7 @@ def test_a_paper_that_was_never_opened_cannot_be_submitted(ada: Client) -> None:
 def test_papers_that_allow_no_pick_are_not_offered(serve: Serve, tmp_path: Path) -> None:
     first, second, third = SAMPLE[:3]
     without_sources = replace(first, labels=replace(first.labels, sources={}, evaluations={}), origin=None)
-    evaluations = {"er_at_optimal": replace(second.labels.evaluations["er_at_optimal"], optimal=0)}
+    evaluations = {"er_at_optimal": msgspec.structs.replace(second.labels.evaluations["er_at_optimal"], optimal=0)}
     told_so = replace(second, labels=replace(second.labels, evaluations=evaluations), origin=None)
     write_dataset(tmp_path / "data.json", [without_sources, told_so, third])
     dataset = open_dataset(tmp_path / "data.json")

@@ -1,7 +1,6 @@
 """``evidencebench data show``."""
 
 import re
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import click
@@ -72,7 +71,10 @@ def _instance_fields(instance: Instance) -> dict[str, Any]:
             {"index": index, "kind": kind, "text": sentence}
             for index, (kind, sentence) in enumerate(zip(query.kinds, query.sentences, strict=True))
         ],
-        "evaluations": {task: asdict(found) for task, found in labels.evaluations.items()},
+        "evaluations": {
+            task: {"sentences": stored.sentences, "covered": stored.covered, "optimal": stored.optimal}
+            for task, stored in labels.evaluations.items()
+        },
     }
 
 
