@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.models.llm.batch_apis import BatchStatus, CallSettings
+from evidencebench.models.llm.batch_apis import CallSettings
+from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.costs import Price, PriceTable

@@ -25,9 +25,10 @@ from evidencebench.errors import (
     PendingError,
     StopError,
 )
-from evidencebench.models.llm.batch_apis import BatchQueue, BatchStatus, CallSettings
+from evidencebench.models.llm.batch_apis import CallSettings
+from evidencebench.models.llm.batch_queue import BatchQueue, BatchStatus
 from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
 from evidencebench.models.llm.client import BatchGuardedSender
 from evidencebench.models.llm.costs import RunningTotals
 from evidencebench.models.llm.replies import ReplyCache
@@ -47,6 +48,13 @@ def n_replies(found: list[ChatReply | EvidenceBenchError]) -> int:
 
 def paid_keys(server: RunningServer) -> list[str]:
     return [entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid"]
+
+
+def most_usd(request: ChatRequest) -> float:
+    """Return the most that a request may cost."""
+    cost = PRICES.cost_usd("openai/gpt-x", Usage(prompt_tokens=30, completion_tokens=request.max_tokens), batch=True)
+    assert cost is not None
+    return cost
 
 
 @pytest.fixture
@@ -120,7 +128,7 @@ def test_without_a_store_batches_are_refused_with_the_reason() -> None:
 )
 def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequest, message: str) -> None:
     def send() -> None:
-        sender_of(ReplyCache(tmp_path), folder=tmp_path).send(request_)
+        sender_of(ReplyCache(tmp_path)).send(request_)
 
     with pytest.raises(FailingServerError, match=message):
         send()
@@ -291,15 +299,15 @@ _RUN = """
 import os, signal, sys
 from pathlib import Path
 from batching import one_pass, requests_to
-from evidencebench.models.llm import anthropic_batches, openai_batches
-from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm import batches
+from evidencebench.models.llm.batch_queue import BatchQueue
 
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 
 moment = sys.argv[4]
 if moment == "before POST":
-    openai_batches.OpenaiBatchApi.create = anthropic_batches.AnthropicBatchApi.create = die
+    batches.submit = die
 if moment == "after POST":
     BatchQueue.name = die
 print("started", flush=True)
@@ -552,8 +560,7 @@ def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Pat
     totals = RunningTotals()
     with proxied(server.root_url, results_changed(_damaged_in_its_reply)) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
-        most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-        assert most is not None
+        most = most_usd(requests[0])
         cache = ReplyCache(tmp_path)
 
         sender = sender_of(cache, totals=totals, max_cost_usd=2.5 * most)
@@ -672,8 +679,7 @@ def test_polling_outlives_an_outage(tmp_path: Path) -> None:
 
 def test_a_cost_limit_counts_all_that_is_queued(tmp_path: Path, server: RunningServer) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 5)
-    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-    assert most is not None
+    most = most_usd(requests[0])
     found = one_pass(tmp_path, requests, max_cost_usd=3.5 * most)
     assert [type(one) for one in found[:3]] == [ChatReply] * 3
     found = one_pass(tmp_path, requests, max_cost_usd=0.5 * most)
@@ -684,8 +690,7 @@ def test_a_cost_limit_counts_all_that_is_queued(tmp_path: Path, server: RunningS
 
 def test_what_batches_did_not_cost_pays_for_more_until_nothing_fits(tmp_path: Path, server: RunningServer) -> None:
     requests, cache = requests_to(server.base_url, "openai/gpt-x", 6), ReplyCache(tmp_path)
-    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-    assert most is not None
+    most = most_usd(requests[0])
 
     def work() -> list[int]:
         sender, n_found = sender_of(cache, max_cost_usd=1.5 * most), list[int]()
@@ -782,8 +787,7 @@ def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_
     tmp_path: Path, server: RunningServer
 ) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 3)
-    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-    assert most is not None
+    most = most_usd(requests[0])
     cache = ReplyCache(tmp_path)
     with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)

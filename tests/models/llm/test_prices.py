@@ -69,7 +69,7 @@ def test_what_is_not_known_is_none_and_never_nothing(model: str, usage: Usage, *
 def test_no_reply_costs_more_than_the_worst_case(prompt: int, cached: int, completion: int, spare: int) -> None:
     usage = Usage(prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion)
     cost = TABLE.cost_usd("openai/gpt-4o", usage)
-    most = TABLE.most_usd("openai/gpt-4o", prompt, completion + spare)
+    most = TABLE.cost_usd("openai/gpt-4o", Usage(prompt_tokens=prompt, completion_tokens=completion + spare))
     assert cost is not None
     assert most is not None
     assert 0 <= cost <= most
@@ -122,7 +122,7 @@ def _file(folder: Path, value: Any) -> Path:
 def test_a_users_own_table_replaces_the_packages(tmp_path: Path) -> None:
     models = {"local/*": {"input": 0, "output": 0}}
     table = PriceTable.load(_file(tmp_path, {"as_of": "2027-01-01", "models": models, "more": 1}))
-    assert table.most_usd("local/llama", 10, 10) == 0
+    assert table.cost_usd("local/llama", Usage(prompt_tokens=10, completion_tokens=10)) == 0
     assert table.price_of("openai/gpt-4o") is None
     marked = tmp_path / "marked.json"
     marked.write_bytes(b"\xef\xbb\xbf\n" + (tmp_path / "mine.json").read_bytes() + b"\n\n")

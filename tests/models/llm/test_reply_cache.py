@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.replies import ReplyCache, connect_durably
+from evidencebench.models.llm.replies import ReplyCache
 from examples import examples
 from in_threads import at_once, begun, ended
 from replies import keep, numbered, reply_to, requests_and_replies
@@ -115,7 +115,7 @@ def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path)
 
 def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
-    connect_durably(path).close()
+    filled(tmp_path)
     with sqlite3.connect(path, isolation_level=None) as holder:
         holder.execute("BEGIN IMMEDIATE")
         writer = ReplyCache(tmp_path)

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -24,14 +24,16 @@ from evidencebench.errors import (
 )
 from evidencebench.files.disk import PathText
 from evidencebench.files.places import cache_folder
-from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.models.llm.sender import Bounds, HttpSender, RateLimits
+from evidencebench.models.llm.sender import Bounds, HttpSender
 
 if TYPE_CHECKING:
     import httpx
+
+T = TypeVar("T")
 
 
 # Estimate the cost of a run without sending anything: prompts are counted, and stand-ins replace replies.
@@ -72,12 +74,14 @@ class EstimatingSender:
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
         """Return one estimate for each model, in the order of their names."""
-        estimates = []
-        for _, estimate in sorted(self._sums.items()):
-            usage = Usage(prompt_tokens=estimate.prompt_tokens, completion_tokens=estimate.completion_tokens)
-            cost_usd = self._prices.cost_usd(estimate.model, usage, batch=self._batch)
-            estimates.append(replace(estimate, cost_usd=cost_usd))
-        return tuple(estimates)
+        usages = {
+            model: Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
+            for model, counts in sorted(self._sums.items())
+        }
+        return tuple(
+            replace(self._sums[model], cost_usd=self._prices.cost_usd(model, usage, batch=self._batch))
+            for model, usage in usages.items()
+        )
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Count a request that has no stand-in."""
@@ -105,15 +109,14 @@ class ReplayingSender:
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Return the stored reply; raise `PendingError` if there is none, so that further requests are noted too."""
-        try:
-            found = None if self.cache is None else self.cache.find(request.key)
-        except CacheError:  # a damaged reply counts as missing
-            found = None
-        if found is None:
-            self.noted.append(Replayed(request=request))
+        stored = None
+        with suppress(CacheError):  # a damaged reply counts as missing
+            stored = None if self.cache is None else self.cache.find(request.key)
+        reply, cost_usd = stored or (None, None)
+        self.noted.append(Replayed(request=request, reply=reply, cost_usd=cost_usd))
+        if reply is None:
             raise PendingError(f"{request.model}: the reply to request {request.key[:12]} is not stored")
-        self.noted.append(Replayed(request=request, reply=found[0], cost_usd=found[1]))
-        return found[0]
+        return reply
 
 
 # Runs that send one by one: what is in an open batch is paid for already, and not sent again.
@@ -141,8 +144,7 @@ class BatchGuardedSender:
 # The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
 
 
-T = TypeVar("T")
-
+_CLOSED = "the client was closed before the replies were there; make another to go on"
 _HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
 _CLOSING_SECONDS = 10.0
@@ -192,7 +194,7 @@ class ChatClient:
         self._budget = Budget(prices, None) if budget is None else budget
         self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
         self._is_draining = self._is_closed = False
-        self._is_writable = cache is None
+        self._is_writable = False
         self._reset()
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
@@ -205,7 +207,7 @@ class ChatClient:
             self._budget.after_fork()
             self.totals.after_fork()
         if self._is_closed:
-            raise _closed_error()
+            raise DrainingError(_CLOSED)
         if (stored := self._find_stored(request.key)) is not None:
             return stored
         if isinstance(self._sender, EstimatingSender):
@@ -266,18 +268,22 @@ class ChatClient:
 
     def _serve(self, flight: _Flight) -> None:
         """Get the reply of a request for all who wait for it, unless nobody does any more."""
-        key, received, failure = flight.request.key, None, None
+        request, received, failure = flight.request, None, None
         try:
-            with self._slots, self._budget.reserved(flight.request):
-                with self._lock:
-                    if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
-                        del self._flights[key]
-                        return
-                received = self._receive(flight.request)
+            with self._slots:
+                self._budget.reserve(request)
+                try:
+                    with self._lock:
+                        if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
+                            del self._flights[request.key]
+                            return
+                    received = self._receive(request)
+                finally:
+                    self._budget.release(request.key)
         except BaseException as error:  # noqa: BLE001 - for those who wait
             failure = error
         with self._lock:
-            self._flights.pop(key, None)
+            self._flights.pop(request.key, None)
         if received is not None:
             flight.received.set_result(received)
         else:
@@ -286,27 +292,20 @@ class ChatClient:
     def _receive(self, request: ChatRequest) -> Received:
         """Return a new reply, or the stored one if another process sent the request by now."""
         self._require_not_draining()
+        if (cache := self._cache) is None:
+            return self._send(request)
         with self._writable_lock:
-            if not self._is_writable and self._cache is not None:
+            if not self._is_writable:
                 with _stop_if_cache_fails():
-                    self._cache.require_writable()  # a reply that cannot be stored would be paid for again
+                    cache.require_writable()  # a reply that cannot be stored would be paid for again
                 self._is_writable = True
-        with self._claim(request.key) as received:
-            return self._send(request) if received is None else received
-
-    @contextmanager
-    def _claim(self, key: str) -> Iterator[Received | None]:
-        """Keep other processes from sending a request while the block runs; yield its reply if one of them sent it."""
-        if self._cache is None:
-            yield None
-            return
-        while not self._cache.claim(key):  # as long as that process lives: the system frees the claims of a dead one
+        while not cache.claim(request.key):  # as long as that process lives: the system frees claims of a dead one
             time.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
-            yield self._find_stored(key)
+            return self._find_stored(request.key) or self._send(request)
         finally:
-            self._cache.give_back(key)
+            cache.give_back(request.key)
 
     def _send(self, request: ChatRequest) -> Received:
         """Send a request and return its reply, which is on the disk by then."""
@@ -343,13 +342,9 @@ class ChatClient:
 
     def _require_not_draining(self) -> None:
         if self._is_closed:
-            raise _closed_error()
+            raise DrainingError(_CLOSED)
         if self._is_draining:
             raise DrainingError("no more requests are sent, as was asked; run again to go on")
-
-
-def _closed_error() -> DrainingError:
-    return DrainingError("the client was closed before the replies were there; make another to go on")
 
 
 @contextmanager
@@ -420,8 +415,9 @@ def make_client(
     if total_timeout_seconds is None:
         total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
     sender = HttpSender(
-        limits=RateLimits(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute),
         bounds=Bounds(
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
             max_connections=max_connections,
             timeout_seconds=timeout_seconds,
             total_timeout_seconds=total_timeout_seconds,
