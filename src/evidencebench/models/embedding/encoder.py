@@ -114,7 +114,6 @@ def sentence_texts(
 
 # Vectors on disk: one SQLite file for all models and processes, each batch committed as it comes.
 
-
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
 _N_CHECK_BYTES = 8

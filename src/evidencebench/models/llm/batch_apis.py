@@ -256,7 +256,6 @@ def _key_of(custom_id: str) -> str:
 
 # The interfaces. Each turns requests into rows, prepares and finds a batch, looks at it and reads its results.
 
-
 _ENDPOINT = "/v1/chat/completions"
 _OVER = frozenset({"completed", "failed", "expired", "cancelled"})
 _UNFINISHED = ("batch_expired", "batch_cancelled")

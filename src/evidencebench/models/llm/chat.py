@@ -183,7 +183,6 @@ class Sender(Protocol):
 
 # Estimate how many tokens a text has, without a tokenizer.
 
-
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = b"0123456789"
 _SPACES = b" \t\n\r\x0b\x0c"

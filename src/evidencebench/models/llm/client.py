@@ -143,7 +143,6 @@ class BatchGuardedSender:
 
 # The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
 
-
 _CLOSED = "the client was closed before the replies were there; make another to go on"
 _HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends

@@ -144,7 +144,6 @@ def _parse_table(content: bytes, where: str) -> PriceTable:
 
 # Counts of requests that were sent, stored, failed and paid; any thread may read them while requests run.
 
-
 _LINE_CHARACTERS = 60
 _LEAST_SPELLED_OUT_USD = 1e-8
 _SIZES = ((10**9, "G"), (10**6, "M"), (10**3, "k"))  # so that no count is longer than four digits
@@ -278,7 +277,6 @@ def _short(count: int) -> str:
 
 
 # The cost limit: before a request is sent, its highest possible cost is set aside; its true cost replaces it later.
-
 
 _PROMPT_MARGIN = 1.5  # factor that makes an estimate of prompt tokens high enough
 

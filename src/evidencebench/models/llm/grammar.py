@@ -1,9 +1,9 @@
 """Where an answer stands in a reply."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from enum import StrEnum
+from typing import NamedTuple
 
 from evidencebench.models.llm.grammar_lists import (
     MARKS,
@@ -48,8 +48,7 @@ class DoubtError(ValueError):
     """It is not sure which sentences the answer names. No earlier list counts in its place."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAnswer:
+class FoundAnswer(NamedTuple):
     """The sentences that a reply names; `spans` is empty where the reply says that none is selected."""
 
     spans: list[Span]
@@ -104,17 +103,25 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     for start, end, _ in values:
         outside[start:end] = [False] * (end - start)
     places = [(place, end) for place, end in _places(text, shown) if outside[place.start()]]
-    found = [
-        *((True, start, one) for start, end, value in values for one in _json_answers(text, start, end, value, shown)),
-        *(one for place, end in places for one in _answers_at(text, place, end, shown)),
+    answers = [
+        *((True, start, own) for start, end, value in values for own in _json_answers(text, start, end, value, shown)),
+        *(answer for place, end in places for answer in _answers_at(text, place, end, shown)),
     ]
     keys = [
         key
         for key in _JSON_KEY.finditer(text)
         if outside[key.start()] and not shown.hold(line_around(text, key.start()), key[0].strip("\"' :=[\n"))
     ]
-    if found:
-        return _last_answer(text, sorted(found, key=lambda one: one[:2]), keys[-1].start() if keys else 0, shown)
+    if answers:
+        # The last one, unless that is not sure; words must take back one before it that names others.
+        answers.sort(key=lambda answer: answer[:2])
+        _, start, last = answers[-1]
+        if last is None or (keys and keys[-1].start() > last.end) or _is_revised(text, last, shown):
+            raise DoubtError
+        before = answers[-2][2] if len(answers) > 1 and answers[-2][0] else None
+        if before and before.spans != last.spans and not text[before.end : start].strip(MARKS + "\n"):
+            raise DoubtError
+        return last
     if len(keys) > 1:
         raise DoubtError
     if keys:
@@ -126,17 +133,6 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
 
 _Place = tuple[bool, int, FoundAnswer | None]
 """Whether it is the reply's own (else it may quote the paper), its position, and its answer; None: not readable."""
-
-
-def _last_answer(text: str, found: Sequence[_Place], last_key: int, shown: ShownSentences) -> FoundAnswer:
-    """Return the last answer; raise `DoubtError` where it is not sure."""
-    _, start, last = found[-1]
-    if last is None or last_key > last.end or _is_revised(text, last, shown):
-        raise DoubtError
-    before = found[-2][2] if len(found) > 1 and found[-2][0] else None
-    if before and before.spans != last.spans and not text[before.end : start].strip(MARKS + "\n"):
-        raise DoubtError  # no words take the first one back
-    return last
 
 
 def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
@@ -211,7 +207,7 @@ def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
             return FoundAnswer(spans=numbers.spans, read_by=Branch.LIST, end=len(text))
     items = read_items(text, 0, len(text), shown)
     if items and not text[items.end :].strip(MARKS) and (items.is_quoted or items.kinds == {"number"}):
-        return replace(_answer_from_items(text, items), read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
+        return _answer_from_items(text, items)._replace(read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
     return _find_chosen(text, shown)
 
 
@@ -227,7 +223,7 @@ def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
             continue
         rest = text[found.end :]
         is_end = not rest.strip(MARKS + "\n") or (found.read_by == Branch.ITEMS and "[" not in rest)
-        return replace(found, read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
+        return found._replace(read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
     return None
 
 
@@ -240,8 +236,11 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: B
     start = before.end() if before else start
     line_end = line_end_of(text, start, end)
     line = text[start:line_end]
-    if line[:1] in {"{", "["} and (value := json_at(text[:end], start)) and not _is_numbers(value[0]):
-        return next(iter(_json_answers(text, start, value[1], value[0], shown)), None)
+    if line[:1] in {"{", "["} and (found := json_at(text[:end], start)):
+        value, value_end = found
+        # A list of numbers alone may be the first part of one, as in ``[3], [17]``.
+        if value and not (isinstance(value, list) and all(isinstance(n, str) and n.isdecimal() for n in value)):
+            return next(iter(_json_answers(text, start, value_end, value, shown)), None)
     if shown.index_of(line) is None:
         if says_none(text[start:end]):
             return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=not text[line_end:].strip())
@@ -255,11 +254,6 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: B
     items = read_items(text, line_start if starts_line else start, end, shown)
     is_sure = items is not None and (starts_line or items.n_items > 1 or items.is_quoted)
     return _answer_from_items(text, items) if items is not None and is_sure else None
-
-
-def _is_numbers(value: object) -> bool:
-    """Whether a JSON value holds numbers alone, so that it may be the first part of a list, as in ``[3], [17]``."""
-    return not value or (isinstance(value, list) and all(isinstance(one, str) and one.isdecimal() for one in value))
 
 
 def _answer_from_numbers(text: str, numbers: NumberList, branch: Branch) -> FoundAnswer:
@@ -295,7 +289,6 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
 
 
 # The visible text of a reply: without hidden reasoning, and without a next prompt that the model itself begins.
-
 
 _MAX_TAGS = 1000  # only the last so many tags of a reply are looked at
 _TAG = re.compile(

@@ -141,7 +141,6 @@ def _read_text_entry(text: str, shown: ShownSentences) -> list[Span]:
 
 # Find the scores of sentences in a reply: one on each line, or as JSON.
 
-
 Pairs = list[tuple[int, float]]
 """Index and score of sentences, in the order of the reply."""
 

@@ -170,7 +170,6 @@ def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
 
 # Keys: read from the environment or from ``.env``, sent to their server, and shown nowhere.
 
-
 _MOST_BYTES = 1 << 20
 _LEAST_SECRET_CHARACTERS = 8
 

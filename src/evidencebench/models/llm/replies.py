@@ -337,7 +337,6 @@ def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
 
 # Count and remove the replies in a cache.
 
-
 _PAGE_ROWS = 64
 _CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
 _BY_MODEL = f"""
