@@ -29,7 +29,7 @@ from evidencebench.models.llm.batch_apis import CallSettings
 from evidencebench.models.llm.batch_queue import BatchQueue, BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
-from evidencebench.models.llm.client import BatchGuardedSender
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import RunningTotals
 from evidencebench.models.llm.replies import ReplyCache
 from fake_models import RunningServer, running_fake_server
@@ -716,22 +716,21 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
     cache, counting = ReplyCache(tmp_path), Counting()
     in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
 
-    guarded = BatchGuardedSender(counting, cache)
+    client = ChatClient(sender=counting, cache=cache, prices=PRICES, in_batches=BatchQueue(cache))
     sender_of(cache).collect(wait=False)
     assert not cache.path.exists()
     sender = sender_of(cache)
     asked(sender, cache, [in_batch])
-    guarded.send(in_batch)
     sender.submit()
     with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
-        guarded.send(in_batch)
-    guarded.send(other)
+        client.ask(in_batch)
+    client.ask(other)
     totals = RunningTotals()
     while BatchQueue(cache).batches():
         sender_of(cache, totals=totals).collect(wait=False)
     assert totals.now.requests == 1
     assert cache.find(in_batch.key) is not None
-    assert counting.n_sent == 2
+    assert counting.n_sent == 1
 
 
 def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, server: RunningServer) -> None:

@@ -13,7 +13,6 @@ In reading order:
 * `batch_apis`: The batch interfaces of OpenAI and Anthropic
 * `batches`: BatchSender: queue, submit once, collect
 * `reading`: read_selection, read_order, read_scores
-* `grammar`: Where an answer stands in a reply
+* `grammar`: Where an answer or scores stand in a reply
 * `grammar_lists`: Numbers, items, quoted sentences
-* `grammar_objects`: JSON and scores in a reply
 """

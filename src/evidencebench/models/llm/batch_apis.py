@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from io import BytesIO
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -88,7 +87,7 @@ class Calls:
         def attempt() -> None:
             into.seek(0)
             into.truncate()
-            self._exchange("GET", path, into, most_bytes)
+            self.once("GET", path, into=into, most_bytes=most_bytes)
 
         self.retry(attempt)
         into.seek(0)
@@ -97,30 +96,21 @@ class Calls:
         """Return the JSON at a path as a `form`; raise `EndpointError` if no attempt gets such JSON."""
         return self.retry(lambda: _decode_as(self.once("GET", path, params=queries or None), form, what))
 
-    def once(self, method: str, path: str, content: bytes | IO[bytes] | None = None, **more: Any) -> bytes:
+    def once(
+        self,
+        method: str,
+        path: str,
+        content: bytes | IO[bytes] | None = None,
+        *,
+        into: IO[bytes] | None = None,
+        most_bytes: int = _MOST_ANSWER_BYTES,
+        **more: Any,
+    ) -> bytes:
         """Call once, with JSON from memory or a file, or httpx's arguments in `more`; return the body of the answer.
 
         Raises `UnsureError` if the server may have carried the call out, another `TransientError` if it did not and a
         further attempt may succeed, and `RefusedBatchError` if it refuses the content.
         """
-        into = BytesIO()
-        self._exchange(method, path, into, _MOST_ANSWER_BYTES, content, **more)
-        return into.getvalue()
-
-    def shown(self, text: str) -> str:
-        """Return the start of what a server said, on one line and without the key."""
-        return hide_key(text, self.key.value)
-
-    def _exchange(
-        self,
-        method: str,
-        path: str,
-        into: IO[bytes],
-        most_bytes: int,
-        content: bytes | IO[bytes] | None = None,
-        **more: Any,
-    ) -> None:
-        """Call once, and write the body of a successful answer into a file."""
         answer = self._http.request(
             method,
             self._server.address(path),
@@ -135,12 +125,16 @@ class Calls:
             **more,
         )
         if answer.status in OK:
-            return
+            return answer.content
         error = failure_of(answer, where=f"{self.where}{path}", key=self.key.value)
         is_unsure = answer.status >= _SERVER_ERROR or answer.status == _REQUEST_TIMEOUT
         if isinstance(error, TransientError) and is_unsure:
             raise UnsureError(str(error), error.wait_seconds)
         raise RefusedBatchError(str(error)) if isinstance(error, EndpointError) else error
+
+    def shown(self, text: str) -> str:
+        """Return the start of what a server said, on one line and without the key."""
+        return hide_key(text, self.key.value)
 
 
 # What providers say of batches.

@@ -119,28 +119,6 @@ class ReplayingSender:
         return reply
 
 
-# Runs that send one by one: what is in an open batch is paid for already, and not sent again.
-
-
-class BatchGuardedSender:
-    """Passes requests on to another sender; raises `StopError` for a request that is in an open batch of the cache."""
-
-    def __init__(self, sender: Sender, cache: ReplyCache) -> None:
-        self._sender, self._queue = sender, BatchQueue(cache)
-
-    def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply, as the other sender does, unless the request is part of a batch that is not collected."""
-        batch = self._queue.batch_of(request.key)
-        if batch is not None:
-            when = datetime.fromtimestamp(batch.created, UTC)
-            raise StopError(
-                f"{request.model}: a request is part of batch {batch.name or 'without a known id'}, submitted "
-                f"{when:%Y-%m-%d %H:%M} UTC, and would be paid twice; run with --batch to collect it, or give it up "
-                "with 'evidencebench cache prune --batches'"
-            )
-        return self._sender.send(request)
-
-
 # The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
 
 _CLOSED = "the client was closed before the replies were there; make another to go on"
@@ -163,35 +141,26 @@ class ChatClient:
     The same request is never sent twice: it is answered from the cache, or by the reply to the same request in flight.
     A reply is stored in the cache before it is returned. A caller that is interrupted by Ctrl-C loses no reply to a
     request that was sent.
-
-    Parameters
-    ----------
-    cache
-        Stores replies, and is closed with the client; None: no reply is stored.
-    budget
-        Keeps the cost limit; None: there is no limit. Pass the budget and the totals of the sender, if it has some.
-    max_in_flight
-        The most requests sent at a time; others wait.
-    on_drain, on_close
-        Called by `drain` and by `close`; the second ends what is in flight.
     """
 
     def __init__(
         self,
         *,
         sender: Sender,
-        cache: ReplyCache | None,
+        cache: ReplyCache | None,  # closed with the client; None: no reply is stored
         prices: PriceTable,
-        budget: Budget | None = None,
-        max_in_flight: int = 16,
-        totals: RunningTotals | None = None,
+        budget: Budget | None = None,  # the sender's, if it has one; None: no limit
+        max_in_flight: int = 16,  # the most requests sent at a time; others wait
+        totals: RunningTotals | None = None,  # the sender's, if it has some
+        in_batches: BatchQueue | None = None,  # what is in an open batch is paid for already: it stops the run
         on_drain: Callable[[], object] = lambda: None,
-        on_close: Callable[[], object] = lambda: None,
+        on_close: Callable[[], object] = lambda: None,  # ends what is in flight
     ) -> None:
         self.totals = RunningTotals() if totals is None else totals
         self._sender, self._cache, self._prices = sender, cache, prices
         self._budget = Budget(prices, None) if budget is None else budget
         self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
+        self._in_batches = in_batches
         self._is_draining = self._is_closed = False
         self._is_writable = False
         self._reset()
@@ -207,8 +176,9 @@ class ChatClient:
             self.totals.after_fork()
         if self._is_closed:
             raise DrainingError(_CLOSED)
-        if (stored := self._find_stored(request.key)) is not None:
-            return stored
+        with _stop_if_cache_fails():
+            if (stored := self._find_stored(request.key)) is not None:
+                return stored
         if isinstance(self._sender, EstimatingSender):
             return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
         with self._lock:
@@ -276,7 +246,8 @@ class ChatClient:
                         if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
                             del self._flights[request.key]
                             return
-                    received = self._receive(request)
+                    with _stop_if_cache_fails():
+                        received = self._receive(request)
                 finally:
                     self._budget.release(request.key)
         except BaseException as error:  # noqa: BLE001 - for those who wait
@@ -295,8 +266,7 @@ class ChatClient:
             return self._send(request)
         with self._writable_lock:
             if not self._is_writable:
-                with _stop_if_cache_fails():
-                    cache.require_writable()  # a reply that cannot be stored would be paid for again
+                cache.require_writable()  # a reply that cannot be stored would be paid for again
                 self._is_writable = True
         while not cache.claim(request.key):  # as long as that process lives: the system frees claims of a dead one
             time.sleep(_LOOK_AGAIN_SECONDS)
@@ -308,11 +278,18 @@ class ChatClient:
 
     def _send(self, request: ChatRequest) -> Received:
         """Send a request and return its reply, which is on the disk by then."""
+        batch = None if self._in_batches is None else self._in_batches.batch_of(request.key)
+        if batch is not None:
+            when = datetime.fromtimestamp(batch.created, UTC)
+            raise StopError(
+                f"{request.model}: a request is part of batch {batch.name or 'without a known id'}, submitted "
+                f"{when:%Y-%m-%d %H:%M} UTC, and would be paid twice; run with --batch to collect it, or give it up "
+                "with 'evidencebench cache prune --batches'"
+            )
         self.totals.count(in_flight=1)
         try:
-            with _stop_if_cache_fails():  # a `BatchSender` writes to the cache too
-                reply = self._sender.send(request)
-        except (StopError, PendingError):
+            reply = self._sender.send(request)
+        except (StopError, PendingError, CacheError):  # the last: a `BatchSender` writes to the cache too
             raise
         except EvidenceBenchError:
             self.totals.count(failures=1)
@@ -325,19 +302,14 @@ class ChatClient:
         self._budget.settle(request.key, cost_usd)
         self.totals.count_reply(reply.usage, cost_usd, reply.priced_as_of)
         if self._cache is not None:
-            with _stop_if_cache_fails():
-                self._cache.put(request, reply, cost_usd)
+            self._cache.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
 
     def _find_stored(self, key: str) -> Received | None:
-        if self._cache is None:
-            return None
-        with _stop_if_cache_fails():
-            found = self._cache.find(key)
-        if found is None:
+        if self._cache is None or (stored := self._cache.find(key)) is None:
             return None
         self.totals.count_stored(key)
-        return Received(reply=found[0], is_stored=True, cost_usd=found[1])
+        return Received(reply=stored[0], is_stored=True, cost_usd=stored[1])
 
     def _require_not_draining(self) -> None:
         if self._is_closed:
@@ -430,8 +402,9 @@ def make_client(
     folder = cache_folder(os.environ if environ is None else environ) if cache else None
     replies = None if folder is None else ReplyCache(folder)
     return ChatClient(
-        sender=sender if replies is None else BatchGuardedSender(sender, replies),
+        sender=sender,
         cache=replies,
+        in_batches=None if replies is None else BatchQueue(replies),
         prices=table,
         budget=budget,
         max_in_flight=max_connections,

@@ -14,11 +14,11 @@ from evidencebench.models.llm.grammar import (
     DoubtError,
     FoundAnswer,
     find_answer,
+    find_scores,
     parts_before_prompts,
     visible_text,
 )
 from evidencebench.models.llm.grammar_lists import ShownSentences, refuses
-from evidencebench.models.llm.grammar_objects import find_scores
 from evidencebench.wording import counted
 
 MAX_LISTED = 20
