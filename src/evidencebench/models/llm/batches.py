@@ -58,21 +58,6 @@ class BatchSender:
     """Queues requests instead of sending them, submits them in batches, and stores the replies.
 
     A run calls `send` for every request, then `submit` and `collect`, and then asks again for missing answers.
-
-    Parameters
-    ----------
-    cache
-        Stores replies, waiting requests and the ids of batches; None raises `CacheError`.
-    max_cost_usd
-        The most that all requests queued here may cost, in US dollars; None: no limit.
-    most_requests, most_bytes
-        The limits of a batch; None: the provider's.
-    on_status
-        Called with each status while batches are submitted, awaited and collected.
-    environ
-        The environment variables; None: this process's.
-    transport
-        An httpx transport; None: the network.
     """
 
     def __init__(
@@ -81,8 +66,8 @@ class BatchSender:
         *,
         prices: PriceTable,
         totals: RunningTotals | None = None,
-        max_cost_usd: float | None = None,
-        most_requests: int | None = None,
+        max_cost_usd: float | None = None,  # of all requests queued here; None: no limit
+        most_requests: int | None = None,  # in a batch; None: the provider's limit
         most_bytes: int | None = None,
         on_status: Callable[[BatchStatus], object] = lambda _: None,
         settings: CallSettings = CallSettings(),  # noqa: B008 - frozen

@@ -49,11 +49,7 @@ class _File(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable:
-    """Prices by ``provider/name``.
-
-    A name in the table fits the model of this name, also with a date behind it. A name that ends in ``*`` fits all
-    models that begin so. The longest name that fits decides.
-    """
+    """Prices by ``provider/name``, also with a date behind it, or ``*`` for all that begin so; the longest decides."""
 
     as_of: str  # the day that prices without one were written down
     models: Mapping[str, Price]

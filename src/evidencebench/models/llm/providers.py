@@ -236,13 +236,7 @@ def without_known_keys(text: str) -> str:
 
 
 def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
-    r"""Return the values in a ``.env`` file by name, as python-dotenv reads it. Nothing is expanded; the last counts.
-
-    Examples
-    --------
-    >>> read_dotenv("# keys\nexport A='x y' # mine\nB=z#1 # another\n")
-    {'A': 'x y', 'B': 'z#1'}
-    """
+    """Return the values in a ``.env`` file by name, as python-dotenv reads it. Nothing is expanded; the last counts."""
     try:
         from dotenv.parser import parse_stream  # noqa: PLC0415 - an extra
     except ImportError as error:

@@ -360,7 +360,7 @@ ALL_REPLIES = ReplyFilter()
 
 @dataclass(frozen=True, slots=True)
 class ModelReplies:
-    """The replies of one model. Tokens are summed over them; a reply that does not tell its tokens counts 0."""
+    """The replies of one model. Tokens are summed over them; a reply that does not say its tokens counts 0."""
 
     model: str
     n_replies: int

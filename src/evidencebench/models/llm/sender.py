@@ -247,30 +247,16 @@ class _Post:
 
 
 class HttpSender:
-    """Sends requests to the servers that they name. Any thread may call it.
-
-    Parameters
-    ----------
-    bounds
-        The limits of each request, and the rate limits of each server.
-    totals, budget
-        Count each attempt, and the cost of attempts that may have been charged without a reply; None: own ones.
-    clock, sleep, jitter
-        As in `Retry`; a sleep of None ends when `stop_retrying` is called.
-    environ
-        The environment variables; None: this process's.
-    transport
-        An httpx transport, such as `httpx.ASGITransport(app)`; None: the network.
-    """
+    """Sends requests to the servers that they name. Any thread may call it."""
 
     def __init__(
         self,
         *,
         bounds: Bounds = Bounds(),
-        totals: RunningTotals | None = None,
-        budget: Budget | None = None,
+        totals: RunningTotals | None = None,  # counts each attempt
+        budget: Budget | None = None,  # pays attempts that may have been charged without a reply
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], object] | None = None,
+        sleep: Callable[[float], object] | None = None,  # None: until `stop_retrying` is called, at most
         jitter: Callable[[], float] = random.random,
         environ: Mapping[str, str] | None = None,
         transport: "httpx.AsyncBaseTransport | None" = None,
