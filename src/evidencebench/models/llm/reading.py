@@ -21,8 +21,7 @@ from evidencebench.models.llm.grammar import (
 from evidencebench.models.llm.grammar_lists import ShownSentences, refuses
 from evidencebench.wording import counted
 
-MAX_LISTED = 20
-"""The most numbers that `Reading.out_of_range` keeps."""
+MAX_LISTED = 20  # the most numbers that `Reading.out_of_range` keeps
 
 _MAX_NAMED = 100_000  # the most numbers of one reply that are looked at
 _MAX_IN_MESSAGE = 5
@@ -31,24 +30,16 @@ _MAX_IN_MESSAGE = 5
 class ReplyClass(StrEnum):
     """The class of a reply. Where several fit, the first in this order counts."""
 
-    FAILED = "failed"
-    """There is no reply. The code that asks sets this class, never the reader."""
-    REFUSED = "refused"
-    """The provider withheld it, or it says that the model will not answer and holds no list."""
-    TRUNCATED = "truncated"
-    """It was cut off before its answer was whole."""
-    UNPARSEABLE = "unparseable"
-    """No answer can be read from it."""
-    EMPTY = "empty"
-    """It says that no sentence is selected."""
+    FAILED = "failed"  # there is no reply; the code that asks sets this class, never the reader
+    REFUSED = "refused"  # the provider withheld it, or it says that the model will not answer and holds no list
+    TRUNCATED = "truncated"  # it was cut off before its answer was whole
+    UNPARSEABLE = "unparseable"  # no answer can be read from it
+    EMPTY = "empty"  # it says that no sentence is selected
     OUT_OF_RANGE = "out_of_range"
     """It names a number that is no shown sentence. The shown sentences that it names count."""
-    OVER_LENGTH = "over_length"
-    """It names more sentences than the budget."""
-    DUPLICATE = "duplicate"
-    """It names a sentence twice. Each counts once."""
-    ANSWERED = "answered"
-    """It names shown sentences, each once and within the budget."""
+    OVER_LENGTH = "over_length"  # it names more sentences than the budget
+    DUPLICATE = "duplicate"  # it names a sentence twice; each counts once
+    ANSWERED = "answered"  # it names shown sentences, each once and within the budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
