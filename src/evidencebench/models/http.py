@@ -365,7 +365,7 @@ def without_key(text: str, key: str) -> str:
     escaped = json.dumps(key)[1:-1]
     coded = {quote(key, safe=""), quote(key), quote_plus(key)}
     bases = {base64.b64encode(key.encode()).decode(), base64.urlsafe_b64encode(key.encode()).decode()}
-    lower = {re.sub("%..", lambda found: found[0].lower(), form) for form in coded}
+    lower = {re.sub("%..", lambda code: code[0].lower(), form) for form in coded}
     forms = {key, repr(key)[1:-1], escaped, escaped.replace("/", "\\/"), html.escape(key), *coded, *lower, *bases}
     for form in sorted(forms, key=len, reverse=True) if key else ():
         text = text.replace(form, "***")

@@ -51,7 +51,7 @@ class OnnxEncoder:
         self._tokenizer.no_padding()
         if "max_tokens" in kept:
             self._tokenizer.enable_truncation(int(kept["max_tokens"]))
-        self._inputs = frozenset(found.name for found in self._session.get_inputs())
+        self._inputs = frozenset(given.name for given in self._session.get_inputs())
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
         self.identity = f"onnx{_CONVERSION}|{identity}|float32|{versions}"
 
@@ -139,8 +139,8 @@ def _export(model: "SentenceTransformer", path: Path) -> None:
             self.model = model
 
         def forward(self, *values: torch.Tensor) -> torch.Tensor:
-            found: torch.Tensor = self.model(dict(zip(names, values, strict=True)))["sentence_embedding"]
-            return found
+            vectors: torch.Tensor = self.model(dict(zip(names, values, strict=True)))["sentence_embedding"]
+            return vectors
 
     example = model.tokenizer(
         list(_PROBES), padding=True, truncation=True, max_length=model.max_seq_length, return_tensors="pt"
@@ -167,7 +167,7 @@ def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> N
     wanted = model.encode(list(_PROBES), show_progress_bar=False)
     for text, expected in zip(_PROBES, wanted, strict=True):
         tokens = model.tokenizer([text], truncation=True, max_length=model.max_seq_length, return_tensors="np")
-        given = {found.name: tokens[found.name].astype(np.int64) for found in session.get_inputs()}
+        given = {item.name: tokens[item.name].astype(np.int64) for item in session.get_inputs()}
         got = session.run(None, given)[0][0]
         cosine = float(got @ expected / (np.linalg.norm(got) * np.linalg.norm(expected)))
         if not cosine >= _LEAST_COSINE:

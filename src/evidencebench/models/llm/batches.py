@@ -151,8 +151,8 @@ class BatchSender:
             for batch in self.queue.batches():
                 is_wanted, is_collected = self._is_wanted(batch), False
                 if batch.name is not None:
-                    is_collected, found = self._collect_batch(batch, is_patient=wait)
-                    refusal = found or refusal
+                    is_collected, new_refusal = self._collect_batch(batch, is_patient=wait)
+                    refusal = new_refusal or refusal
                 n_awaited += is_wanted and not is_collected
             if refusal:
                 raise FailingServerError(refusal)

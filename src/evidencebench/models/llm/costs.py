@@ -93,8 +93,8 @@ class PriceTable:
 
     def dated(self, models: Iterable[str]) -> str:
         """Return the days of the prices of models, as one text; the table's where no price is known."""
-        found = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
-        return " and ".join(sorted(found)) or self.as_of
+        days = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
+        return " and ".join(sorted(days)) or self.as_of
 
     def priced(self, model: str, reply: ChatReply, *, batch: bool = False) -> tuple[ChatReply, float | None]:
         """Return a reply with the day of its price, and its cost; 0 where it was refused before the model ran."""

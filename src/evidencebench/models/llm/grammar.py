@@ -163,20 +163,25 @@ def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences
     is_line = place["answer"] is not None
     start, words = (place.start("answer"), place["answer"]) if is_line else (place.start(), place[0])
     is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(place["lead"])
-    found = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
-    said = "" if found is None else text[start : found.end][:MAX_LINE]
-    is_own = not shown.hold(line_around(text, start), words, said)
-    if found is not None and (is_own or (is_line and not is_quoted)):
-        is_mentioned = is_quoted and has_letter(text[found.end : line_end_of(text, found.end, len(text))])
-        yield is_own, start, None if is_mentioned else found
+    answer = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
+    answered = "" if answer is None else text[start : answer.end][:MAX_LINE]
+    is_own = not shown.hold(line_around(text, start), words, answered)
+    if answer is not None and (is_own or (is_line and not is_quoted)):
+        is_mentioned = is_quoted and has_letter(text[answer.end : line_end_of(text, answer.end, len(text))])
+        yield is_own, start, None if is_mentioned else answer
     # Words that cannot be read are an answer too, but not behind *is* or *are*: *The answer is* begins other sentences.
-    if found is None and is_own and text[place.end() : end].strip(MARKS + "\n") and text[place.end() - 1] not in "eEsS":
+    if (
+        answer is None
+        and is_own
+        and text[place.end() : end].strip(MARKS + "\n")
+        and text[place.end() - 1] not in "eEsS"
+    ):
         yield True, start, None
 
 
-def _is_revised(text: str, found: FoundAnswer, shown: ShownSentences) -> bool:
+def _is_revised(text: str, answer: FoundAnswer, shown: ShownSentences) -> bool:
     """Whether a later line is a list of sentences too, such as ``Revised list: [3, 17]``."""
-    for line in text[found.end :].split("\n")[1:]:
+    for line in text[answer.end :].split("\n")[1:]:
         start = line.find(":") + 1
         numbers = read_numbers(line, start, len(line)) if len(line) <= MAX_LINE else None
         if (
@@ -219,12 +224,12 @@ def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
         before = text[max(text.rfind("\n", 0, choice.start()) + 1, choice.start() - MAX_LINE) : choice.end()]
         if _NOT_CHOSEN.search(before) or shown.hold(line, choice[0].strip(), line):
             continue
-        found = read_value(text, choice.end(), len(text), shown, Branch.CHOICE)
-        if found is None or not found.spans or (found.read_by != Branch.CHOICE and ":" not in choice[0]):
+        answer = read_value(text, choice.end(), len(text), shown, Branch.CHOICE)
+        if answer is None or not answer.spans or (answer.read_by != Branch.CHOICE and ":" not in choice[0]):
             continue
-        rest = text[found.end :]
-        is_end = not rest.strip(MARKS + "\n") or (found.read_by == Branch.ITEMS and "[" not in rest)
-        return found._replace(read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
+        rest = text[answer.end :]
+        is_end = not rest.strip(MARKS + "\n") or (answer.read_by == Branch.ITEMS and "[" not in rest)
+        return answer._replace(read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
     return None
 
 
@@ -237,8 +242,8 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: B
     start = before.end() if before else start
     line_end = line_end_of(text, start, end)
     line = text[start:line_end]
-    if line[:1] in {"{", "["} and (found := json_at(text[:end], start)):
-        value, value_end = found
+    if line[:1] in {"{", "["} and (parsed := json_at(text[:end], start)):
+        value, value_end = parsed
         # A list of numbers alone may be the first part of one, as in ``[3], [17]``.
         if value and not (isinstance(value, list) and all(isinstance(n, str) and n.isdecimal() for n in value)):
             return next(iter(_json_answers(text, start, value_end, value, shown)), None)
@@ -331,7 +336,7 @@ def parts_before_prompts(text: str) -> list[str]:
     is the first candidate and the longer text the second. The first candidate with an answer is the reply.
     """
     prompts = list(_NEXT_PROMPT.finditer(text))
-    end = next((one.start() for one in prompts if not one[0].startswith("H")), len(text))
+    end = next((prompt.start() for prompt in prompts if not prompt[0].startswith("H")), len(text))
     before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
     return [*([before] if before.strip() else []), text[:end]]
 
@@ -373,8 +378,8 @@ def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
     end = 0
     for place in list(_START.finditer(text))[-_MAX_PLACES:]:
         start = place.end()
-        if start >= end and (found := json_at(text, start)) is not None:
-            value, value_end = found
+        if start >= end and (parsed := json_at(text, start)) is not None:
+            value, value_end = parsed
             # A list with text behind it, as in ``[41] text``, is a sentence with its number.
             if isinstance(value, dict) or not text[value_end : line_end_of(text, value_end, len(text))].strip(MARKS):
                 end = value_end
@@ -383,20 +388,20 @@ def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
 
 def by_comparable_key(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object with its keys in the form in which they are compared: ``Sentence IDs`` is ``sentenceids``."""
-    return {re.sub("[^a-z]+", "", key[:80].lower()): one for key, one in value.items()}
+    return {re.sub("[^a-z]+", "", key[:80].lower()): member for key, member in value.items()}
 
 
 def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
     """Return the sentences that a JSON value names, as a list or below its surest key; None where it is neither."""
     if isinstance(value, list):
-        if all(isinstance(one, dict) and str(one.get("rank")).isdecimal() for one in value):
-            value = sorted(value, key=lambda one: whole_number(one["rank"]))
-        return [span for one in value for span in _read_entry(one, shown)]
+        if all(isinstance(entry, dict) and str(entry.get("rank")).isdecimal() for entry in value):
+            value = sorted(value, key=lambda entry: whole_number(entry["rank"]))
+        return [span for entry in value for span in _read_entry(entry, shown)]
     if isinstance(value, dict):
         by_name = by_comparable_key(value)
         for name in _LIST_KEYS:
-            if name in by_name and (found := _read_below(by_name[name], shown)) is not None:
-                return found
+            if name in by_name and (spans := _read_below(by_name[name], shown)) is not None:
+                return spans
         if not by_name.keys().isdisjoint(_INDEX_KEYS):
             raise UnsureListError  # an entry without its list, such as a line of JSON
     return None
@@ -408,10 +413,10 @@ def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
         return []
     if isinstance(value, str):
         return [] if says_none(value) else _read_numbers_alone(value)
-    found = listed_in(value, shown)
-    if found is None:
+    spans = listed_in(value, shown)
+    if spans is None:
         raise UnsureListError
-    return found
+    return spans
 
 
 def _read_numbers_alone(text: str) -> list[Span] | None:
@@ -435,12 +440,12 @@ def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
         return spans
     if isinstance(value, list):
         return [span for entry in value for span in _read_entry(entry, shown)]
-    if isinstance(value, dict) and not any(one is False for one in value.values()):
+    if isinstance(value, dict) and not any(member is False for member in value.values()):
         by_name = by_comparable_key(value)
         for name in (*_LIST_KEYS, *_ENTRY_KEYS):
-            one = by_name.get(name)
-            if isinstance(one, list) or (one is not None and name in _ENTRY_KEYS):
-                return _read_entry(one, shown)
+            member = by_name.get(name)
+            if isinstance(member, list) or (member is not None and name in _ENTRY_KEYS):
+                return _read_entry(member, shown)
     raise UnsureListError
 
 
@@ -483,9 +488,9 @@ def find_scores(text: str, shown: ShownSentences, *, is_cut: bool) -> Pairs:
         below = text[start:]
         whole = below[: below.rfind("}") + 1] + "]}" if is_cut else ""  # closed behind its last whole entry
         for lines in (_json_lines(below), _json_lines(whole), below.split("\n")[: -1 if is_cut else None]):
-            found = _read_lines(lines, shown)
-            if found is None or found:
-                return found or []
+            pairs = _read_lines(lines, shown)
+            if pairs is None or pairs:
+                return pairs or []
     return []
 
 
@@ -493,18 +498,18 @@ def _read_lines(lines: Iterable[str], shown: ShownSentences) -> Pairs | None:
     """Return the scores on lines; None where lines seem to give a score first, and then its sentences."""
     pairs: Pairs = []
     for line in lines:
-        found = _LINE.match(line) if len(line) <= MAX_LINE else None
-        if found is None:
+        parts = _LINE.match(line) if len(line) <= MAX_LINE else None
+        if parts is None:
             continue
-        index = whole_number(found["index"])
-        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), found.end("between")):
+        index = whole_number(parts["index"])
+        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), parts.end("between")):
             continue  # the number is the first of the sentence's own text
-        if _MORE.match(found["rest"]):
+        if _MORE.match(parts["rest"]):
             return None
-        if not _ANOTHER.search(found["rest"]):
+        if not _ANOTHER.search(parts["rest"]):
             # On the scale 0 to 10: 6 for ``3/5`` and for ``60%``.
-            score = float(found["score"].replace(",", ".")) * (-1 if found["sign"] else 1)
-            highest = 100.0 if found["percent"] else float(found["of"] or 10)
+            score = float(parts["score"].replace(",", ".")) * (-1 if parts["sign"] else 1)
+            highest = 100.0 if parts["percent"] else float(parts["of"] or 10)
             pairs.append((index, score * 10 / highest if highest > 0 else score))
     are_turned_round = len(pairs) > 1 and all(index <= _MAX_SCORE for index, _ in pairs)
     return None if are_turned_round and any(score > _MAX_SCORE for _, score in pairs) else pairs
@@ -514,11 +519,13 @@ def _json_lines(text: str) -> Iterator[str]:
     """Yield the entries of JSON values as lines such as ``12: 7``."""
     for _, _, value in json_values(text):
         by_name = by_comparable_key(value) if isinstance(value, dict) else {}
-        inner = next((one for name in _SCORES_LIST_KEYS if isinstance(one := by_name.get(name), (dict, list))), value)
+        inner = next((by_name[name] for name in _SCORES_LIST_KEYS if isinstance(by_name.get(name), dict | list)), value)
         if isinstance(inner, dict):
-            yield from (f"{key}: {one.get('score') if isinstance(one, dict) else one}" for key, one in inner.items())
+            yield from (
+                f"{key}: {score.get('score') if isinstance(score, dict) else score}" for key, score in inner.items()
+            )
         else:
-            for entry in (by_comparable_key(one) for one in inner if isinstance(one, dict)):
+            for entry in (by_comparable_key(entry) for entry in inner if isinstance(entry, dict)):
                 index, score = (
                     next((entry[name] for name in names if name in entry), "")
                     for names in (_SCORES_INDEX_KEYS, _SCORE_KEYS)

@@ -83,8 +83,8 @@ def has_digit(text: str) -> bool:
 
 def line_end_of(text: str, position: int, end: int) -> int:
     """Return the end of the line at a position, at most ``end``."""
-    found = text.find("\n", position, end)
-    return end if found < 0 else found
+    line_end = text.find("\n", position, end)
+    return end if line_end < 0 else line_end
 
 
 def line_around(text: str, position: int) -> str:
@@ -290,7 +290,7 @@ def is_remark(rest: str) -> bool:
 
 def without_parentheses(text: str) -> str:
     """Return a text without closing tags and without parentheses that hold words."""
-    return _ASIDE.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
+    return _ASIDE.sub(lambda aside: "" if has_letter(aside[0]) else aside[0], text)
 
 
 # A list with one item a line: ``- [3] pressure``, ``1. Sentence 3: pressure``, ``3: pressure``, quoted sentences.
