@@ -168,20 +168,23 @@ def test_with_a_third_of_all_calls_failing_everything_is_answered_and_paid_once(
         assert len(paid_keys(server)) == len(set(paid_keys(server))) == 30
 
 
-def cut_first(method: str, path: str) -> Callable[[Passing], None]:
-    """Drop the first answer to such a request: the server has done what was asked, and nobody hears of it."""
+def cut_first(method: str, path: str, status: int | None = None) -> Callable[[Passing], None]:
+    """Drop the first answer to such a request, or change its status: it was done, and nobody hears of it."""
     left = [1]
 
     def change(passing: Passing) -> None:
         if (passing.method, passing.path) == (method, path) and left[0]:
             left[0] -= 1
-            passing.is_cut = True
+            passing.is_cut, passing.status = status is None, status or passing.status
 
     return change
 
 
-def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(tmp_path: Path, server: RunningServer) -> None:
-    with proxied(server.root_url, cut_first("POST", "/v1/batches")) as proxy:
+@pytest.mark.parametrize("status", [None, 408, 502])
+def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(
+    tmp_path: Path, server: RunningServer, status: int | None
+) -> None:
+    with proxied(server.root_url, cut_first("POST", "/v1/batches", status)) as proxy:
         found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 5))
     assert n_replies(found) == 5
     assert len(paid_keys(server)) == 5

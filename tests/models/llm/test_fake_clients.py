@@ -106,7 +106,9 @@ def test_faults_are_the_errors_of_the_official_clients(fault: str, name: str) ->
 
 def test_openai_batches_are_answered_row_by_row_in_any_order_beside_rows_that_fail() -> None:
     url = "/v1/chat/completions"
-    bodies = {name: {"model": "fake", "messages": messages(text)} for name, text in QUESTIONS.items()}
+    bodies: dict[str, dict[str, Any]] = {
+        name: {"model": "fake", "messages": messages(text)} for name, text in QUESTIONS.items()
+    }
     wrong = list(bodies)[:2]
     bodies[wrong[0]]["n"], bodies[wrong[1]]["stream"] = 5, True
     lines = [{"custom_id": name, "method": "POST", "url": url, "body": body} for name, body in bodies.items()]
@@ -126,7 +128,8 @@ def test_openai_batches_are_answered_row_by_row_in_any_order_beside_rows_that_fa
         assert (done.request_counts.completed, done.request_counts.failed) == (len(QUESTIONS) - 2, 2)
         rows, failed = rows_of(done.output_file_id), rows_of(done.error_file_id)
         assert {row["response"]["status_code"] for row in failed.values()} == {400}
-        assert (failed.keys(), rows.keys()) == (set(wrong), set(QUESTIONS) - set(wrong))
+        assert failed.keys() == set(wrong)
+        assert rows.keys() == set(QUESTIONS) - set(wrong)
         assert list(rows) != list(QUESTIONS)[2:]
         for name, row in rows.items():
             batched = row["response"]["body"]["choices"][0]["message"]["content"]
@@ -156,7 +159,9 @@ def test_anthropic_chats(server: RunningServer) -> None:
 
 def test_anthropic_batches_are_answered_row_by_row_fail_and_expire() -> None:
     fixed = {"model": "fake", "max_tokens": 4096}
-    rows = [{"custom_id": name, "params": fixed | {"messages": messages(text)}} for name, text in QUESTIONS.items()]
+    rows: list[dict[str, Any]] = [
+        {"custom_id": name, "params": fixed | {"messages": messages(text)}} for name, text in QUESTIONS.items()
+    ]
     for row in rows[:5]:
         row["params"]["max_tokens"] = 0
     with running_fake_server(SAMPLE, expire_rate=0.3, seed=5) as fresh, anthropic_client(fresh) as client:
