@@ -34,6 +34,7 @@ T = TypeVar("T")
 OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 4.0  # many servers close a connection after 5 idle seconds
+CLOSED = "the client was closed before the replies were there; make a new client to continue"
 _VISIBLE = re.compile("[!-~]*")
 _SHOWN_CHARACTERS = 200
 _CHUNK_BYTES = 1 << 20
@@ -210,7 +211,7 @@ def _failure(error: BaseException, unanswered: type[TransientError], *, seconds:
     import httpx  # noqa: PLC0415 - an extra
 
     if isinstance(error, concurrent.futures.CancelledError):
-        return DrainingError("the client was closed before the replies were there; make another to go on")
+        return DrainingError(CLOSED)
     if isinstance(error, TimeoutError):
         return unanswered(f"no whole reply within {seconds:g} s")
     if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
@@ -321,8 +322,8 @@ def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
     """Raise `SystemSpecError` unless a key can be sent to an address without harm."""
     if key_env and not _VISIBLE.fullmatch(key):
         raise SystemSpecError(
-            f"{where}: key_env: the key in {key_env} holds something else than visible ASCII characters, such as a "
-            "line end; set it without"
+            f"{where}: key_env: the key in {key_env} has a character that a request cannot carry, such as a line end "
+            "or a letter with an accent; set it to visible ASCII characters alone"
         )
     if not key_env or is_loopback(base_url):
         return

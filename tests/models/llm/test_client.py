@@ -370,7 +370,7 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
         (error,) = waiting.result()
         assert isinstance(error, DrainingError)
         assert "the client was closed before the replies were there" in str(error)
-        with pytest.raises(DrainingError, match="make another to go on"):
+        with pytest.raises(DrainingError, match="make a new client to continue"):
             client.ask(with_seed(REQUEST, 2))
     assert sender.is_closed
     assert cache.n_closings > 0

@@ -94,7 +94,7 @@ def test_a_pipe_or_a_device_in_the_place_of_the_file_is_refused(
 
 @pytest.mark.parametrize("key", ["a\nb", "a b", "schlüssel", "a\x00"])
 def test_a_key_that_cannot_stand_in_a_header_is_refused_and_not_shown(key: str) -> None:
-    with pytest.raises(SystemSpecError, match="holds something else than visible ASCII") as caught:
+    with pytest.raises(SystemSpecError, match=r"has a character that a request cannot carry, .*; set it to") as caught:
         key_for(HOSTED, environ={"OPENAI_API_KEY": key})
     assert key not in str(caught.value)
 

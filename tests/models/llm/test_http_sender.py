@@ -424,7 +424,7 @@ def test_whoever_waits_to_try_again_is_let_go_when_retrying_ends() -> None:
 
         stopper = threading.Thread(target=stop)
         stopper.start()
-        with pytest.raises(DrainingError, match="run again to go on"):
+        with pytest.raises(DrainingError, match="is not sent again, since the run is stopping; run again to continue"):
             work()
         stopper.join()
 

@@ -363,7 +363,7 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
         f"expected {n_texts} vectors, got {n_vectors}": n_vectors != n_texts,
         f"expected vectors of {dimension or 'some'} numbers, got {length}": length != (dimension or length or None),
         "expected finite numbers, got others": not np.isfinite(vectors).all(),
-        "expected vectors with a direction, got one of zeros only": not vectors.any(axis=1).all(),
+        "expected vectors that point somewhere, got one of zeros only": not vectors.any(axis=1).all(),
     }
     return next((fault for fault, is_there in faults.items() if is_there), None)
 

@@ -24,6 +24,7 @@ from evidencebench.errors import (
 )
 from evidencebench.files.disk import PathText
 from evidencebench.files.places import cache_folder
+from evidencebench.models.http import CLOSED
 from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
@@ -121,7 +122,6 @@ class ReplayingSender:
 
 # The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
 
-_CLOSED = "the client was closed before the replies were there; make another to go on"
 _HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
 _CLOSING_SECONDS = 10.0
@@ -175,7 +175,7 @@ class ChatClient:
             self._budget.after_fork()
             self.totals.after_fork()
         if self._is_closed:
-            raise DrainingError(_CLOSED)
+            raise DrainingError(CLOSED)
         with _stop_if_cache_fails():
             if (stored := self._find_stored(request.key)) is not None:
                 return stored
@@ -313,9 +313,9 @@ class ChatClient:
 
     def _require_not_draining(self) -> None:
         if self._is_closed:
-            raise DrainingError(_CLOSED)
+            raise DrainingError(CLOSED)
         if self._is_draining:
-            raise DrainingError("no more requests are sent, as was asked; run again to go on")
+            raise DrainingError("no more requests are sent, since the run is stopping; run again to continue")
 
 
 @contextmanager

@@ -388,7 +388,9 @@ class HttpSender:
     def _sleep_or_stop(self, seconds: float) -> None:
         self._sleep(seconds)
         if self._stopped.is_set():
-            raise DrainingError("a request would have to be sent again, but no more are sent; run again to go on")
+            raise DrainingError(
+                "a request failed and is not sent again, since the run is stopping; run again to continue"
+            )
 
 
 def _read(post: _Post, answer: HttpAnswer) -> ChatReply:
