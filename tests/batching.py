@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evidencebench.errors import EvidenceBenchError
-from evidencebench.models.llm.batch_apis import BatchStatus, CallSettings
+from evidencebench.models.llm.batch_apis import CallSettings
+from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 from evidencebench.models.llm.costs import Price, PriceTable
@@ -47,6 +48,14 @@ def asked(sender: BatchSender, cache: ReplyCache, requests: list[ChatRequest]) -
             return error
 
     return [ask(request) for request in requests]
+
+
+def submitted(cache: ReplyCache, requests: list[ChatRequest], **options: object) -> BatchSender:
+    """Return a sender that was asked all requests and has submitted them."""
+    sender = sender_of(cache, **options)
+    asked(sender, cache, requests)
+    sender.submit()
+    return sender
 
 
 def one_pass(

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import FORMATS, Command
 from evidencebench.models.embedding.encoder import EncodedText, VectorCache
-from evidencebench.models.llm.batch_apis import BatchGroup, BatchQueue
+from evidencebench.models.llm.batch_queue import BatchGroup, BatchQueue
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.replies import ReplyCache
 from replies import keep, numbered, reply_to
@@ -46,7 +46,13 @@ def filled(folder: Path) -> Path:
 
 def _open_batch(queue: BatchQueue, request: ChatRequest) -> None:
     queue.record(request, sender="me", n_bytes=100)
-    batch = queue.intend(BatchGroup.of(request), sender="me", intent="ours", most_requests=10, most_bytes=1000)
+    batch = queue.intend(
+        BatchGroup(request.model, request.base_url, request.key_env),
+        sender="me",
+        intent="ours",
+        most_requests=10,
+        most_bytes=1000,
+    )
     assert batch is not None
     queue.name(batch, "batch_77")
     queue.record(numbered(10, "openai/a"), sender="me", n_bytes=100)

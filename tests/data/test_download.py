@@ -275,7 +275,7 @@ def test_a_416_for_another_length_or_version_starts_again(tmp_path: Path, rest: 
 def test_attempts_are_bounded_and_the_part_is_kept(tmp_path: Path) -> None:
     message = refusal(tmp_path, cut_after(100), attempts=3)
     assert "expected 1,070 bytes, got 300 in 3 attempts" in message
-    assert "the connection ended after 300 of 1,070 bytes; run it again to go on from there" in message
+    assert "the connection ended after 300 of 1,070 bytes; run it again to resume" in message
     assert (tmp_path / "file.json.part").read_bytes() == BODY[:300]
 
 

@@ -15,7 +15,8 @@ from evidencebench.cli.output import ProgressReporter, print_json, print_prose, 
 from evidencebench.errors import CacheError, EvidenceBenchError, StopError
 from evidencebench.execution.asking import DEFAULT_MAX_WAITING, Rehearsal, Waiting
 from evidencebench.files.places import cache_folder
-from evidencebench.models.llm.batch_apis import BatchStatus, CallSettings
+from evidencebench.models.llm.batch_apis import CallSettings
+from evidencebench.models.llm.batch_queue import BatchStatus
 from evidencebench.models.llm.batches import BatchSender
 from evidencebench.models.llm.client import ChatClient, EstimatingSender, make_client
 from evidencebench.models.llm.costs import PriceTable, RequestTotals, RunningTotals, shown_usd

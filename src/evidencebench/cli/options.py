@@ -28,7 +28,7 @@ from evidencebench.engine.ray import RayCluster
 from evidencebench.errors import EvidenceBenchError, UnreadableError
 from evidencebench.execution.changes import QUERY_CONTROLS, query_control
 from evidencebench.files.disk import MOST_BYTES, decoded, read_stream, read_text
-from evidencebench.models.http import is_loopback_host
+from evidencebench.models.http import is_loopback
 from evidencebench.provenance import require_extra
 from evidencebench.scoring.resampling import DEFAULT_DRAWS, DEFAULT_LEVEL, MAX_DRAWS, Resampling
 from evidencebench.scoring.selection import RULE_TEXTS, Rules
@@ -392,7 +392,7 @@ WorkPlaceChoice = Annotated[WorkPlace, _work_place]
 
 def refuse_exposed(host: str, *, expose: bool) -> None:
     """Raise where other machines may reach the host without ``--expose``."""
-    if not (expose or is_loopback_host(host)):
+    if not (expose or is_loopback(host)):
         message = f"'{host}' may be reached from other machines; expected a loopback address, or --expose"
         raise click.BadParameter(message, param_hint="--host")
 
@@ -426,7 +426,7 @@ class PageServing:
         with listening(self.host, self.port):
             bound = listening_socket(self.host, self.port)
         with bound:
-            token = None if is_loopback_host(self.host) else secrets.token_urlsafe(32)
+            token = None if is_loopback(self.host) else secrets.token_urlsafe(32)
             address = address_of(bound, self.host, token)
             with make(address) as (app, what):
 

@@ -266,7 +266,7 @@ class DraftWriter:
 def writing_drafts(
     path: Path, header: DraftHeader, *, source: DraftFile | None = None, overwrite: bool = False
 ) -> Iterator[DraftWriter]:
-    """Open a file of drafts to go on in, made if missing; what is in it stays unless ``overwrite``.
+    """Open a file of drafts that can be resumed, made if missing; what is in it stays unless ``overwrite``.
 
     ``source`` is the file that the step reads. Where the file was made with other settings, prompts or from another
     file, or of drafts that were changed since, it is made again with ``overwrite``, unless drafts of it were edited by

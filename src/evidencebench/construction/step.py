@@ -17,9 +17,8 @@ from evidencebench.construction.draft import Draft, DraftFile, DraftHeader, Repl
 from evidencebench.errors import DataError, ReplyError, StopError, UnreadableReplyError
 from evidencebench.execution.asking import InstanceOutcome, Todo, Waiting, ask_all, attempted
 from evidencebench.models.llm.chat import ChatReply, fault_of_end
-from evidencebench.models.llm.grammar import visible_text
+from evidencebench.models.llm.grammar import json_at, visible_text
 from evidencebench.models.llm.grammar_lists import ShownSentences
-from evidencebench.models.llm.grammar_objects import json_at
 from evidencebench.runs.run import Failure
 from evidencebench.systems.llm.asking import Asker, ask_until_read
 from evidencebench.systems.llm.prompts import Prompt, parse_prompt

@@ -231,7 +231,7 @@ def _complete(job: _Job, attempts: int, sleep: Callable[[float], object]) -> Non
         size = job.entry.size_bytes
         expected = "the whole file" if size is None else f"{size:,} bytes"
         got = f"{job.held_bytes:,} in {counted(attempts, 'attempt')}, the last of which failed: {error}"
-        raise wrong_file(job.address, expected, got, "run it again to go on from there") from error
+        raise wrong_file(job.address, expected, got, "run it again to resume") from error
 
 
 def _advance(job: _Job) -> None:

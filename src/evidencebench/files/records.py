@@ -225,7 +225,7 @@ class RecordFormat(Generic[H, R]):
     def append(
         self, path: Path, header: H, *, overwrite: bool = False, differing: Callable[[H, H], str] | None = None
     ) -> Iterator["Journal"]:
-        """Open a file to go on in; a header without a record is replaced, another one needs ``overwrite``.
+        """Open a file that can be resumed; a header without a record is replaced, another one needs ``overwrite``.
 
         Raises `RunMismatchError` with what is ``differing`` between both headers, and as `open_journal`.
         """

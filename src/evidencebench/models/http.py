@@ -17,7 +17,7 @@ import threading
 import weakref
 import zlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
@@ -34,6 +34,7 @@ T = TypeVar("T")
 OK = range(200, 300)
 _CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 4.0  # many servers close a connection after 5 idle seconds
+CLOSED = "the client was closed before all replies came; make a new client to resume"
 _VISIBLE = re.compile("[!-~]*")
 _SHOWN_CHARACTERS = 200
 _CHUNK_BYTES = 1 << 20
@@ -46,9 +47,6 @@ _DECODERS = {  # window bits to try: servers send deflate with or without a head
 
 class NotSentError(TransientError):
     """The request did not reach the server, so nothing was charged."""
-
-
-# Requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,18 +91,9 @@ class Http:
     ) -> HttpAnswer:
         """Send a request and return the answer. `seconds` limits all, `idle_seconds` the time without a byte.
 
-        The content of a successful answer is written to `into`, if given. `more` are httpx's own arguments.
-
-        Raises
-        ------
-        NotSentError
-            The request did not reach the server.
-        TransientError
-            It may have; raised as `unanswered`.
-        EndpointError
-            The answer is longer than `most_bytes`.
-        DrainingError
-            `close` was called.
+        The content of a successful answer is written to `into`, if given. `more` are httpx's own arguments. Raises
+        `NotSentError` if the request did not reach the server, `unanswered` if it may have, `EndpointError` if the
+        answer is longer than `most_bytes`, and `DrainingError` if `close` was called.
         """
         import httpx  # noqa: PLC0415 - an extra
 
@@ -151,7 +140,6 @@ class Http:
             return
         for future in list(self._running):
             future.cancel()
-
         if self._idle:
             self._run(_close_all(self._idle))
 
@@ -204,32 +192,26 @@ def _close_forgotten(idle: "list[httpx.AsyncClient]", process_id: int) -> None:
         asyncio.run_coroutine_threadsafe(_close_all(idle), _loop())
 
 
-@dataclass(slots=True)
-class _Loop:
-    process_id: int = 0
-    loop: asyncio.AbstractEventLoop | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
-_SHARED = _Loop()
+_LOOPS: dict[int, asyncio.AbstractEventLoop] = {}  # by the process: a forked one gets its own
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """Return the background loop of this process; a forked process gets its own."""
-    if _SHARED.process_id != os.getpid():
-        _SHARED.lock, _SHARED.loop, _SHARED.process_id = threading.Lock(), None, os.getpid()
-    with _SHARED.lock:
-        if _SHARED.loop is None:
-            _SHARED.loop = asyncio.new_event_loop()
-            threading.Thread(target=_SHARED.loop.run_forever, name="evidencebench-http", daemon=True).start()
-        return _SHARED.loop
+    """Return the background loop of this process."""
+    process_id = os.getpid()
+    if process_id not in _LOOPS:
+        loop = asyncio.new_event_loop()
+        if _LOOPS.setdefault(process_id, loop) is loop:
+            threading.Thread(target=loop.run_forever, name="evidencebench-http", daemon=True).start()
+        else:  # another thread was first
+            loop.close()
+    return _LOOPS[process_id]
 
 
 def _failure(error: BaseException, unanswered: type[TransientError], *, seconds: float, key: str) -> Exception:
     import httpx  # noqa: PLC0415 - an extra
 
     if isinstance(error, concurrent.futures.CancelledError):
-        return DrainingError("the client was closed before all replies came; make another to resume")
+        return DrainingError(CLOSED)
     if isinstance(error, TimeoutError):
         return unanswered(f"no whole reply within {seconds:g} s")
     if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
@@ -299,7 +281,7 @@ def ask_often(
     on_failure: Callable[[TransientError, Tries], object] = lambda *_: None,
     on_pause: Callable[[float], object] = lambda _: None,
 ) -> T:
-    """As `Retry.call`; after the last attempt, or if the server asks for too long, as an `EvidenceBenchError`."""
+    """Call `retry.call`; raise an `EvidenceBenchError` after the last attempt, or if the server asks for too long."""
     try:
         return retry.call(attempt, on_failure=on_failure, on_pause=on_pause)
     except TooLongWaitError as error:
@@ -327,8 +309,8 @@ def check_address(where: str, base_url: str, *, queries: frozenset[str] = frozen
     if not is_web or not _VISIBLE.fullmatch(base_url):
         got = "" if base_url else ", got none behind 'base_url='; set the shell variable there, or leave base_url out"
         raise SystemSpecError(f"{where}: base_url: expected an http or https address such as https://host/v1{got}")
-    asked = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-    has_query = bool(parts.query) and (not asked or not asked <= queries)
+    names = {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
+    has_query = bool(parts.query) and (not names or not names <= queries)
     if parts.username is not None or parts.password is not None or has_query or parts.fragment:
         raise SystemSpecError(
             f"{where}: base_url: expected an address without user, password, query or fragment, since it stands "
@@ -340,8 +322,8 @@ def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
     """Raise `SystemSpecError` unless a key can be sent to an address without harm."""
     if key_env and not _VISIBLE.fullmatch(key):
         raise SystemSpecError(
-            f"{where}: key_env: the key in {key_env} holds something else than visible ASCII characters, such as a "
-            "line end; set it without"
+            f"{where}: key_env: the key in {key_env} has a character that a request cannot carry, such as a line end "
+            "or a letter with an accent; set it to visible ASCII characters alone"
         )
     if not key_env or is_loopback(base_url):
         return
@@ -358,12 +340,8 @@ def check_key(where: str, base_url: str, *, key_env: str, key: str) -> None:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether a server is on this machine."""
-    return is_loopback_host(urlsplit(address).hostname or "")
-
-
-def is_loopback_host(host: str) -> bool:
-    """Whether only this machine reaches a host."""
+    """Whether a server, or a host alone, is on this machine."""
+    host = (urlsplit(address).hostname or "") if "//" in address else address
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -380,12 +358,17 @@ def sendable(text: str) -> str:
 
 
 def without_key(text: str, key: str) -> str:
-    """Replace every form of the key in a text by stars.
+    """Replace every form of the key in which a server may repeat it by stars.
 
     >>> without_key("no such key: sk-1%2F2, or sk-1/2", "sk-1/2")
     'no such key: ***, or ***'
     """
-    for form in _forms(key) if key else ():
+    escaped = json.dumps(key)[1:-1]
+    coded = {quote(key, safe=""), quote(key), quote_plus(key)}
+    bases = {base64.b64encode(key.encode()).decode(), base64.urlsafe_b64encode(key.encode()).decode()}
+    lower = {re.sub("%..", lambda code: code[0].lower(), form) for form in coded}
+    forms = {key, repr(key)[1:-1], escaped, escaped.replace("/", "\\/"), html.escape(key), *coded, *lower, *bases}
+    for form in sorted(forms, key=len, reverse=True) if key else ():
         text = text.replace(form, "***")
     return text
 
@@ -393,13 +376,3 @@ def without_key(text: str, key: str) -> str:
 def hide_key(text: str, key: str) -> str:
     """Return the start of what a server said, on one line and without the key."""
     return printable(without_key(text, key)[:_SHOWN_CHARACTERS])
-
-
-def _forms(key: str) -> list[str]:
-    """Return the spellings in which a server may repeat the key, longest first."""
-    escaped = json.dumps(key)[1:-1]
-    coded = {quote(key, safe=""), quote(key), quote_plus(key)}
-    bases = {base64.b64encode(key.encode()).decode(), base64.urlsafe_b64encode(key.encode()).decode()}
-    lower = {re.sub("%..", lambda found: found[0].lower(), form) for form in coded}
-    forms = {key, repr(key)[1:-1], escaped, escaped.replace("/", "\\/"), html.escape(key), *coded, *lower, *bases}
-    return sorted(forms, key=len, reverse=True)

@@ -10,8 +10,7 @@ from evidencebench.errors import ModelError
 from evidencebench.files.disk import BROKEN_JSON, MOST_BYTES, read_whole
 
 CARD = "card.json"
-MOST_PART_BYTES = 1 << 30
-"""How large a file beside the card may be: a hundred times what training writes."""
+MOST_PART_BYTES = 1 << 30  # how large a file beside the card may be: a hundred times what training writes
 
 SELECTORS_ARE_GONE = (
     "the systems 'selector', 'best' and 'set_selector' were taken away, since 'finder' finds as much; train and use "
@@ -21,18 +20,10 @@ SELECTORS_ARE_GONE = (
 
 
 class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cards of all models say.
+    """What the cards of all models say."""
 
-    Attributes
-    ----------
-    data
-        What it was trained on: ``sha256`` of the file, or of each file, its name, and counts.
-    versions
-        Of what trained it.
-    """
-
-    data: dict[str, Any] = {}
-    versions: dict[str, str] = {}
+    data: dict[str, Any] = {}  # what it was trained on: sha256 of the file, or of each file, its name, and counts
+    versions: dict[str, str] = {}  # of what trained it
 
     @property
     def trained_on(self) -> frozenset[str]:
@@ -43,30 +34,14 @@ class ModelCard(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FineTunedCard(ModelCard, frozen=True, kw_only=True):
-    """The card of a fine-tuned embedder or reranker.
+    """The card of a fine-tuned embedder or reranker."""
 
-    Attributes
-    ----------
-    evidencebench_model
-        ``"embedder"`` or ``"reranker"``.
-    base
-        ``model`` and ``revision`` as given, but of a folder its name only; ``sha256`` of its files.
-    options
-        Of the training, seed included.
-    answers_with
-        ``system`` and the ``options`` beside ``model`` that it needs to read texts as in training.
-    n_steps
-        Steps taken.
-    loss
-        Mean loss of each epoch.
-    """
-
-    evidencebench_model: str
-    base: dict[str, Any] = msgspec.field(default_factory=dict)
-    options: dict[str, Any] = msgspec.field(default_factory=dict)
-    answers_with: dict[str, Any] = msgspec.field(default_factory=dict)
+    evidencebench_model: str  # "embedder" or "reranker"
+    base: dict[str, Any] = msgspec.field(default_factory=dict)  # model, revision and sha256; of a folder its name only
+    options: dict[str, Any] = msgspec.field(default_factory=dict)  # of the training, seed included
+    answers_with: dict[str, Any] = msgspec.field(default_factory=dict)  # the system, and its options beside model
     n_steps: int = 0
-    loss: tuple[float, ...] = ()
+    loss: tuple[float, ...] = ()  # the mean of each epoch
 
 
 Card = TypeVar("Card", bound=ModelCard)
@@ -112,7 +87,6 @@ def require_replaceable(folder: Path, kind: type[ModelCard]) -> None:
 
 
 def _read_part(path: Path, *, at_most: int = MOST_PART_BYTES) -> bytes:
-    """Return the bytes of a file of a model; raises `ModelError`."""
     try:
         return read_whole(path, at_most=at_most)
     except OSError as error:

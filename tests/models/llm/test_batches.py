@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of
+from batching import MODELS, PRICES, QUICK, asked, at_once, one_pass, requests_to, sender_of, submitted
 from evidencebench.data.sample import load_sample
 from evidencebench.errors import (
     CacheError,
@@ -25,10 +25,11 @@ from evidencebench.errors import (
     PendingError,
     StopError,
 )
-from evidencebench.models.llm.batch_apis import BatchQueue, BatchStatus, CallSettings
+from evidencebench.models.llm.batch_apis import CallSettings
+from evidencebench.models.llm.batch_queue import BatchQueue, BatchStatus
 from evidencebench.models.llm.batches import BatchSender
-from evidencebench.models.llm.chat import ChatReply, ChatRequest
-from evidencebench.models.llm.client import BatchGuardedSender
+from evidencebench.models.llm.chat import ChatReply, ChatRequest, Usage
+from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import RunningTotals
 from evidencebench.models.llm.replies import ReplyCache
 from fake_models import RunningServer, running_fake_server
@@ -47,6 +48,13 @@ def n_replies(found: list[ChatReply | EvidenceBenchError]) -> int:
 
 def paid_keys(server: RunningServer) -> list[str]:
     return [entry["key"] for entry in server.log_entries() if entry["outcome"] == "paid"]
+
+
+def most_usd(request: ChatRequest) -> float:
+    """Return the most that a request may cost."""
+    cost = PRICES.cost_usd("openai/gpt-x", Usage(prompt_tokens=30, completion_tokens=request.max_tokens), batch=True)
+    assert cost is not None
+    return cost
 
 
 @pytest.fixture
@@ -77,18 +85,7 @@ def test_a_batch_is_closed_before_it_is_too_long(tmp_path: Path, server: Running
     assert len(sizes) > 1
 
 
-def test_each_model_has_batches_of_its_own(tmp_path: Path, server: RunningServer) -> None:
-    told: list[BatchStatus] = []
-    requests = [numbered(0, model, server.base_url) for model in ("openai/a", "openai/b", "anthropic/c")]
-    assert n_replies(one_pass(tmp_path, requests, told.append)) == 3
-    assert sorted(status.batch.group.model for status in told if status.state == "submitted") == [
-        "anthropic/c",
-        "openai/a",
-        "openai/b",
-    ]
-
-
-def test_a_reply_is_kept_at_the_price_of_batches(tmp_path: Path, server: RunningServer) -> None:
+def test_a_reply_is_kept_at_the_price_of_batches_of_one_model(tmp_path: Path, server: RunningServer) -> None:
     totals = RunningTotals()
     (reply,) = one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 1), totals=totals)
     assert isinstance(reply, ChatReply)
@@ -96,12 +93,12 @@ def test_a_reply_is_kept_at_the_price_of_batches(tmp_path: Path, server: Running
     assert cost_usd is not None
     assert ReplyCache(tmp_path).find(numbered(0, "openai/gpt-x", server.base_url).key) == (reply, cost_usd)
     assert (totals.now.requests, totals.now.cost_usd, totals.now.unpriced) == (1, cost_usd, 0)
-
-
-def test_a_price_that_is_not_known_for_batches_stays_unknown(tmp_path: Path, server: RunningServer) -> None:
-    totals = RunningTotals()
-    one_pass(tmp_path, requests_to(server.base_url, "anthropic/x", 2), totals=totals)
-    assert (totals.now.requests, totals.now.unpriced) == (2, 2)
+    told: list[BatchStatus] = []
+    requests = [numbered(0, model, server.base_url) for model in ("openai/gpt-x", "openai/b", "anthropic/x")]
+    assert n_replies(one_pass(tmp_path, requests, told.append, totals=totals)) == 3
+    assert (totals.now.requests, totals.now.cost_usd, totals.now.unpriced) == (3, cost_usd, 2)
+    groups = sorted(status.batch.group.model for status in told if status.state == "submitted")
+    assert groups == ["anthropic/x", "openai/b"]  # the price of the one is not known, of the other not in batches
 
 
 def test_without_a_store_batches_are_refused_with_the_reason() -> None:
@@ -120,7 +117,7 @@ def test_without_a_store_batches_are_refused_with_the_reason() -> None:
 )
 def test_what_cannot_be_batched_stops_the_run(tmp_path: Path, request_: ChatRequest, message: str) -> None:
     def send() -> None:
-        sender_of(ReplyCache(tmp_path), folder=tmp_path).send(request_)
+        sender_of(ReplyCache(tmp_path)).send(request_)
 
     with pytest.raises(FailingServerError, match=message):
         send()
@@ -171,20 +168,23 @@ def test_with_a_third_of_all_calls_failing_everything_is_answered_and_paid_once(
         assert len(paid_keys(server)) == len(set(paid_keys(server))) == 30
 
 
-def cut_first(method: str, path: str) -> Callable[[Passing], None]:
-    """Drop the first answer to such a request: the server has done what was asked, and nobody hears of it."""
+def cut_first(method: str, path: str, status: int | None = None) -> Callable[[Passing], None]:
+    """Drop the first answer to such a request, or change its status: it was done, and nobody hears of it."""
     left = [1]
 
     def change(passing: Passing) -> None:
         if (passing.method, passing.path) == (method, path) and left[0]:
             left[0] -= 1
-            passing.is_cut = True
+            passing.is_cut, passing.status = status is None, status or passing.status
 
     return change
 
 
-def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(tmp_path: Path, server: RunningServer) -> None:
-    with proxied(server.root_url, cut_first("POST", "/v1/batches")) as proxy:
+@pytest.mark.parametrize("status", [None, 408, 502])
+def test_a_batch_whose_answer_is_lost_is_found_by_our_name_for_it(
+    tmp_path: Path, server: RunningServer, status: int | None
+) -> None:
+    with proxied(server.root_url, cut_first("POST", "/v1/batches", status)) as proxy:
         found = one_pass(tmp_path, requests_to(proxy.url, "openai/gpt-x", 5))
     assert n_replies(found) == 5
     assert len(paid_keys(server)) == 5
@@ -291,15 +291,15 @@ _RUN = """
 import os, signal, sys
 from pathlib import Path
 from batching import one_pass, requests_to
-from evidencebench.models.llm import anthropic_batches, openai_batches
-from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm import batches
+from evidencebench.models.llm.batch_queue import BatchQueue
 
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 
 moment = sys.argv[4]
 if moment == "before POST":
-    openai_batches.OpenaiBatchApi.create = anthropic_batches.AnthropicBatchApi.create = die
+    batches.submit = die
 if moment == "after POST":
     BatchQueue.name = die
 print("started", flush=True)
@@ -346,10 +346,7 @@ def test_kill_9_at_random_moments_pays_nothing_twice_and_loses_nothing(tmp_path:
 def test_ids_are_collected_first_at_the_next_start(tmp_path: Path, server: RunningServer) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 6)
     cache = ReplyCache(tmp_path)
-
-    sender = sender_of(cache)
-    asked(sender, cache, requests)
-    sender.submit()
+    sender = submitted(cache, requests)
     cache.close()
     before = len(server.log_entries())
 
@@ -552,13 +549,9 @@ def test_a_row_that_stays_damaged_spends_its_worst_case_of_a_limit(tmp_path: Pat
     totals = RunningTotals()
     with proxied(server.root_url, results_changed(_damaged_in_its_reply)) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
-        most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-        assert most is not None
+        most = most_usd(requests[0])
         cache = ReplyCache(tmp_path)
-
-        sender = sender_of(cache, totals=totals, max_cost_usd=2.5 * most)
-        asked(sender, cache, requests[:2])
-        sender.submit()
+        sender = submitted(cache, requests[:2], totals=totals, max_cost_usd=2.5 * most)
         sender.collect(wait=True)
         found = asked(sender, cache, [*requests[2:], *requests_to(proxy.url, "openai/gpt-x", 4)[3:]])
         cache.close()
@@ -647,10 +640,7 @@ def test_a_batch_that_is_not_needed_and_cannot_be_reached_does_not_stop_a_run(
     with proxied(server.root_url) as proxy:
         cache = ReplyCache(tmp_path)
         requests = requests_to(proxy.url, "openai/gpt-x", 2)
-
-        sender = sender_of(cache)
-        asked(sender, cache, requests)
-        sender.submit()
+        submitted(cache, requests)
         cache.close()
     told: list[BatchStatus] = []
     assert n_replies(one_pass(tmp_path, requests_to(server.base_url, "openai/gpt-x", 2), told.append)) == 2
@@ -672,8 +662,7 @@ def test_polling_outlives_an_outage(tmp_path: Path) -> None:
 
 def test_a_cost_limit_counts_all_that_is_queued(tmp_path: Path, server: RunningServer) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 5)
-    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-    assert most is not None
+    most = most_usd(requests[0])
     found = one_pass(tmp_path, requests, max_cost_usd=3.5 * most)
     assert [type(one) for one in found[:3]] == [ChatReply] * 3
     found = one_pass(tmp_path, requests, max_cost_usd=0.5 * most)
@@ -684,8 +673,7 @@ def test_a_cost_limit_counts_all_that_is_queued(tmp_path: Path, server: RunningS
 
 def test_what_batches_did_not_cost_pays_for_more_until_nothing_fits(tmp_path: Path, server: RunningServer) -> None:
     requests, cache = requests_to(server.base_url, "openai/gpt-x", 6), ReplyCache(tmp_path)
-    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-    assert most is not None
+    most = most_usd(requests[0])
 
     def work() -> list[int]:
         sender, n_found = sender_of(cache, max_cost_usd=1.5 * most), list[int]()
@@ -711,22 +699,19 @@ def test_what_an_open_batch_holds_is_not_sent_one_by_one_and_is_collected_when_d
     cache, counting = ReplyCache(tmp_path), Counting()
     in_batch, other = requests_to(server.base_url, "openai/gpt-x", 2)
 
-    guarded = BatchGuardedSender(counting, cache)
+    client = ChatClient(sender=counting, cache=cache, prices=PRICES, in_batches=BatchQueue(cache))
     sender_of(cache).collect(wait=False)
     assert not cache.path.exists()
-    sender = sender_of(cache)
-    asked(sender, cache, [in_batch])
-    guarded.send(in_batch)
-    sender.submit()
+    submitted(cache, [in_batch])
     with pytest.raises(StopError, match=r"part of batch batch_\w+, submitted 20\d\d-.* UTC, .*; run with --batch"):
-        guarded.send(in_batch)
-    guarded.send(other)
+        client.ask(in_batch)
+    client.ask(other)
     totals = RunningTotals()
     while BatchQueue(cache).batches():
         sender_of(cache, totals=totals).collect(wait=False)
     assert totals.now.requests == 1
     assert cache.find(in_batch.key) is not None
-    assert counting.n_sent == 2
+    assert counting.n_sent == 1
 
 
 def test_a_damaged_waiting_request_is_refused_with_what_to_do(tmp_path: Path, server: RunningServer) -> None:
@@ -747,10 +732,7 @@ def test_a_waiting_request_that_is_damaged_loses_its_own_reply_and_no_other(
     tmp_path: Path, server: RunningServer, model: str
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, model, 4)
-
-    sender = sender_of(cache)
-    asked(sender, cache, requests)
-    sender.submit()
+    sender = submitted(cache, requests)
     damage = "UPDATE waiting SET request = x'00' WHERE id = (SELECT min(id) FROM waiting)"
     cache.change(lambda connection: connection.execute(damage))
     sender.collect(wait=True)
@@ -766,10 +748,7 @@ def test_on_a_full_disk_a_batch_stays_open_and_is_collected_when_there_is_room(
     tmp_path: Path, server: RunningServer
 ) -> None:
     cache, requests = ReplyCache(tmp_path), requests_to(server.base_url, "openai/gpt-x", 4)
-
-    sender = sender_of(cache)
-    asked(sender, cache, requests)
-    sender.submit()
+    sender = submitted(cache, requests)
     with no_file_longer_than(500), pytest.raises(CacheError, match="File too large; free the disk"):
         sender.collect(wait=True)
     sender.collect(wait=True)
@@ -782,15 +761,11 @@ def test_a_reply_without_its_tokens_spends_its_worst_case_of_a_limit_in_a_batch_
     tmp_path: Path, server: RunningServer
 ) -> None:
     requests = requests_to(server.base_url, "openai/gpt-x", 3)
-    most = PRICES.most_usd("openai/gpt-x", 30, requests[0].max_tokens, batch=True)
-    assert most is not None
+    most = most_usd(requests[0])
     cache = ReplyCache(tmp_path)
     with proxied(server.root_url, results_changed(lambda body: body.replace(b'"usage"', b'"used"'))) as proxy:
         requests = requests_to(proxy.url, "openai/gpt-x", 3)
-
-        sender = sender_of(cache, max_cost_usd=2.5 * most)
-        asked(sender, cache, requests[:2])
-        sender.submit()
+        sender = submitted(cache, requests[:2], max_cost_usd=2.5 * most)
         sender.collect(wait=True)
         found = asked(sender, cache, requests)
     cache.close()

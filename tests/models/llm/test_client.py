@@ -163,6 +163,7 @@ def test_a_reply_that_does_not_say_its_tokens_spends_the_worst_case_of_a_limit()
     assert first.cost_usd is None
     assert isinstance(second, CostLimitError)
     assert len(sender.asked) == 1
+    assert client.totals.summary() == "1 sent, 0 stored, 0 failed, price unknown"
 
 
 @pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan")])
@@ -204,33 +205,33 @@ def asked_over_http(*script: Behaviour, limit: float) -> tuple[Received | BaseEx
 WORST = 0.01 * (int(1.5 * (8 + 1)) + 1 + 100)
 
 
-def test_an_attempt_that_may_have_been_charged_spends_its_worst_case() -> None:
-    found, totals, budget, _ = asked_over_http(cut_after(0), answer(200, b"?"), replies(), limit=5.0)
-    assert isinstance(found, Received)
-    assert budget.spent_usd == pytest.approx(2 * WORST + 0.12)
-    assert totals.now.cost_usd == pytest.approx(0.12)
-    assert (totals.now.attempts, totals.fields()["maybe_charged"]) == (3, 2)
-
-
-def test_an_attempt_that_was_refused_or_reached_nobody_spends_nothing() -> None:
-    found, totals, budget, _ = asked_over_http(answer(500), answer(429), answer(400), limit=5.0)
-    assert isinstance(found, EndpointError)
-    assert (budget.spent_usd, totals.now.maybe_charged, totals.now.attempts) == (0, 0, 3)
-    found, totals, budget, _ = asked_over_http(limit=5.0)
-    assert isinstance(found, EndpointError)
-    assert (budget.spent_usd, totals.now.maybe_charged) == (0, 0)
-
-
 WITHHELD = b'{"error": {"message": "filtered", "code": "content_filter"}}'
+UNKNOWN = "1 sent, 0 stored, 0 failed, $0.12 + 2 unknown"
+NOTHING = "1 sent, 0 stored, 0 failed, $0.00"
+AFTER_TWO = (Received, 2 * WORST + 0.12, (3, 2, 2), UNKNOWN)
 
 
-@pytest.mark.parametrize("status", [400, 403])
-def test_a_prompt_that_is_refused_before_a_model_runs_costs_nothing(status: int) -> None:
-    found, totals, budget, _ = asked_over_http(answer(status, WITHHELD), limit=5.0)
-    assert isinstance(found, Received)
-    assert (found.reply.finish, found.cost_usd, budget.spent_usd) == ("refused", 0.0, 0.0)
-    assert totals.summary() == "1 sent, 0 stored, 0 failed, $0.00"
-    assert totals.fields()["unpriced"] == 0
+@pytest.mark.parametrize(
+    ("script", "kind", "spent", "counts", "summary"),
+    [
+        ((cut_after(0), answer(200, b"?"), replies()), *AFTER_TWO),
+        *(((answer(status), answer(status), replies()), *AFTER_TWO) for status in (408, 504, 524)),
+        *(((answer(status, WITHHELD),), Received, 0, (1, 0, 0), NOTHING) for status in (400, 403)),
+        ((answer(401),), FailingServerError, 0, (1, 0, 0), NOTHING),
+        ((answer(500), answer(429), answer(400)), EndpointError, 0, (3, 2, 0), NOTHING.replace("0 f", "1 f")),
+        ((), EndpointError, 0, (6, 5, 0), "0 sent, 0 stored, 1 failed, $0.00"),
+        ((cut_after(0),), CostLimitError, 4 * WORST, (4, 3, 4), "1 sent, 0 stored, 0 failed, cost unknown"),
+    ],
+)
+def test_each_attempt_spends_what_it_may_have_cost(
+    script: tuple[Behaviour, ...], kind: type, spent: float, counts: tuple[int, ...], summary: str
+) -> None:
+    found, totals, budget, n_sent = asked_over_http(*script, limit=4.5 * WORST)
+    assert type(found) is kind
+    assert budget.spent_usd == pytest.approx(spent)
+    assert (totals.now.attempts, totals.now.retries, totals.now.maybe_charged) == counts
+    assert totals.summary() == summary
+    assert n_sent == (counts[0] if script else 0)
 
 
 def test_a_prompt_that_is_refused_costs_nothing_at_a_price_that_is_not_known_either() -> None:
@@ -247,15 +248,6 @@ def test_azure_may_charge_for_a_prompt_that_its_filter_refuses_so_that_its_cost_
         asked = request_to(server.address("v1"), model="azure/m", key_env="")
         (reply,) = sent(sender, asked)
     assert reply == ChatReply(text="", finish="refused")
-
-
-@pytest.mark.parametrize("status", [408, 504, 524])
-def test_an_attempt_behind_which_a_model_may_have_run_spends_its_worst_case(status: int) -> None:
-    found, totals, budget, _ = asked_over_http(answer(status), answer(status), replies(), limit=5.0)
-    assert isinstance(found, Received)
-    assert budget.spent_usd == pytest.approx(2 * WORST + 0.12)
-    assert totals.now.maybe_charged == 2
-    assert totals.summary() == "1 sent, 0 stored, 0 failed, $0.12 + 2 unknown"
 
 
 def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_cost() -> None:
@@ -279,43 +271,6 @@ def test_what_was_on_its_way_when_everything_ended_counts_as_sent_at_an_unknown_
     assert totals.summary() == "1 sent, 0 stored, 0 failed, cost unknown"
     assert totals.fields()["cost_usd"] is None
     assert budget.spent_usd == pytest.approx(WORST)
-
-
-def test_what_reached_no_server_is_not_sent_and_costs_nothing() -> None:
-    _, totals, _, _ = asked_over_http(limit=5.0)
-    assert totals.summary() == "0 sent, 0 stored, 1 failed, $0.00"
-
-
-def test_what_a_server_refused_was_sent() -> None:
-    _, totals, _, _ = asked_over_http(answer(401), limit=5.0)
-    assert totals.summary().startswith("1 sent, 0 stored, ")
-
-
-def test_no_attempt_is_made_that_could_go_beyond_the_limit_with_those_that_may_have_been_charged() -> None:
-    found, totals, _, n_sent = asked_over_http(cut_after(0), limit=2.5 * WORST)
-    assert isinstance(found, CostLimitError)
-    assert n_sent == totals.now.maybe_charged == 2
-
-
-def test_a_reply_that_does_not_say_its_tokens_is_unpriced() -> None:
-    with asking(SlowSender(usage=Usage())) as (client, _, _cache):
-        (found,) = ask(client, 1)
-    assert isinstance(found, Received)
-    assert found.cost_usd is None
-    assert client.totals.summary() == "1 sent, 0 stored, 0 failed, price unknown"
-
-
-def test_who_stops_waiting_loses_no_reply_that_was_sent_for() -> None:
-    sender = SlowSender(is_open=False)
-    with asking(sender) as (client, _, cache):
-        with interrupted():
-            client.ask(REQUEST)
-        patient = begun(client.ask, REQUEST)
-        time.sleep(0.05)
-        sender.gate.set()
-        assert patient.result().reply.text == "reply to seed 0"
-        assert cache.n_puts == 1
-    assert len(sender.asked) == 1
 
 
 def test_what_nobody_waits_for_any_more_is_finished_if_sent_and_dropped_if_not() -> None:
@@ -415,7 +370,7 @@ def test_closing_ends_what_runs_and_the_thread_and_may_be_done_twice() -> None:
         (error,) = waiting.result()
         assert isinstance(error, DrainingError)
         assert "the client was closed before all replies came" in str(error)
-        with pytest.raises(DrainingError, match="make another to go on"):
+        with pytest.raises(DrainingError, match="make a new client to resume"):
             client.ask(with_seed(REQUEST, 2))
     assert sender.is_closed
     assert cache.n_closings > 0

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.sender import RateLimiter, RateLimits
+from evidencebench.models.llm.sender import Bounds, RateLimiter
+from evidencebench.web.retry import Retry
 from in_threads import at_once
 from llm_servers import FakeTime
 
@@ -16,10 +17,10 @@ ARRIVALS = st.lists(
 )  # the wait before each, and its tokens
 
 
-def passed(limits: RateLimits, arrivals: list[tuple[float, int]], after: Callable[[int], int] = int) -> list[float]:
+def passed(limits: Bounds, arrivals: list[tuple[float, int]], after: Callable[[int], int] = int) -> list[float]:
     """Return when each of the arrivals was let through, one at a time; each turns out to have `after` tokens."""
     time = FakeTime(now=0.0)
-    gate = RateLimiter(limits, clock=time.clock, sleep=time.sleep)
+    gate = RateLimiter(limits, Retry(clock=time.clock, sleep=time.sleep))
     starts: list[float] = []
 
     for wait, n_tokens in arrivals:
@@ -32,7 +33,7 @@ def passed(limits: RateLimits, arrivals: list[tuple[float, int]], after: Callabl
 
 @given(ARRIVALS, st.integers(1, 7))
 def test_no_minute_holds_more_requests_than_allowed(arrivals: list[tuple[float, int]], most: int) -> None:
-    starts = passed(RateLimits(requests_per_minute=most), arrivals)
+    starts = passed(Bounds(requests_per_minute=most), arrivals)
     minute = 60 - 1e-6  # naps are added up
     assert all(sum(start <= other < start + minute for other in starts) <= most for start in starts)
 
@@ -41,7 +42,7 @@ def test_no_minute_holds_more_requests_than_allowed(arrivals: list[tuple[float, 
 def test_no_minute_holds_more_tokens_than_allowed_unless_in_a_single_request(
     arrivals: list[tuple[float, int]], most: int
 ) -> None:
-    starts = passed(RateLimits(tokens_per_minute=most), arrivals)
+    starts = passed(Bounds(tokens_per_minute=most), arrivals)
     sizes = [n_tokens for _, n_tokens in arrivals]
     for start in starts:
         inside = [n for other, n in zip(starts, sizes, strict=True) if start <= other < start + 60 - 1e-6]
@@ -51,24 +52,24 @@ def test_no_minute_holds_more_tokens_than_allowed_unless_in_a_single_request(
 @given(ARRIVALS)
 def test_what_comes_slowly_enough_never_waits(arrivals: list[tuple[float, int]]) -> None:
     slow = [(60 + wait, n_tokens) for wait, n_tokens in arrivals]
-    starts = passed(RateLimits(requests_per_minute=1, tokens_per_minute=1), slow)
+    starts = passed(Bounds(requests_per_minute=1, tokens_per_minute=1), slow)
     assert starts == pytest.approx([sum(wait for wait, _ in slow[: n + 1]) for n in range(len(slow))])
 
 
 def test_tokens_are_corrected_to_what_was_used() -> None:
     arrivals = [(0.0, 100)] * 10
-    assert passed(RateLimits(tokens_per_minute=200), arrivals, after=lambda _: 10) == [0.0] * 10
-    assert passed(RateLimits(tokens_per_minute=100), arrivals[:3]) == pytest.approx([0.0, 60.0, 120.0])
+    assert passed(Bounds(tokens_per_minute=200), arrivals, after=lambda _: 10) == [0.0] * 10
+    assert passed(Bounds(tokens_per_minute=100), arrivals[:3]) == pytest.approx([0.0, 60.0, 120.0])
 
 
 def test_less_than_one_request_a_minute_is_one_in_several() -> None:
-    assert passed(RateLimits(requests_per_minute=0.5), [(0.0, 0)] * 3) == pytest.approx([0.0, 120.0, 240.0])
+    assert passed(Bounds(requests_per_minute=0.5), [(0.0, 0)] * 3) == pytest.approx([0.0, 120.0, 240.0])
 
 
-@pytest.mark.parametrize("limits", [RateLimits(), RateLimits(requests_per_minute=1000)])
-def test_a_pause_holds_all_and_the_longest_one_counts(limits: RateLimits) -> None:
+@pytest.mark.parametrize("limits", [Bounds(), Bounds(requests_per_minute=1000)])
+def test_a_pause_holds_all_and_the_longest_one_counts(limits: Bounds) -> None:
     time = FakeTime(now=0.0)
-    gate = RateLimiter(limits, clock=time.clock, sleep=time.sleep)
+    gate = RateLimiter(limits, Retry(clock=time.clock, sleep=time.sleep))
     starts: list[float] = []
 
     def one() -> None:
@@ -90,7 +91,7 @@ def test_those_who_sat_out_a_pause_do_not_all_go_at_once() -> None:
         time.now = 100.0
 
     time = FakeTime(now=0.0)
-    gate = RateLimiter(RateLimits(), clock=time.clock, sleep=sleep, jitter=lambda: next(drawn))
+    gate = RateLimiter(Bounds(), Retry(clock=time.clock, sleep=sleep, jitter=lambda: next(drawn)))
 
     gate.pause(40)
     for _ in range(3):

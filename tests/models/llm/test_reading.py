@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evidencebench.models.llm.chat import ChatReply, Finish
-from evidencebench.models.llm.grammar import Branch
+from evidencebench.models.llm.grammar import Branch, json_at
 from evidencebench.models.llm.grammar_lists import MAX_CHARACTERS, comparable
-from evidencebench.models.llm.grammar_objects import json_at
 from evidencebench.models.llm.reading import (
     MAX_LISTED,
     Reading,

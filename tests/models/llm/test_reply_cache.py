@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from evidencebench.errors import CacheError
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Message, Usage
-from evidencebench.models.llm.replies import ReplyCache, connect_durably
+from evidencebench.models.llm.replies import ReplyCache
 from examples import examples
 from in_threads import at_once, begun, ended
 from replies import keep, numbered, reply_to, requests_and_replies
@@ -39,19 +39,6 @@ def test_what_was_put_is_got_back_equal_by_this_and_by_another_reader(
         assert cache.find(request.key) == other.find(request.key) == (reply, cost_usd)
     cache.close()
     other.close()
-
-
-def test_a_request_that_was_never_put_has_no_reply(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path)
-    keep(cache, numbered(0), reply_to(0), None)
-    assert cache.find(numbered(1).key) is None
-
-
-def test_the_first_reply_to_a_request_stays(tmp_path: Path) -> None:
-    cache, other = ReplyCache(tmp_path), ReplyCache(tmp_path)
-    keep(cache, numbered(0), reply_to(0), 0.5)
-    keep(other, numbered(0), reply_to(1), None)
-    assert cache.find(numbered(0).key) == other.find(numbered(0).key) == (reply_to(0), 0.5)
 
 
 def test_the_name_of_a_keys_variable_and_the_key_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +102,7 @@ def test_a_change_that_fails_for_a_reason_of_its_own_fails_alone(tmp_path: Path)
 
 def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tmp_path: Path) -> None:
     path = tmp_path / "replies.sqlite"
-    connect_durably(path).close()
+    filled(tmp_path)
     with sqlite3.connect(path, isolation_level=None) as holder:
         holder.execute("BEGIN IMMEDIATE")
         writer = ReplyCache(tmp_path)
@@ -127,16 +114,6 @@ def test_closing_does_not_wait_for_ever_for_a_file_that_another_process_holds(tm
         holder.execute("ROLLBACK")
         done.result(timeout=60)
     holder.close()
-
-
-def test_a_put_that_nobody_waits_for_any_more_is_kept_all_the_same(tmp_path: Path) -> None:
-    cache = ReplyCache(tmp_path)
-
-    begun(cache.put, numbered(0), reply_to(0), 0.5)
-    while cache.find(numbered(0).key) is None:
-        time.sleep(0.001)
-    cache.close()
-    assert cache.find(numbered(0).key) == (reply_to(0), 0.5)
 
 
 def test_a_store_that_is_closed_opens_again(tmp_path: Path) -> None:

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evidencebench.models.llm.anthropic_batches import AnthropicBatchApi
-from evidencebench.models.llm.batch_apis import BatchApi, ResultRow
+from evidencebench.models.llm.batch_apis import APIS, ResultRow
 from evidencebench.models.llm.chat import ChatModel, ChatReply, Message, Usage
-from evidencebench.models.llm.openai_batches import OpenaiBatchApi
 from evidencebench.models.llm.providers import Wire
 from evidencebench.models.llm.replies import ReplyCache
 from evidencebench.models.llm.sender import is_withheld, refusal_text
@@ -53,11 +51,8 @@ def line(wire: Wire, body: dict[str, Any]) -> dict[str, Any]:
     return {"custom_id": KEY, "result": {"type": "succeeded", "message": body}}
 
 
-API: dict[Wire, BatchApi] = {"openai": OpenaiBatchApi(), "anthropic": AnthropicBatchApi()}
-
-
 def row_in(wire: Wire, content: bytes) -> ResultRow:
-    (row,) = API[wire].rows(io.BytesIO(content))
+    (row,) = APIS[wire].rows(io.BytesIO(content))
     return row
 
 
@@ -175,7 +170,7 @@ def test_a_message_changed_anywhere_is_a_reply_or_passes_and_a_line_is_a_row(wir
         refusal_text(content)
     whole = json.dumps(line(wire, message(wire))).encode() + b"\n"
     for content in mutations(rng, whole):
-        for row in API[wire].rows(io.BytesIO(content)):
+        for row in APIS[wire].rows(io.BytesIO(content)):
             assert row.is_damaged or row.reply is not None or row.failure or row.key
             if row.reply is not None:
                 assert_storable(row.reply)

@@ -171,12 +171,6 @@ def test_an_answer_notes_what_it_took(clients: Clients) -> None:
     }
 
 
-def test_a_reply_whose_price_is_not_known_is_counted_as_such(clients: Clients) -> None:
-    notes = LlmBase(chat=CHAT, client=clients(oracle(GOLD))[0]).rank(QUERY, AT_4).notes
-    assert notes["unpriced_replies"] == 1
-    assert "cost_microusd" not in notes
-
-
 def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it(clients: Clients) -> None:
     client, sender = clients(by_turns("ANSWER: [1, 2, 3, 4, 5, 6]", "ANSWER: [2, 6]"))
     answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
@@ -189,62 +183,6 @@ def test_a_list_that_is_too_long_is_asked_for_again_with_the_number_in_it(client
     assert "at most 4 sentences" in again.text
 
 
-@pytest.mark.parametrize("second", ["ANSWER: [1, 2, 3, 4, 5, 6]", "Sorry, hm.", "ANSWER: []", ""])
-def test_a_list_that_stays_too_long_is_a_set_without_order(clients: Clients, second: str) -> None:
-    client, sender = clients(by_turns("ANSWER: [6, 5, 4, 3, 2, 1]", second))
-    answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
-    assert answer.sentences == (1, 2, 3, 4, 5, 6)
-    assert not answer.ordered
-    assert len(sender.asked) <= 3
-
-
-@pytest.mark.parametrize("first", ["I like tea.", "ANSWER: [900, 901]", ChatReply(text="So", finish="length")])
-def test_a_reply_without_an_answer_is_asked_for_again(clients: Clients, first: Any) -> None:
-    client, sender = clients(by_turns(first, "ANSWER: [2, 4]"))
-    answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
-    assert answer.sentences == (2, 4)
-    assert answer.notes["requests"] == 2
-    assert answer.notes["reply_answered"] == 1
-    assert [message.role for message in sender.asked[1].messages] == ["user", "assistant", "user"]
-
-
-def test_every_shape_that_the_grammar_leaves_to_the_repair_turn_is_asked_for_again(clients: Clients) -> None:
-    for shape in LEFT_TO_REPAIR:
-        client, sender = clients(by_turns(shape.reply, "ANSWER: [2, 4]"))
-        assert LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4).sentences == (2, 4), shape.reply
-        assert len(sender.asked) == 2, shape.reply
-
-
-@pytest.mark.parametrize("repairs", [0, 1, 3])
-def test_replies_that_never_hold_an_answer_fail_and_are_counted(clients: Clients, repairs: int) -> None:
-    client, sender = clients(by_turns("I like tea."))
-    with pytest.raises(ReplyError, match="unparseable") as raised:
-        LlmBase(chat=CHAT, repairs=repairs, client=client).rank(QUERY, AT_4)
-    assert raised.value.notes["reply_unparseable"] == len(sender.asked) == 1 + repairs
-    assert raised.value.notes["prompt_tokens"] == 100 * (1 + repairs)
-
-
-def test_a_refusal_is_final(clients: Clients) -> None:
-    client, sender = clients(lambda _: ChatReply(text="I can't help with that.", finish="refused"))
-    with pytest.raises(ReplyError, match="refused") as raised:
-        LlmBase(chat=CHAT, repairs=3, client=client).rank(QUERY, AT_4)
-    assert raised.value.notes["reply_refused"] == len(sender.asked) == 1
-
-
-def test_a_sentence_that_does_not_exist_drops_only_itself(clients: Clients) -> None:
-    answer = LlmBase(chat=CHAT, client=clients(by_turns("ANSWER: [2, 999, 4, 4]"))[0]).rank(QUERY, AT_4)
-    assert answer.sentences == (2, 4)
-    assert answer.notes["reply_out_of_range"] == 1
-
-
-def test_a_request_that_fails_fails_the_answer_and_what_came_before_is_counted(clients: Clients) -> None:
-    client, _ = clients(by_turns("I like tea.", EndpointError("local: HTTP 500")))
-    with pytest.raises(ReplyError, match="HTTP 500") as raised:
-        LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
-    assert raised.value.notes["reply_failed"] == raised.value.notes["reply_unparseable"] == 1
-    assert raised.value.notes["requests"] == 2
-
-
 @pytest.mark.parametrize("error", [DrainingError("stop"), PendingError("later")])
 def test_what_ends_a_run_or_waits_for_a_batch_goes_through_as_it_is(
     clients: Clients, error: Any, tmp_path: Path
@@ -252,6 +190,58 @@ def test_what_ends_a_run_or_waits_for_a_batch_goes_through_as_it_is(
     for strategy in every_strategy(clients(lambda _: error)[0], tmp_path):
         with pytest.raises(type(error), match=str(error)):
             strategy.rank(QUERY, AT_4)
+
+
+LONG = "ANSWER: [6, 5, 4, 3, 2, 1]"
+CUT = ChatReply(text="So", finish="length")
+ALL_SIX = (1, 2, 3, 4, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("replies", "sentences", "notes"),
+    [
+        *(((LONG, second), ALL_SIX, {}) for second in (LONG, "Sorry, hm.", "ANSWER: []", "")),
+        *(
+            ((first, "ANSWER: [2, 4]"), (2, 4), {"requests": 2, "reply_answered": 1, "unpriced_replies": 2})
+            for first in ("I like tea.", "ANSWER: [900, 901]", CUT, *(shape.reply for shape in LEFT_TO_REPAIR))
+        ),
+        (("ANSWER: [2, 999, 4, 4]",), (2, 4), {"reply_out_of_range": 1, "requests": 1}),
+    ],
+)
+def test_a_set_is_what_the_replies_name_together(
+    clients: Clients, replies: tuple[Any, ...], sentences: tuple[int, ...], notes: dict[str, int]
+) -> None:
+    client, sender = clients(by_turns(*replies))
+    answer = LlmBase(chat=CHAT, client=client).rank(QUERY, AT_4)
+    assert (answer.sentences, answer.ordered) == (sentences, False)
+    assert answer.notes == {**answer.notes, **notes}
+    assert "cost_microusd" not in answer.notes
+    assert answer.notes["requests"] == len(sender.asked) <= 3
+    if len(sender.asked) == 2 and getattr(replies[0], "text", replies[0]).strip():
+        assert [message.role for message in sender.asked[1].messages] == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize(
+    ("replies", "repairs", "message", "notes"),
+    [
+        *(
+            (("I like tea.",), n, "unparseable", {"reply_unparseable": 1 + n, "prompt_tokens": 100 * (1 + n)})
+            for n in (0, 1, 3)
+        ),
+        ((ChatReply(text="I can't help with that.", finish="refused"),), 3, "refused", {"reply_refused": 1}),
+        (
+            ("I like tea.", EndpointError("local: HTTP 500")),
+            *(1, "HTTP 500", {"reply_failed": 1, "reply_unparseable": 1, "requests": 2}),
+        ),
+    ],
+)
+def test_replies_without_an_answer_fail_and_are_counted(
+    clients: Clients, replies: tuple[Any, ...], repairs: int, message: str, notes: dict[str, int]
+) -> None:
+    client, sender = clients(by_turns(*replies))
+    with pytest.raises(ReplyError, match=message) as raised:
+        LlmBase(chat=CHAT, repairs=repairs, client=client).rank(QUERY, AT_4)
+    assert raised.value.notes == {**raised.value.notes, **notes, "requests": len(sender.asked)}
 
 
 def test_no_message_is_empty_and_the_roles_take_turns(clients: Clients) -> None:
@@ -517,37 +507,36 @@ def test_each_section_is_asked_and_then_what_all_of_them_gave_in_paper_order(cli
     assert answer.notes["requests"] == len(sender.asked)
 
 
-@pytest.mark.parametrize("budget", [4, None])
-def test_there_is_no_second_look_where_there_is_nothing_to_pick(clients: Clients, budget: int | None) -> None:
-    client, sender = clients(oracle(GOLD))
-    assert sections(client).rank(QUERY, Brief(budget=budget)).sentences == GOLD
+@pytest.mark.parametrize(
+    ("first", "budget", "sentences", "notes"),
+    [
+        (None, 4, GOLD, {}),  # no second look where there is nothing to pick
+        (None, None, GOLD, {}),
+        ("Hm.", 4, GOLD[1:], {"unread_sections": 1, "reply_unparseable": 1}),
+        ("ANSWER: [1, 999]", 4, GOLD, {"reply_out_of_range": 1}),
+    ],
+)
+def test_the_sections_that_answer_are_joined(
+    clients: Clients, first: str | None, budget: int | None, sentences: tuple[int, ...], notes: dict[str, int]
+) -> None:
+    knows = oracle(GOLD)
+    client, sender = clients(lambda request: first if first and 0 in shown_in(request) else knows(request))
+    answer = sections(client, repairs=0).rank(QUERY, Brief(budget=budget))
+    assert answer.sentences == sentences
+    assert answer.notes == {**answer.notes, **notes}
     assert not any(map(is_union, sender.asked))
 
 
-def test_sections_that_give_no_answer_are_counted_and_the_others_stand(clients: Clients) -> None:
-    knows = oracle(GOLD)
-    client, _ = clients(lambda request: "Hm." if 0 in shown_in(request) else knows(request))
-    answer = sections(client, repairs=0).rank(QUERY, AT_4)
-    assert answer.sentences == GOLD[1:]
-    assert answer.notes["unread_sections"] == answer.notes["reply_unparseable"] == 1
-
-
-def test_one_bad_index_in_a_section_drops_only_itself(clients: Clients) -> None:
-    knows = oracle(GOLD)
-
-    def answer(request: ChatRequest) -> Any:
-        return "ANSWER: [1, 999]" if 0 in shown_in(request) else knows(request)
-
-    answered = sections(clients(answer)[0]).rank(QUERY, AT_4)
-    assert answered.sentences == GOLD
-    assert answered.notes["reply_out_of_range"] == 1
-
-
-def test_where_no_section_gives_an_answer_there_is_none(clients: Clients) -> None:
-    client, sender = clients(by_turns("Hm."))
-    with pytest.raises(ReplyError, match="no section has an answer; the first: unparseable") as raised:
+@pytest.mark.parametrize(("is_bad", "n_unread"), [(lambda _: True, 1), (is_union, 0)])
+def test_where_no_section_or_no_second_look_gives_an_answer_all_requests_are_counted(
+    clients: Clients, is_bad: Callable[[ChatRequest], bool], n_unread: int
+) -> None:
+    client, sender = clients(lambda request: "Hm." if is_bad(request) else lead(request))
+    with pytest.raises(ReplyError, match="unparseable") as raised:
         sections(client, repairs=0).rank(QUERY, AT_4)
-    assert raised.value.notes["unread_sections"] == len(sender.asked)
+    assert raised.value.notes["requests"] == len(sender.asked)
+    assert raised.value.notes.get("unread_sections", 0) == n_unread * len(sender.asked)
+    assert str(raised.value).startswith("no section has an answer; the first: ") == bool(n_unread)
 
 
 @pytest.mark.parametrize(
@@ -564,13 +553,6 @@ def test_every_section_is_asked_before_an_error_is_raised(
     if isinstance(found.value, ReplyError):
         assert found.value.notes["reply_failed"] == 1
         assert found.value.notes["requests"] == len(sender.asked)
-
-
-def test_a_second_look_that_fails_counts_the_sections_too(clients: Clients) -> None:
-    client, sender = clients(lambda request: "Hm." if is_union(request) else lead(request))
-    with pytest.raises(ReplyError, match="unparseable") as raised:
-        sections(client, repairs=0).rank(QUERY, AT_4)
-    assert raised.value.notes["requests"] == len(sender.asked)
 
 
 # -- ranking -----------------------------------------------------------------------------------------------------------
@@ -619,20 +601,20 @@ def test_a_sentence_that_two_windows_score_has_their_mean(clients: Clients) -> N
     assert {index for index, score in zip(ranking.sentences, ranking.scores, strict=True) if score == 6} == set(shared)
 
 
-def test_sentences_that_an_order_leaves_out_stand_behind_it(clients: Clients) -> None:
-    client, _ = clients(by_turns("ANSWER: [9, 3, 9, 20]"))
-    answer = LlmRank(chat=CHAT, method="listwise", client=client).rank(QUERY, AT_4)
-    assert answer.sentences == (9, 3, 20, *(index for index in range(N) if index not in {9, 3, 20}))
-    assert answer.scores is None
-    assert answer.notes["unscored_sentences"] == N - 3
-
-
+@pytest.mark.parametrize("reply", ["Hm.", "", "ANSWER: []", "SCORES:", "ANSWER: [9, 3, 9, 20]"])
 @pytest.mark.parametrize("method", ["pointwise", "listwise"])
-@pytest.mark.parametrize("reply", ["Hm.", "", "ANSWER: []", "SCORES:"])
-def test_replies_without_scores_or_an_order_are_no_answer(clients: Clients, method: Any, reply: str) -> None:
-    client, _ = clients(by_turns(reply))
+def test_sentences_that_an_order_leaves_out_stand_behind_it_and_other_replies_are_no_answer(
+    clients: Clients, method: Any, reply: str
+) -> None:
+    strategy = LlmRank(chat=CHAT, method=method, client=clients(by_turns(reply))[0])
+    if method == "listwise" and "9" in reply:
+        answer = strategy.rank(QUERY, AT_4)
+        assert answer.sentences == (9, 3, 20, *(index for index in range(N) if index not in {9, 3, 20}))
+        assert answer.scores is None
+        assert answer.notes["unscored_sentences"] == N - 3
+        return
     with pytest.raises(ReplyError) as raised:
-        LlmRank(chat=CHAT, method=method, client=client).rank(QUERY, AT_4)
+        strategy.rank(QUERY, AT_4)
     assert raised.value.notes["requests"] >= 2
 
 
@@ -698,24 +680,25 @@ def vote(*parts: Any, budget: int | None = 2, **options: Any) -> Ranking:
     return LlmVote(systems=tuple(map(named, parts)), **options).rank(QUERY, Brief(budget=budget))
 
 
-def test_sentences_stand_by_their_votes_ties_in_paper_order() -> None:
-    answer = vote(chosen(7, 3), chosen(3, 1), chosen(9, 3))
-    assert answer.sentences == (3, 1, 7, 9)
-    assert answer.scores == (3, 1, 1, 1)
+@pytest.mark.parametrize(
+    ("parts", "sentences", "scores"),
+    [
+        ((chosen(7, 3), chosen(3, 1), chosen(9, 3)), (3, 1, 7, 9), (3, 1, 1, 1)),  # ties in paper order
+        ((Fixed(Ranking(sentences=(5, 2, 1))),), (2, 5), (1, 1)),  # the first ones of an order
+        ((chosen(1, 2, 3, 4), chosen(4)), (4, 1, 2, 3), (1.5, 0.5, 0.5, 0.5)),  # a long set shares its votes
+    ],
+)
+def test_sentences_stand_by_their_votes(
+    parts: tuple[Fixed, ...], sentences: tuple[int, ...], scores: tuple[float, ...]
+) -> None:
+    answer = vote(*parts)
+    assert (answer.sentences, answer.scores) == (sentences, scores)
 
 
-def test_an_order_votes_for_its_first_sentences_and_a_long_set_shares_its_votes() -> None:
-    assert vote(Fixed(Ranking(sentences=(5, 2, 1)))).sentences == (2, 5)
-    answer = vote(chosen(1, 2, 3, 4), chosen(4))
-    assert answer.sentences == (4, 1, 2, 3)
-    assert answer.scores == (1.5, 0.5, 0.5, 0.5)
-
-
-def test_without_a_budget_a_sentence_needs_more_than_half_of_the_answers() -> None:
-    for method in ("votes", "rrf"):
-        answer = vote(chosen(1, 2), chosen(2, 3), chosen(2, 1), chosen(4), budget=None, method=method)
-        assert answer.sentences == (2,)
-        assert not answer.ordered
+@pytest.mark.parametrize("method", ["votes", "rrf"])
+def test_without_a_budget_a_sentence_needs_more_than_half_of_the_answers(method: str) -> None:
+    answer = vote(chosen(1, 2), chosen(2, 3), chosen(2, 1), chosen(4), budget=None, method=method)
+    assert (answer.sentences, answer.ordered) == ((2,), False)
 
 
 def test_reciprocal_ranks_are_summed_as_fuse_sums_them() -> None:
@@ -739,8 +722,8 @@ def test_parts_that_fail_are_counted_and_the_others_vote() -> None:
 def test_all_parts_are_asked_even_when_one_waits_for_a_batch(clients: Clients) -> None:
     client, sender = clients(lambda _: PendingError("later"))
     with pytest.raises(PendingError):
-        vote(LlmBase(chat=CHAT, client=client), samples=3)
-    assert sorted(request.seed for request in sender.asked) == [0, 1, 2]
+        vote(LlmBase(chat=CHAT, client=client), samples=64)  # more than there are threads
+    assert sorted(request.seed for request in sender.asked) == list(range(64))
 
 
 class Together:
@@ -756,14 +739,10 @@ class Together:
         return Fixed(self.answer).rank(query, brief)
 
 
-def test_parts_that_wait_are_asked_at_once_and_fused_in_their_order() -> None:
+def test_parts_that_wait_are_asked_at_once_and_all_end_before_an_error_is_raised() -> None:
     barrier = threading.Barrier(5)
     parts = [Together(barrier, Ranking(sentences=(number, 9), ordered=False)) for number in range(5)]
-    answer = vote(*parts)
-    assert answer.sentences == (9, 0, 1, 2, 3, 4)
-
-
-def test_all_parts_end_before_an_error_is_raised_and_the_end_of_all_requests_goes_first() -> None:
+    assert vote(*parts).sentences == (9, 0, 1, 2, 3, 4)
     answers = [PendingError("later"), Ranking(sentences=(1,)), ReplyError("no list"), DrainingError("stop")]
     barrier = threading.Barrier(len(answers))
     with pytest.raises(DrainingError, match="stop"):
@@ -773,12 +752,6 @@ def test_all_parts_end_before_an_error_is_raised_and_the_end_of_all_requests_goe
         vote(*(Together(barrier, answer) for answer in answers[:3]))
     with pytest.raises(ZeroDivisionError):
         vote(Fixed(ZeroDivisionError()), Fixed(DrainingError("stop")))
-
-
-def test_more_parts_than_threads_are_all_asked(clients: Clients) -> None:
-    client, sender = clients(lead)
-    vote(LlmBase(chat=CHAT, client=client), samples=64)
-    assert sorted(request.seed for request in sender.asked) == list(range(64))
 
 
 def test_samples_are_asked_under_seeds_of_their_own_and_other_systems_once(clients: Clients) -> None:
@@ -810,15 +783,10 @@ def test_only_the_first_of_another_system_and_their_neighbours_are_shown(clients
     assert answer.sentences == (9, 20)
     assert answer.notes["reply_out_of_range"] == 1
     assert answer.notes["truncated_sentences"] == 3
-    LlmRerank(system=cheap, chat=CHAT, top=2, neighbours=0, client=client).rank(QUERY, AT_4)
-    assert list(shown_in(sender.asked[-1])) == [0, 20]
-
-
-def test_what_another_system_does_not_name_is_not_shown_unless_it_names_nothing(clients: Clients) -> None:
     client, sender = clients(lead)
-    for named_by_it, shown in (((20, 9, 20), [9, 20]), ((), [0, 1, 2])):
-        cheap = named(Fixed(Ranking(sentences=named_by_it)))
-        LlmRerank(system=cheap, chat=CHAT, top=3, neighbours=0, client=client).rank(QUERY, AT_4)
+    for names, top, shown in (((20, 0, 9, 30), 2, [0, 20]), ((20, 9, 20), 3, [9, 20]), ((), 3, [0, 1, 2])):
+        cheap = named(Fixed(Ranking(sentences=names)))  # where it names nothing, the first ones are shown
+        LlmRerank(system=cheap, chat=CHAT, top=top, neighbours=0, client=client).rank(QUERY, AT_4)
         assert list(shown_in(sender.asked[-1])) == shown
 
 

@@ -14,7 +14,7 @@ from evidencebench.data.sample import load_sample
 from evidencebench.errors import DrainingError
 from evidencebench.models.llm.client import ChatClient
 from evidencebench.models.llm.costs import PriceTable
-from evidencebench.models.llm.replies import ReplyCache, RequestLocks
+from evidencebench.models.llm.replies import ReplyCache
 from fake_models import running_fake_server
 from in_threads import begun, ended
 from llm_servers import DictCache, SlowSender
@@ -41,9 +41,9 @@ client.close()
 HOLD = """
 import sys
 from pathlib import Path
-from evidencebench.models.llm.replies import ReplyCache, RequestLocks
-claims = RequestLocks(Path(sys.argv[1]))
-print(claims.take(sys.argv[2]), flush=True)
+from evidencebench.models.llm.replies import ReplyCache
+claims = ReplyCache(Path(sys.argv[1]))
+print(claims.claim(sys.argv[2]), flush=True)
 sys.stdin.readline()
 """
 
@@ -79,31 +79,31 @@ def test_two_of_the_same_run_at_once_pay_for_each_reply_once(tmp_path: Path) -> 
 
 
 def test_what_a_process_asks_is_free_when_it_is_killed(tmp_path: Path) -> None:
-    claims = RequestLocks(tmp_path / "asking")
-    with started(HOLD, str(tmp_path / "asking"), KEY) as process:
+    claims = ReplyCache(tmp_path)
+    with started(HOLD, str(tmp_path), KEY) as process:
         assert line_of(process) == "True\n"
-        assert not claims.take(KEY)
-        assert claims.take(numbered(1).key)
+        assert not claims.claim(KEY)
+        assert claims.claim(numbered(1).key)
         process.send_signal(signal.SIGKILL)
-    assert claims.take(KEY)
+    assert claims.claim(KEY)
     claims.close()
 
 
 def test_what_is_given_back_may_be_asked_by_others(tmp_path: Path) -> None:
-    claims = RequestLocks(tmp_path / "asking")
-    assert claims.take(KEY)
+    claims = ReplyCache(tmp_path)
+    assert claims.claim(KEY)
     for is_free in (False, True):
         if is_free:
             claims.give_back(KEY)
-        with started(HOLD, str(tmp_path / "asking"), KEY) as process:
+        with started(HOLD, str(tmp_path), KEY) as process:
             assert line_of(process) == f"{is_free}\n"
             go(process)
     claims.close()
 
 
 def test_where_nothing_can_be_locked_everything_may_be_asked(tmp_path: Path) -> None:
-    claims = RequestLocks(tmp_path / "no such folder" / "asking")
-    assert claims.take(KEY)
+    claims = ReplyCache(tmp_path / "no such folder")
+    assert claims.claim(KEY)
     claims.give_back(KEY)
     claims.close()
 
@@ -158,7 +158,7 @@ def test_a_request_is_waited_for_as_long_as_the_process_that_sends_it_lives(
     cache, sender = CountingCache(tmp_path), SlowSender()
     client = ChatClient(sender=sender, cache=cache, prices=NO_PRICES)
 
-    with started(HOLD, str(tmp_path / "replies.sqlite.asking"), KEY) as process:
+    with started(HOLD, str(tmp_path), KEY) as process:
         assert line_of(process) == "True\n"
         asked = begun(client.ask, numbered(0))
         assert cache.looked_long.wait(60)

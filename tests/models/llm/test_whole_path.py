@@ -23,8 +23,7 @@ from evidencebench.execution.making import make_system
 from evidencebench.execution.run import RunReport, execute
 from evidencebench.models.llm.chat import ChatRequest
 from evidencebench.models.llm.client import make_client
-from evidencebench.models.llm.providers import provider_of
-from evidencebench.models.llm.wire import body_of
+from evidencebench.models.llm.wire import request_body
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.evaluate import answers_of, evaluate
 from evidencebench.training.prompt_examples import draw_examples, write_examples
@@ -285,7 +284,7 @@ def test_killed_again_and_again_it_ends_in_the_same_run_and_asks_for_no_stored_r
 def stored_keys(folder: Path) -> set[str]:
     """Return the keys of stored requests as the server's log has them."""
     requests = [msgspec.json.decode(request, type=ChatRequest) for request, _ in stored_replies(folder)]
-    bodies = (body_of(request, provider_of(request.model)) for request in requests)
+    bodies = (request_body(request) for request in requests)
     return {sha256(msgspec.json.encode(body, order="sorted")).hexdigest() for body in bodies}
 
 

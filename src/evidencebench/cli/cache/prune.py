@@ -20,7 +20,7 @@ from evidencebench.files.places import cache_folder
 from evidencebench.files.sqlite import compact
 from evidencebench.models.embedding.encoder import FILE_NAME as EMBEDDINGS_NAME
 from evidencebench.models.embedding.encoder import remove_vectors, vectors_by_encoder
-from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.replies import FILE_NAME as REPLIES_NAME
 from evidencebench.models.llm.replies import (
     REPLIES,

@@ -20,9 +20,8 @@ from evidencebench.errors import CacheError, ModelError
 from evidencebench.files.sqlite import DatabaseFormat, compact, connect, release_space, reserve_space
 from evidencebench.query import AspectScope, Query, headings_of, sections_of
 
-# The texts that embedding models read: hypothesis and sentences with prefixes, instructions and context.
-
-
+Given = ParamSpec("Given")
+Loaded = TypeVar("Loaded")
 Floats = NDArray[np.float32]
 Similarity = Literal["cosine", "dot"]
 Pooling = Literal["model", "mean", "cls", "last"]
@@ -95,17 +94,15 @@ def hypothesis_text(query: Query, text_format: TextFormat, scope: AspectScope) -
 def sentence_texts(
     query: Query, text_format: TextFormat, scope: AspectScope, *, neighbours: int = 0, title: bool = False
 ) -> list[EncodedText]:
-    """Return each sentence as a model reads it, in paper order.
+    """Return each sentence as a model reads it, joined with its `neighbours` in the section, and with its `title`.
 
-    A sentence is joined with `neighbours` sentences before and after it in the same section. With `title`, the title of
-    its section comes first. A format that reads pairs always has the title as the first text of the pair.
+    A format that reads pairs always has the title as the first text of the pair.
     """
     prefix = text_format.sentence_prefix.replace(_INSTRUCTION, INSTRUCTIONS[scope])
     texts = []
-    headings = headings_of(query.kinds)
     around = [section.sentences for section in sections_of(query.kinds) for _ in range(section.start, section.stop)]
-    for index, (place, section) in enumerate(zip(headings, around, strict=True)):
-        heading = "" if place is None else query.sentences[place]
+    for index, (title_index, section) in enumerate(zip(headings_of(query.kinds), around, strict=True)):
+        heading = "" if title_index is None else query.sentences[title_index]
         first, last = max(section.start, index - neighbours), min(section.stop, index + neighbours + 1)
         text = " ".join(query.sentences[first:last]) if index in section else query.sentences[index]
         if text_format.has_titles:
@@ -117,10 +114,10 @@ def sentence_texts(
 
 # Vectors on disk: one SQLite file for all models and processes, each batch committed as it comes.
 
-
 FILE_NAME = "embeddings.sqlite"
 _MOST_PARAMETERS = 500
 _N_CHECK_BYTES = 8
+_VECTORS = "SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN"
 _TABLES = """
 CREATE TABLE encoder (
     id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dimension INTEGER NOT NULL
@@ -154,39 +151,31 @@ class VectorCache:
     def dimension(self) -> int | None:
         """Return the length of the stored vectors; None if there are none."""
         with self._open() as connection:
-            row = self._encoder(connection)
-            return None if row is None else row[1]
+            return (self._encoder(connection) or (None, None))[1]
 
     def get(self, texts: Sequence[EncodedText]) -> dict[EncodedText, CachedVector]:
         """Return text -> vector for the texts that are stored; damaged vectors are left out and so computed again."""
-        keys = {digest_of(text): text for text in texts}
-        found: dict[EncodedText, CachedVector] = {}
+        by_key = {digest_of(text): text for text in texts}
+        keys, stored = list(by_key), dict[EncodedText, CachedVector]()
         with self._open() as connection:
-            row = self._encoder(connection)
-            if row is None:
-                return {}
-            asked = list(keys)
-            for start in range(0, len(asked), _MOST_PARAMETERS):
-                some = asked[start : start + _MOST_PARAMETERS]
-                marks = ",".join("?" * len(some))
-                for key, is_truncated, blob in connection.execute(
-                    f"SELECT text, is_truncated, vector FROM embedding WHERE encoder = ? AND text IN ({marks})",  # noqa: S608 - marks only
-                    (row[0], *some),
-                ):
+            encoder, length = self._encoder(connection) or (None, 0)
+            for start in range(0, len(keys), _MOST_PARAMETERS):
+                some = keys[start : start + _MOST_PARAMETERS]
+                statement = f"{_VECTORS} ({','.join('?' * len(some))})"
+                for key, is_truncated, blob in connection.execute(statement, (encoder, *some)):
                     vector = self._vector(key, is_truncated, blob)
-                    if vector is not None and len(vector) == row[1] and key in keys:
-                        found[keys[key]] = CachedVector(vector, bool(is_truncated))
-        return found
+                    if vector is not None and len(vector) == length and key in by_key:
+                        stored[by_key[key]] = CachedVector(vector, bool(is_truncated))
+        return stored
 
     def require_writable(self) -> None:
         """Test once that the file can be written, so that no vector is computed or paid that cannot be stored."""
-        if not self._is_writable:
-            for change in (reserve_space, release_space):
-                with self._open() as connection:
-                    connection.execute("BEGIN IMMEDIATE")
-                    change(connection)
-                    connection.execute("COMMIT")
-            self._is_writable = True
+        for change in () if self._is_writable else (reserve_space, release_space):
+            with self._open() as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                change(connection)
+                connection.execute("COMMIT")
+        self._is_writable = True
 
     def put(self, texts: Sequence[EncodedText], vectors: Floats, is_truncated: Sequence[bool]) -> None:
         """Store one batch, as a whole or not at all; damaged vectors of the same texts are replaced."""
@@ -196,16 +185,16 @@ class VectorCache:
             connection.execute(
                 "INSERT OR IGNORE INTO encoder (identity, dimension) VALUES (?, ?)", (self._identity, rows.shape[1])
             )
-            row = self._encoder(connection)
-            if row is None or row[1] != rows.shape[1]:
+            encoder, length = self._encoder(connection) or (None, None)
+            if length != rows.shape[1]:
                 raise CacheError(
-                    f"{self.path}: expected vectors of {row and row[1]} numbers for this model, got {rows.shape[1]}; "
-                    "it has changed under its name: delete the file, or set EVIDENCEBENCH_CACHE to another folder"
+                    f"{self.path}: expected vectors of {length} numbers for this model, got {rows.shape[1]}; it has "
+                    "changed under its name: delete the file, or set EVIDENCEBENCH_CACHE to another folder"
                 )
             connection.executemany(
                 "INSERT OR REPLACE INTO embedding (encoder, text, is_truncated, vector) VALUES (?, ?, ?, ?)",
                 (
-                    (row[0], key, int(is_cut), vector.tobytes() + self._check(key, int(is_cut), vector.tobytes()))
+                    (encoder, key, int(is_cut), vector.tobytes() + self._check(key, int(is_cut), vector.tobytes()))
                     for key, is_cut, vector in zip(map(digest_of, texts), is_truncated, rows, strict=True)
                 ),
             )
@@ -310,10 +299,6 @@ def _open_existing(path: Path) -> Iterator[sqlite3.Connection]:
 # Turn texts into vectors: the protocol of encoders, the check of every vector, and the use of the cache.
 
 
-Given = ParamSpec("Given")
-Loaded = TypeVar("Loaded")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorBatch:
     """The vectors of some of the texts that an encoder was given."""
@@ -346,9 +331,9 @@ class Embedded:
 
 def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedText]) -> Embedded:
     """Return one vector a text, in the order of the texts; vectors not in the cache are computed and stored there."""
-    known: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
-    missing = [text for text in dict.fromkeys(texts) if text not in known]
-    dimension = next((len(found.vector) for found in known.values()), None)
+    stored: dict[EncodedText, CachedVector] = {} if cache is None else cache.get(texts)
+    missing = [text for text in dict.fromkeys(texts) if text not in stored]
+    dimension = next((len(cached.vector) for cached in stored.values()), None)
     if missing and cache is not None:
         cache.require_writable()
         dimension = cache.dimension() if dimension is None else dimension
@@ -360,10 +345,10 @@ def embed(encoder: Encoder, cache: VectorCache | None, texts: Sequence[EncodedTe
         if cache is not None:
             cache.put(of_batch, batch.vectors, batch.is_truncated)
         new = map(CachedVector, batch.vectors, map(bool, batch.is_truncated))
-        known |= dict(zip(of_batch, new, strict=True))
-    found = [known[text] for text in texts]
-    vectors = np.stack([one.vector for one in found]) if found else np.empty((0, dimension or 0), np.float32)
-    return Embedded(vectors=vectors, n_truncated=sum(one.is_truncated for one in found))
+        stored |= dict(zip(of_batch, new, strict=True))
+    of_texts = [stored[text] for text in texts]
+    vectors = np.stack([of_text.vector for of_text in of_texts]) if texts else np.empty((0, dimension or 0), np.float32)
+    return Embedded(vectors=vectors, n_truncated=sum(of_text.is_truncated for of_text in of_texts))
 
 
 def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str | None:
@@ -378,7 +363,7 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
         f"expected {n_texts} vectors, got {n_vectors}": n_vectors != n_texts,
         f"expected vectors of {dimension or 'some'} numbers, got {length}": length != (dimension or length or None),
         "expected finite numbers, got others": not np.isfinite(vectors).all(),
-        "expected vectors with a direction, got one of zeros only": not vectors.any(axis=1).all(),
+        "expected vectors that point somewhere, got one of zeros only": not vectors.any(axis=1).all(),
     }
     return next((fault for fault, is_there in faults.items() if is_there), None)
 
@@ -386,8 +371,7 @@ def vector_faults(vectors: object, n_texts: int, dimension: int | None) -> str |
 def normalise(vectors: Floats) -> Floats:
     """Return the vectors scaled to length 1."""
     wide = vectors.astype(np.float64)
-    short: Floats = (wide / np.linalg.norm(wide, axis=-1, keepdims=True)).astype(np.float32)
-    return short
+    return (wide / np.linalg.norm(wide, axis=-1, keepdims=True)).astype(np.float32)  # type: ignore[no-any-return]
 
 
 def loaded_once(load: Callable[Given, Loaded]) -> Callable[Given, Loaded]:
@@ -402,9 +386,9 @@ def loaded_once(load: Callable[Given, Loaded]) -> Callable[Given, Loaded]:
 
     @wraps(load)
     def loaded(*given: Given.args, **named: Given.kwargs) -> Loaded:
-        found = outcome(*given, **named)  # type: ignore[arg-type] # frozen data, which is hashable
-        if isinstance(found, ModelError | CacheError):
-            raise type(found)(str(found)) from found
-        return found
+        result = outcome(*given, **named)  # type: ignore[arg-type] # frozen data, which is hashable
+        if isinstance(result, ModelError | CacheError):
+            raise type(result)(str(result)) from result
+        return result
 
     return loaded

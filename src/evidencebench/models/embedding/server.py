@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Any
 
@@ -16,17 +16,9 @@ import numpy as np
 
 from evidencebench.errors import EndpointError, SystemSpecError
 from evidencebench.models.embedding.encoder import EncodedText, Floats, VectorBatch, vector_faults
-from evidencebench.models.http import (
-    Http,
-    ask_often,
-    check_address,
-    check_key,
-    hide_key,
-    is_loopback,
-    sendable,
-)
+from evidencebench.models.http import Http, ask_often, check_address, check_key, hide_key, is_loopback, sendable
 from evidencebench.web.fetch import decode_served
-from evidencebench.web.retry import Retry, TransientError, is_transient, retry_after
+from evidencebench.web.retry import Retry, TransientError, Tries, is_transient, retry_after
 
 _LONGEST_WAIT_SECONDS = 60.0
 
@@ -54,11 +46,6 @@ class Endpoint:
                 raise SystemSpecError(f"{system}: {name}: expected more than 0, got {value}")
         check_key(system, self.base_url, key_env=self.key_env, key=os.environ.get(self.key_env, ""))
 
-    @property
-    def address(self) -> str:
-        """The address that requests are sent to."""
-        return f"{self.base_url.rstrip('/')}/embeddings"
-
 
 class _ServedVector(msgspec.Struct, frozen=True):
     index: int
@@ -79,7 +66,8 @@ class EndpointEncoder:
         sleep: Callable[[float], object] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._of = of
+        self._of, self._address = of, f"{of.base_url.rstrip('/')}/embeddings"
+        self._where = f"{self._address}: model '{of.model}'"
         self._http = Http(is_loopback=is_loopback(of.base_url))
         self._retry = Retry(
             max_attempts=of.max_attempts,
@@ -89,13 +77,13 @@ class EndpointEncoder:
             jitter=jitter,
         )
         self._dimension = of.dimensions
-        self.identity = f"endpoint|{of.address}|{of.model}|dimensions={of.dimensions}"
+        self.identity = f"endpoint|{self._address}|{of.model}|dimensions={of.dimensions}"
 
     def batches(self, texts: Sequence[EncodedText]) -> Iterator[VectorBatch]:
         """Yield vectors, one request a batch."""
         for positions in self._split(texts):
             wanted = [sendable(texts[position].prefix + texts[position].text) for position in positions]
-            vectors = self._vectors(wanted)
+            vectors = ask_often(self._retry, partial(self._attempt, wanted), self._where)
             if fault := vector_faults(vectors, len(wanted), self._dimension):
                 raise EndpointError(f"{self._where}: {fault}; nothing of this batch is kept")
             self._dimension = vectors.shape[1]
@@ -113,15 +101,7 @@ class EndpointEncoder:
         if len(texts) > start:
             yield range(start, len(texts))
 
-    @property
-    def _where(self) -> str:
-        return f"{self._of.address}: model '{self._of.model}'"
-
-    def _vectors(self, texts: list[str]) -> Floats:
-        return ask_often(self._retry, lambda _: self._parse(self._ask(texts), len(texts)), self._where)
-
-    def _ask(self, texts: list[str]) -> bytes:
-        """Return the body of a reply of status 200."""
+    def _attempt(self, texts: list[str], _: Tries) -> Floats:
         of = self._of
         key = os.environ.get(of.key_env, "") if of.key_env else ""
         body: dict[str, Any] = {"model": of.model, "input": texts, "encoding_format": "float"}
@@ -129,7 +109,7 @@ class EndpointEncoder:
             body["dimensions"] = of.dimensions
         reply = self._http.request(
             "POST",
-            of.address,
+            self._address,
             headers={"Authorization": f"Bearer {key}"} if key else {},
             body=msgspec.json.encode(body),
             seconds=of.timeout_seconds,
@@ -137,7 +117,7 @@ class EndpointEncoder:
             key=key,
         )
         if reply.status == HTTPStatus.OK:
-            return reply.content
+            return self._parse(reply.content, len(texts))
         message = f"status {reply.status}: {hide_key(reply.content.decode(errors='replace'), key)}"
         if is_transient(reply.status):
             raise TransientError(message, retry_after(reply.headers))
@@ -147,13 +127,13 @@ class EndpointEncoder:
 
     def _parse(self, content: bytes, n_texts: int) -> Floats:
         try:
-            found = decode_served(content, _ServedVectors).data
-            rows = [_numbers(one.embedding) for one in sorted(found, key=lambda one: one.index)]
+            served = sorted(decode_served(content, _ServedVectors).data, key=lambda vector: vector.index)
+            rows = [_numbers(vector.embedding) for vector in served]
         except (msgspec.DecodeError, binascii.Error, ValueError) as error:
             raise TransientError(f"expected embeddings as JSON: {error}") from error
-        if sorted(one.index for one in found) != list(range(n_texts)):
+        if [vector.index for vector in served] != list(range(n_texts)):
             raise EndpointError(
-                f"{self._where}: expected {n_texts} vectors with the indices 0..{n_texts - 1}, got {len(found)}"
+                f"{self._where}: expected {n_texts} vectors with the indices 0..{n_texts - 1}, got {len(served)}"
             )
         lengths = {len(row) for row in rows}
         if len(lengths) != 1:

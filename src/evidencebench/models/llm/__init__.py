@@ -4,17 +4,15 @@ In reading order:
 
 * `chat`: ChatModel, ChatRequest, ChatReply, Usage, Sender
 * `providers`: Providers, addresses, keys
-* `wire`: Bodies and replies of OpenAI and Anthropic; refusals
+* `wire`: Bodies and replies of OpenAI and Anthropic
 * `client`: ChatClient.ask/together/drain/close; make_client; estimate and replay senders
 * `sender`: HttpSender: attempts, rate limits, refusals
 * `costs`: Prices, Budget, RequestTotals
 * `replies`: ReplyCache: durable replies, claims, inventory
+* `batch_queue`: Requests that wait for a batch, and open batches
+* `batch_apis`: The batch interfaces of OpenAI and Anthropic
 * `batches`: BatchSender: queue, submit once, collect
-* `batch_apis`: OpenAI's and Anthropic's batches
 * `reading`: read_selection, read_order, read_scores
-* `grammar`: Where an answer stands in a reply
-* `grammar_lists`: Numbers, items, JSON, scores, quoted sentences
-* `openai_batches`: OpenAI's batches
-* `anthropic_batches`: Anthropic's batches
-* `grammar_objects`: JSON and scores in a reply
+* `grammar`: Where an answer or scores stand in a reply
+* `grammar_lists`: Numbers, items, quoted sentences
 """

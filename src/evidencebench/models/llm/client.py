@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -24,14 +24,17 @@ from evidencebench.errors import (
 )
 from evidencebench.files.disk import PathText
 from evidencebench.files.places import cache_folder
-from evidencebench.models.llm.batch_apis import BatchQueue
+from evidencebench.models.http import CLOSED
+from evidencebench.models.llm.batch_queue import BatchQueue
 from evidencebench.models.llm.chat import ChatReply, ChatRequest, Received, Sender, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.replies import ReplyCache
-from evidencebench.models.llm.sender import Bounds, HttpSender, RateLimits
+from evidencebench.models.llm.sender import Bounds, HttpSender
 
 if TYPE_CHECKING:
     import httpx
+
+T = TypeVar("T")
 
 
 # Estimate the cost of a run without sending anything: prompts are counted, and stand-ins replace replies.
@@ -72,12 +75,14 @@ class EstimatingSender:
 
     def estimates(self) -> tuple[ModelEstimate, ...]:
         """Return one estimate for each model, in the order of their names."""
-        estimates = []
-        for _, estimate in sorted(self._sums.items()):
-            usage = Usage(prompt_tokens=estimate.prompt_tokens, completion_tokens=estimate.completion_tokens)
-            cost_usd = self._prices.cost_usd(estimate.model, usage, batch=self._batch)
-            estimates.append(replace(estimate, cost_usd=cost_usd))
-        return tuple(estimates)
+        usages = {
+            model: Usage(prompt_tokens=counts.prompt_tokens, completion_tokens=counts.completion_tokens)
+            for model, counts in sorted(self._sums.items())
+        }
+        return tuple(
+            replace(self._sums[model], cost_usd=self._prices.cost_usd(model, usage, batch=self._batch))
+            for model, usage in usages.items()
+        )
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Count a request that has no stand-in."""
@@ -105,43 +110,17 @@ class ReplayingSender:
 
     def send(self, request: ChatRequest) -> ChatReply:
         """Return the stored reply; raise `PendingError` if there is none, so that further requests are noted too."""
-        try:
-            found = None if self.cache is None else self.cache.find(request.key)
-        except CacheError:  # a damaged reply counts as missing
-            found = None
-        if found is None:
-            self.noted.append(Replayed(request=request))
+        stored = None
+        with suppress(CacheError):  # a damaged reply counts as missing
+            stored = None if self.cache is None else self.cache.find(request.key)
+        reply, cost_usd = stored or (None, None)
+        self.noted.append(Replayed(request=request, reply=reply, cost_usd=cost_usd))
+        if reply is None:
             raise PendingError(f"{request.model}: the reply to request {request.key[:12]} is not stored")
-        self.noted.append(Replayed(request=request, reply=found[0], cost_usd=found[1]))
-        return found[0]
-
-
-# Runs that send one by one: what is in an open batch is paid for already, and not sent again.
-
-
-class BatchGuardedSender:
-    """Passes requests on to another sender; raises `StopError` for a request that is in an open batch of the cache."""
-
-    def __init__(self, sender: Sender, cache: ReplyCache) -> None:
-        self._sender, self._queue = sender, BatchQueue(cache)
-
-    def send(self, request: ChatRequest) -> ChatReply:
-        """Return the reply, as the other sender does, unless the request is part of a batch that is not collected."""
-        batch = self._queue.batch_of(request.key)
-        if batch is not None:
-            when = datetime.fromtimestamp(batch.created, UTC)
-            raise StopError(
-                f"{request.model}: a request is part of batch {batch.name or 'without a known id'}, submitted "
-                f"{when:%Y-%m-%d %H:%M} UTC, and would be paid twice; run with --batch to collect it, or give it up "
-                "with 'evidencebench cache prune --batches'"
-            )
-        return self._sender.send(request)
+        return reply
 
 
 # The client of language models: it sends no request twice, stores each reply before use, and keeps the cost limit.
-
-
-T = TypeVar("T")
 
 _HOUR_SECONDS = 3600.0
 _LOOK_AGAIN_SECONDS = 0.2  # between two looks at a request that another process sends
@@ -162,37 +141,28 @@ class ChatClient:
     The same request is never sent twice: it is answered from the cache, or by the reply to the same request in flight.
     A reply is stored in the cache before it is returned. A caller that is interrupted by Ctrl-C loses no reply to a
     request that was sent.
-
-    Parameters
-    ----------
-    cache
-        Stores replies, and is closed with the client; None: no reply is stored.
-    budget
-        Keeps the cost limit; None: there is no limit. Pass the budget and the totals of the sender, if it has some.
-    max_in_flight
-        The most requests sent at a time; others wait.
-    on_drain, on_close
-        Called by `drain` and by `close`; the second ends what is in flight.
     """
 
     def __init__(
         self,
         *,
         sender: Sender,
-        cache: ReplyCache | None,
+        cache: ReplyCache | None,  # closed with the client; None: no reply is stored
         prices: PriceTable,
-        budget: Budget | None = None,
-        max_in_flight: int = 16,
-        totals: RunningTotals | None = None,
+        budget: Budget | None = None,  # the sender's, if it has one; None: no limit
+        max_in_flight: int = 16,  # the most requests sent at a time; others wait
+        totals: RunningTotals | None = None,  # the sender's, if it has some
+        in_batches: BatchQueue | None = None,  # what is in an open batch is paid for already: it stops the run
         on_drain: Callable[[], object] = lambda: None,
-        on_close: Callable[[], object] = lambda: None,
+        on_close: Callable[[], object] = lambda: None,  # ends what is in flight
     ) -> None:
         self.totals = RunningTotals() if totals is None else totals
         self._sender, self._cache, self._prices = sender, cache, prices
         self._budget = Budget(prices, None) if budget is None else budget
         self._max_in_flight, self._on_drain, self._on_close = max_in_flight, on_drain, on_close
+        self._in_batches = in_batches
         self._is_draining = self._is_closed = False
-        self._is_writable = cache is None
+        self._is_writable = False
         self._reset()
 
     def ask(self, request: ChatRequest, *, stand_in: str = "") -> Received:
@@ -205,9 +175,10 @@ class ChatClient:
             self._budget.after_fork()
             self.totals.after_fork()
         if self._is_closed:
-            raise _closed_error()
-        if (stored := self._find_stored(request.key)) is not None:
-            return stored
+            raise DrainingError(CLOSED)
+        with _stop_if_cache_fails():
+            if (stored := self._find_stored(request.key)) is not None:
+                return stored
         if isinstance(self._sender, EstimatingSender):
             return Received(reply=self._sender.estimated(request, stand_in), is_stored=False, cost_usd=None)
         with self._lock:
@@ -266,18 +237,23 @@ class ChatClient:
 
     def _serve(self, flight: _Flight) -> None:
         """Get the reply of a request for all who wait for it, unless nobody does any more."""
-        key, received, failure = flight.request.key, None, None
+        request, received, failure = flight.request, None, None
         try:
-            with self._slots, self._budget.reserved(flight.request):
-                with self._lock:
-                    if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
-                        del self._flights[key]
-                        return
-                received = self._receive(flight.request)
+            with self._slots:
+                self._budget.reserve(request)
+                try:
+                    with self._lock:
+                        if flight.n_waiting == 0:  # all callers were interrupted while this waited for its turn
+                            del self._flights[request.key]
+                            return
+                    with _stop_if_cache_fails():
+                        received = self._receive(request)
+                finally:
+                    self._budget.release(request.key)
         except BaseException as error:  # noqa: BLE001 - for those who wait
             failure = error
         with self._lock:
-            self._flights.pop(key, None)
+            self._flights.pop(request.key, None)
         if received is not None:
             flight.received.set_result(received)
         else:
@@ -286,35 +262,34 @@ class ChatClient:
     def _receive(self, request: ChatRequest) -> Received:
         """Return a new reply, or the stored one if another process sent the request by now."""
         self._require_not_draining()
+        if (cache := self._cache) is None:
+            return self._send(request)
         with self._writable_lock:
-            if not self._is_writable and self._cache is not None:
-                with _stop_if_cache_fails():
-                    self._cache.require_writable()  # a reply that cannot be stored would be paid for again
+            if not self._is_writable:
+                cache.require_writable()  # a reply that cannot be stored would be paid for again
                 self._is_writable = True
-        with self._claim(request.key) as received:
-            return self._send(request) if received is None else received
-
-    @contextmanager
-    def _claim(self, key: str) -> Iterator[Received | None]:
-        """Keep other processes from sending a request while the block runs; yield its reply if one of them sent it."""
-        if self._cache is None:
-            yield None
-            return
-        while not self._cache.claim(key):  # as long as that process lives: the system frees the claims of a dead one
+        while not cache.claim(request.key):  # as long as that process lives: the system frees claims of a dead one
             time.sleep(_LOOK_AGAIN_SECONDS)
             self._require_not_draining()
         try:
-            yield self._find_stored(key)
+            return self._find_stored(request.key) or self._send(request)
         finally:
-            self._cache.give_back(key)
+            cache.give_back(request.key)
 
     def _send(self, request: ChatRequest) -> Received:
         """Send a request and return its reply, which is on the disk by then."""
+        batch = None if self._in_batches is None else self._in_batches.batch_of(request.key)
+        if batch is not None:
+            when = datetime.fromtimestamp(batch.created, UTC)
+            raise StopError(
+                f"{request.model}: a request is part of batch {batch.name or 'without a known id'}, submitted "
+                f"{when:%Y-%m-%d %H:%M} UTC, and would be paid twice; run with --batch to collect it, or give it up "
+                "with 'evidencebench cache prune --batches'"
+            )
         self.totals.count(in_flight=1)
         try:
-            with _stop_if_cache_fails():  # a `BatchSender` writes to the cache too
-                reply = self._sender.send(request)
-        except (StopError, PendingError):
+            reply = self._sender.send(request)
+        except (StopError, PendingError, CacheError):  # the last: a `BatchSender` writes to the cache too
             raise
         except EvidenceBenchError:
             self.totals.count(failures=1)
@@ -327,29 +302,20 @@ class ChatClient:
         self._budget.settle(request.key, cost_usd)
         self.totals.count_reply(reply.usage, cost_usd, reply.priced_as_of)
         if self._cache is not None:
-            with _stop_if_cache_fails():
-                self._cache.put(request, reply, cost_usd)
+            self._cache.put(request, reply, cost_usd)
         return Received(reply=reply, is_stored=False, cost_usd=cost_usd)
 
     def _find_stored(self, key: str) -> Received | None:
-        if self._cache is None:
-            return None
-        with _stop_if_cache_fails():
-            found = self._cache.find(key)
-        if found is None:
+        if self._cache is None or (stored := self._cache.find(key)) is None:
             return None
         self.totals.count_stored(key)
-        return Received(reply=found[0], is_stored=True, cost_usd=found[1])
+        return Received(reply=stored[0], is_stored=True, cost_usd=stored[1])
 
     def _require_not_draining(self) -> None:
         if self._is_closed:
-            raise _closed_error()
+            raise DrainingError(CLOSED)
         if self._is_draining:
-            raise DrainingError("stopped as requested; run again to resume")
-
-
-def _closed_error() -> DrainingError:
-    return DrainingError("the client was closed before all replies came; make another to resume")
+            raise DrainingError("no more requests are sent, since the run is stopping; run again to resume")
 
 
 @contextmanager
@@ -420,8 +386,9 @@ def make_client(
     if total_timeout_seconds is None:
         total_timeout_seconds = max(_HOUR_SECONDS, timeout_seconds * max_attempts)
     sender = HttpSender(
-        limits=RateLimits(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute),
         bounds=Bounds(
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
             max_connections=max_connections,
             timeout_seconds=timeout_seconds,
             total_timeout_seconds=total_timeout_seconds,
@@ -435,8 +402,9 @@ def make_client(
     folder = cache_folder(os.environ if environ is None else environ) if cache else None
     replies = None if folder is None else ReplyCache(folder)
     return ChatClient(
-        sender=sender if replies is None else BatchGuardedSender(sender, replies),
+        sender=sender,
         cache=replies,
+        in_batches=None if replies is None else BatchQueue(replies),
         prices=table,
         budget=budget,
         max_in_flight=max_connections,

@@ -5,8 +5,7 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -50,11 +49,7 @@ class _File(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceTable:
-    """Prices by ``provider/name``.
-
-    A name in the table fits the model of this name, also with a date behind it. A name that ends in ``*`` fits all
-    models that begin so. The longest name that fits decides.
-    """
+    """Prices by ``provider/name``, also with a date behind it, or ``*`` for all that begin so; the longest decides."""
 
     as_of: str  # the day that prices without one were written down
     models: Mapping[str, Price]
@@ -73,19 +68,14 @@ class PriceTable:
         return _parse_table(content, str(path or "prices.json"))
 
     def price_of(self, model: str) -> Price | None:
-        """Return a model's price, or None where it is not known.
-
-        Examples
-        --------
-        >>> table = PriceTable(as_of="2025-11-01", models={"openai/gpt-4o": Price(input=2.5, output=10.0)})
-        >>> table.price_of("openai/gpt-4o-2024-08-06").output
-        10.0
-        >>> table.price_of("openai/gpt-4o-mini") is None
-        True
-        """
+        """Return a model's price, or None where it is not known."""
         if model in self.models:
             return self.models[model]
-        fitting = [name for name in self.models if _fits(name, model)]
+        fitting = [
+            name
+            for name in self.models
+            if model.startswith(name.removesuffix("*")) and (name[-1:] == "*" or _DATE.fullmatch(model, len(name)))
+        ]
         return self.models[max(fitting, key=len)] if fitting else None
 
     def cost_usd(self, model: str, usage: Usage, *, batch: bool = False) -> float | None:
@@ -103,8 +93,8 @@ class PriceTable:
 
     def dated(self, models: Iterable[str]) -> str:
         """Return the days of the prices of models, as one text; the table's where no price is known."""
-        found = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
-        return " and ".join(sorted(found)) or self.as_of
+        days = {price.as_of or self.as_of for model in models if (price := self.price_of(model)) is not None}
+        return " and ".join(sorted(days)) or self.as_of
 
     def priced(self, model: str, reply: ChatReply, *, batch: bool = False) -> tuple[ChatReply, float | None]:
         """Return a reply with the day of its price, and its cost; 0 where it was refused before the model ran."""
@@ -117,52 +107,38 @@ class PriceTable:
         day = "" if cost_usd is None else self.dated([model])
         return msgspec.structs.replace(reply, priced_as_of=day), cost_usd
 
-    def most_usd(self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False) -> float | None:
-        """Return the most that a request can cost, with nothing cached and the longest reply; None: not known."""
-        return self.cost_usd(model, Usage(prompt_tokens=prompt_tokens, completion_tokens=max_tokens), batch=batch)
-
-
-def _fits(name: str, model: str) -> bool:
-    if name.endswith("*"):
-        return model.startswith(name[:-1])
-    return model.startswith(name) and _DATE.fullmatch(model, len(name)) is not None
-
 
 def _parse_table(content: bytes, where: str) -> PriceTable:
+    def refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if repeated := repeated_keys(pairs):
+            raise ValueError(f"'{repeated[0]}' stands twice")
+        return dict(pairs)
+
+    def refuse_constant(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no number")
+
     try:
-        raw = json.loads(content, object_pairs_hook=_refuse_repeats, parse_constant=_refuse_constant)
+        raw = json.loads(content, object_pairs_hook=refuse_repeats, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:  # broken UTF-8 is a ValueError too
         raise UnreadableError(f"{where}: expected JSON: {error}; correct it") from error
     try:
         file = msgspec.convert(raw, _File)
     except msgspec.ValidationError as error:
         raise FormatError(f"{where}: {error}; give as_of and models, as in the package's own prices.json") from error
-    models = {name: _parse_price(value, name, where) for name, value in file.models.items()}
+    models: dict[str, Price] = {}
+    for name, value in file.models.items():
+        try:
+            models[name] = msgspec.convert(value, Price)
+        except msgspec.ValidationError as error:
+            raise FormatError(f"{where}: models: {name}: {error}; give USD per million tokens") from error
+        if "/" not in name:
+            raise FormatError(
+                f"{where}: models: {name}: expected a name such as openai/gpt-4o; put the provider before it"
+            )
     return PriceTable(as_of=file.as_of, models=models)
 
 
-def _parse_price(value: Any, name: str, where: str) -> Price:
-    try:
-        price = msgspec.convert(value, Price)
-    except msgspec.ValidationError as error:
-        raise FormatError(f"{where}: models: {name}: {error}; give USD per million tokens") from error
-    if "/" not in name:
-        raise FormatError(f"{where}: models: {name}: expected a name such as openai/gpt-4o; put the provider before it")
-    return price
-
-
-def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if repeated := repeated_keys(pairs):
-        raise ValueError(f"'{repeated[0]}' stands twice")
-    return dict(pairs)
-
-
-def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
-
-
 # Counts of requests that were sent, stored, failed and paid; any thread may read them while requests run.
-
 
 _LINE_CHARACTERS = 60
 _LEAST_SPELLED_OUT_USD = 1e-8
@@ -255,20 +231,16 @@ class RunningTotals:
         )
 
     def summary(self) -> str:
-        """Return the totals in one line of at most 60 characters.
-
-        Examples
-        --------
-        >>> totals = RunningTotals()
-        >>> totals.count(stored=2)
-        >>> totals.count_reply(Usage(prompt_tokens=10, completion_tokens=5), 0.25)
-        >>> totals.summary()
-        '1 sent, 2 stored, 0 failed, $0.25'
-        """
+        """Return the totals in one line of at most 60 characters, such as ``1 sent, 2 stored, 0 failed, $0.25``."""
         now = self._totals
         n_sent = max(now.sent, now.requests)  # a sender of the user's own does not count what it sends
+        cost, n_unknown = shown_usd(now.cost_usd), now.of_unknown_cost
+        if not now.has_known_cost:
+            cost = "price unknown" if now.unpriced else "cost unknown"
+        elif n_unknown:
+            cost = f"{cost} + {_short(n_unknown)} {'unpriced' if n_unknown == now.unpriced else 'unknown'}"
         counts = f"{_short(n_sent)} sent, {_short(now.stored)} stored, {_short(now.failures)} failed"
-        return f"{counts}, {_cost_text(now)}"[:_LINE_CHARACTERS]
+        return f"{counts}, {cost}"[:_LINE_CHARACTERS]
 
     def dated_summary(self) -> str:
         """Return `summary` with the days of the prices that costs were computed with."""
@@ -282,20 +254,9 @@ class RunningTotals:
         return shown | {"cost_usd": now.cost_usd if now.has_known_cost else None}
 
 
-def _cost_text(totals: RequestTotals) -> str:
-    if not totals.has_known_cost:
-        return "price unknown" if totals.unpriced else "cost unknown"
-    shown, n_unknown = shown_usd(totals.cost_usd), totals.of_unknown_cost
-    if not n_unknown:
-        return shown
-    return f"{shown} + {_short(n_unknown)} {'unpriced' if n_unknown == totals.unpriced else 'unknown'}"
-
-
 def shown_usd(cost_usd: float) -> str:
     """Return an amount with as many digits as it needs, never a sum above 0 as $0.
 
-    Examples
-    --------
     >>> shown_usd(0.0), shown_usd(0.00012), shown_usd(12.345), shown_usd(999.999), shown_usd(12345.6)
     ('$0.00', '$0.00012', '$12.35', '$1,000', '$12,346')
     """
@@ -312,7 +273,6 @@ def _short(count: int) -> str:
 
 
 # The cost limit: before a request is sent, its highest possible cost is set aside; its true cost replaces it later.
-
 
 _PROMPT_MARGIN = 1.5  # factor that makes an estimate of prompt tokens high enough
 
@@ -332,15 +292,6 @@ class Budget:
         self._reserved: dict[str, float] = {}
         self._changed = threading.Condition(threading.RLock())
 
-    @contextmanager
-    def reserved(self, request: ChatRequest) -> Iterator[None]:
-        """Set aside the highest possible cost of a request until it is settled, at most while the block runs."""
-        self.reserve(request)
-        try:
-            yield
-        finally:
-            self.release(request.key)
-
     def reserve(self, request: ChatRequest) -> None:
         """Set aside the highest possible cost of a request, unless that was done before."""
         if self._max_cost_usd is None:
@@ -351,7 +302,13 @@ class Budget:
                 return
             while self.spent_usd + self._reserved_usd + most > self._max_cost_usd:
                 if self._in_batches or not self._reserved or self.spent_usd + most > self._max_cost_usd:
-                    raise self._limit_error(request, most, self._max_cost_usd)
+                    queued = f", batches could cost {shown_usd(self._reserved_usd)}," if self._in_batches else ""
+                    raise CostLimitError(
+                        f"{request.model}: expected to spend at most {shown_usd(self._max_cost_usd)}; "
+                        f"{shown_usd(self.spent_usd)} is spent{queued} and the next request "
+                        f"could cost {shown_usd(most)}; raise --max-cost-usd and run again: what is stored is not paid "
+                        "twice"
+                    )
                 self._changed.wait()
             self._reserved[request.key] = most
             self._reserved_usd += most
@@ -376,19 +333,11 @@ class Budget:
         self._reserved, self._reserved_usd = {}, 0.0
         self._changed = threading.Condition(threading.RLock())
 
-    def _limit_error(self, request: ChatRequest, most: float, limit: float) -> CostLimitError:
-        spent, following = f"{shown_usd(self.spent_usd)} is spent", f"the next request could cost {shown_usd(most)}"
-        counted = f"{spent} and {following}"
-        if self._in_batches:
-            counted = f"{spent}, batches could cost {shown_usd(self._reserved_usd)}, and {following}"
-        return CostLimitError(
-            f"{request.model}: expected to spend at most {shown_usd(limit)}; {counted}; raise --max-cost-usd and run "
-            "again: what is stored is not paid twice"
-        )
-
     def _most_usd(self, request: ChatRequest) -> float:
+        # With nothing cached and the longest reply.
         n_prompt = int(_PROMPT_MARGIN * prompt_tokens_of(request)) + 1
-        most = self._prices.most_usd(request.model, n_prompt, request.max_tokens, batch=self._in_batches)
+        usage = Usage(prompt_tokens=n_prompt, completion_tokens=request.max_tokens)
+        most = self._prices.cost_usd(request.model, usage, batch=self._in_batches)
         if most is None:
             raise CostLimitError(
                 f"{request.model}: expected a known price{' in batches' if self._in_batches else ''}, since a cost "

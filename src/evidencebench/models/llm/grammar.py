@@ -1,9 +1,10 @@
-"""Where an answer stands in a reply."""
+"""Where an answer stands in a reply: behind words, in items, in JSON; and the scores of sentences."""
 
+import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
+from typing import Any, NamedTuple
 
 from evidencebench.models.llm.grammar_lists import (
     MARKS,
@@ -22,9 +23,9 @@ from evidencebench.models.llm.grammar_lists import (
     read_items,
     read_numbers,
     says_none,
+    whole_number,
     without_turn_marks,
 )
-from evidencebench.models.llm.grammar_objects import UnsureListError, json_at, json_values, listed_in
 
 # Find the answer in a reply: the places where it may stand, the last one first, and the sentences named there.
 
@@ -48,8 +49,7 @@ class DoubtError(ValueError):
     """It is not sure which sentences the answer names. No earlier list counts in its place."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundAnswer:
+class FoundAnswer(NamedTuple):
     """The sentences that a reply names; `spans` is empty where the reply says that none is selected."""
 
     spans: list[Span]
@@ -104,17 +104,25 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
     for start, end, _ in values:
         outside[start:end] = [False] * (end - start)
     places = [(place, end) for place, end in _places(text, shown) if outside[place.start()]]
-    found = [
-        *((True, start, one) for start, end, value in values for one in _json_answers(text, start, end, value, shown)),
-        *(one for place, end in places for one in _answers_at(text, place, end, shown)),
+    answers = [
+        *((True, start, own) for start, end, value in values for own in _json_answers(text, start, end, value, shown)),
+        *(answer for place, end in places for answer in _answers_at(text, place, end, shown)),
     ]
     keys = [
         key
         for key in _JSON_KEY.finditer(text)
         if outside[key.start()] and not shown.hold(line_around(text, key.start()), key[0].strip("\"' :=[\n"))
     ]
-    if found:
-        return _last_answer(text, sorted(found, key=lambda one: one[:2]), keys[-1].start() if keys else 0, shown)
+    if answers:
+        # The last one, unless that is not sure; words must take back one before it that names others.
+        answers.sort(key=lambda answer: answer[:2])
+        _, start, last = answers[-1]
+        if last is None or (keys and keys[-1].start() > last.end) or _is_revised(text, last, shown):
+            raise DoubtError
+        before = answers[-2][2] if len(answers) > 1 and answers[-2][0] else None
+        if before and before.spans != last.spans and not text[before.end : start].strip(MARKS + "\n"):
+            raise DoubtError
+        return last
     if len(keys) > 1:
         raise DoubtError
     if keys:
@@ -126,17 +134,6 @@ def find_answer(text: str, shown: ShownSentences, *, is_cut: bool) -> FoundAnswe
 
 _Place = tuple[bool, int, FoundAnswer | None]
 """Whether it is the reply's own (else it may quote the paper), its position, and its answer; None: not readable."""
-
-
-def _last_answer(text: str, found: Sequence[_Place], last_key: int, shown: ShownSentences) -> FoundAnswer:
-    """Return the last answer; raise `DoubtError` where it is not sure."""
-    _, start, last = found[-1]
-    if last is None or last_key > last.end or _is_revised(text, last, shown):
-        raise DoubtError
-    before = found[-2][2] if len(found) > 1 and found[-2][0] else None
-    if before and before.spans != last.spans and not text[before.end : start].strip(MARKS + "\n"):
-        raise DoubtError  # no words take the first one back
-    return last
 
 
 def _json_answers(text: str, start: int, end: int, value: object, shown: ShownSentences) -> list[FoundAnswer | None]:
@@ -166,20 +163,25 @@ def _answers_at(text: str, place: re.Match[str], end: int, shown: ShownSentences
     is_line = place["answer"] is not None
     start, words = (place.start("answer"), place["answer"]) if is_line else (place.start(), place[0])
     is_quoted = is_line and not {'"', "'", "`", ">"}.isdisjoint(place["lead"])
-    found = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
-    said = "" if found is None else text[start : found.end][:MAX_LINE]
-    is_own = not shown.hold(line_around(text, start), words, said)
-    if found is not None and (is_own or (is_line and not is_quoted)):
-        is_mentioned = is_quoted and has_letter(text[found.end : line_end_of(text, found.end, len(text))])
-        yield is_own, start, None if is_mentioned else found
+    answer = read_value(text, place.end(), end, shown, Branch.ANSWER_LINE if is_line else Branch.TAG)
+    answered = "" if answer is None else text[start : answer.end][:MAX_LINE]
+    is_own = not shown.hold(line_around(text, start), words, answered)
+    if answer is not None and (is_own or (is_line and not is_quoted)):
+        is_mentioned = is_quoted and has_letter(text[answer.end : line_end_of(text, answer.end, len(text))])
+        yield is_own, start, None if is_mentioned else answer
     # Words that cannot be read are an answer too, but not behind *is* or *are*: *The answer is* begins other sentences.
-    if found is None and is_own and text[place.end() : end].strip(MARKS + "\n") and text[place.end() - 1] not in "eEsS":
+    if (
+        answer is None
+        and is_own
+        and text[place.end() : end].strip(MARKS + "\n")
+        and text[place.end() - 1] not in "eEsS"
+    ):
         yield True, start, None
 
 
-def _is_revised(text: str, found: FoundAnswer, shown: ShownSentences) -> bool:
+def _is_revised(text: str, answer: FoundAnswer, shown: ShownSentences) -> bool:
     """Whether a later line is a list of sentences too, such as ``Revised list: [3, 17]``."""
-    for line in text[found.end :].split("\n")[1:]:
+    for line in text[answer.end :].split("\n")[1:]:
         start = line.find(":") + 1
         numbers = read_numbers(line, start, len(line)) if len(line) <= MAX_LINE else None
         if (
@@ -211,7 +213,7 @@ def _find_alone(text: str, shown: ShownSentences) -> FoundAnswer | None:
             return FoundAnswer(spans=numbers.spans, read_by=Branch.LIST, end=len(text))
     items = read_items(text, 0, len(text), shown)
     if items and not text[items.end :].strip(MARKS) and (items.is_quoted or items.kinds == {"number"}):
-        return replace(_answer_from_items(text, items), read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
+        return _answer_from_items(text, items)._replace(read_by=Branch.QUOTES if items.is_quoted else Branch.LIST)
     return _find_chosen(text, shown)
 
 
@@ -222,12 +224,12 @@ def _find_chosen(text: str, shown: ShownSentences) -> FoundAnswer | None:
         before = text[max(text.rfind("\n", 0, choice.start()) + 1, choice.start() - MAX_LINE) : choice.end()]
         if _NOT_CHOSEN.search(before) or shown.hold(line, choice[0].strip(), line):
             continue
-        found = read_value(text, choice.end(), len(text), shown, Branch.CHOICE)
-        if found is None or not found.spans or (found.read_by != Branch.CHOICE and ":" not in choice[0]):
+        answer = read_value(text, choice.end(), len(text), shown, Branch.CHOICE)
+        if answer is None or not answer.spans or (answer.read_by != Branch.CHOICE and ":" not in choice[0]):
             continue
-        rest = text[found.end :]
-        is_end = not rest.strip(MARKS + "\n") or (found.read_by == Branch.ITEMS and "[" not in rest)
-        return replace(found, read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
+        rest = text[answer.end :]
+        is_end = not rest.strip(MARKS + "\n") or (answer.read_by == Branch.ITEMS and "[" not in rest)
+        return answer._replace(read_by=Branch.CHOICE) if is_end and not _NOT_CHOSEN.search(rest) else None
     return None
 
 
@@ -240,8 +242,11 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: B
     start = before.end() if before else start
     line_end = line_end_of(text, start, end)
     line = text[start:line_end]
-    if line[:1] in {"{", "["} and (value := json_at(text[:end], start)) and not _is_numbers(value[0]):
-        return next(iter(_json_answers(text, start, value[1], value[0], shown)), None)
+    if line[:1] in {"{", "["} and (parsed := json_at(text[:end], start)):
+        value, value_end = parsed
+        # A list of numbers alone may be the first part of one, as in ``[3], [17]``.
+        if value and not (isinstance(value, list) and all(isinstance(n, str) and n.isdecimal() for n in value)):
+            return next(iter(_json_answers(text, start, value_end, value, shown)), None)
     if shown.index_of(line) is None:
         if says_none(text[start:end]):
             return FoundAnswer(spans=[], read_by=branch, end=line_end, may_go_on=not text[line_end:].strip())
@@ -255,11 +260,6 @@ def read_value(text: str, start: int, end: int, shown: ShownSentences, branch: B
     items = read_items(text, line_start if starts_line else start, end, shown)
     is_sure = items is not None and (starts_line or items.n_items > 1 or items.is_quoted)
     return _answer_from_items(text, items) if items is not None and is_sure else None
-
-
-def _is_numbers(value: object) -> bool:
-    """Whether a JSON value holds numbers alone, so that it may be the first part of a list, as in ``[3], [17]``."""
-    return not value or (isinstance(value, list) and all(isinstance(one, str) and one.isdecimal() for one in value))
 
 
 def _answer_from_numbers(text: str, numbers: NumberList, branch: Branch) -> FoundAnswer:
@@ -295,7 +295,6 @@ def _is_whole_list(text: str, numbers: NumberList, end: int, shown: ShownSentenc
 
 
 # The visible text of a reply: without hidden reasoning, and without a next prompt that the model itself begins.
-
 
 _MAX_TAGS = 1000  # only the last so many tags of a reply are looked at
 _TAG = re.compile(
@@ -337,6 +336,198 @@ def parts_before_prompts(text: str) -> list[str]:
     is the first candidate and the longer text the second. The first candidate with an answer is the reply.
     """
     prompts = list(_NEXT_PROMPT.finditer(text))
-    end = next((one.start() for one in prompts if not one[0].startswith("H")), len(text))
+    end = next((prompt.start() for prompt in prompts if not prompt[0].startswith("H")), len(text))
     before = text[: prompts[0].start()] if prompts and prompts[0].start() < end else ""
     return [*([before] if before.strip() else []), text[:end]]
+
+
+# Find the JSON values in a reply, and the sentences that they name by numbers, texts or objects in a list.
+
+
+# Keys in the form in which they are compared: lower-case letters alone. The surest come first.
+_LIST_KEYS = (
+    *("sentences", "sentenceindices", "sentenceids", "sentencenumbers", "selectedsentences", "selectedsentenceindices"),
+    *("selectedids", "selectedindices", "selected", "selection", "indices", "indexes", "ids", "answer", "answers"),
+    *("finalanswer", "evidencesentences", "evidenceindices", "evidence", "order", "ranking"),
+)
+_INDEX_KEYS = ("sentenceindex", "sentenceid", "sentencenumber", "sentence", "index", "idx")
+_ENTRY_KEYS = (*_INDEX_KEYS, "text", "quote", "content", "id", "number", "no")  # keys of an entry for its sentence
+_START = re.compile(r"^(?:[ \t]{0,8}```[^\n`]{0,20}\n\s*(?=[\[{])|[ \t]*(?=\{\s*\"|\[\s*[\"{]))", re.MULTILINE)
+_TRAILING_COMMA = re.compile(r",(?=\s*[\]}])")
+# Numbers stay text, since Python refuses to convert thousands of digits.
+_DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str, parse_constant=str)
+
+
+class UnsureListError(ValueError):
+    """It is not sure which sentence an entry of a list names."""
+
+
+def json_at(text: str, start: int, decoder: json.JSONDecoder = _DECODER) -> tuple[Any, int] | None:
+    """Return the JSON object or list at a position, and where it ends; None without one. Commas may stand last."""
+    for is_forgiving in (False, True):
+        try:
+            value, end = decoder.raw_decode(_TRAILING_COMMA.sub(" ", text) if is_forgiving else text, start)
+        except (ValueError, RecursionError):
+            continue
+        return (value, end) if isinstance(value, (dict, list)) else None
+    return None
+
+
+def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Yield the start, the end and the value of each JSON object or list that opens a line or a code fence."""
+    end = 0
+    for place in list(_START.finditer(text))[-_MAX_PLACES:]:
+        start = place.end()
+        if start >= end and (parsed := json_at(text, start)) is not None:
+            value, value_end = parsed
+            # A list with text behind it, as in ``[41] text``, is a sentence with its number.
+            if isinstance(value, dict) or not text[value_end : line_end_of(text, value_end, len(text))].strip(MARKS):
+                end = value_end
+                yield start, end, value
+
+
+def by_comparable_key(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object with its keys in the form in which they are compared: ``Sentence IDs`` is ``sentenceids``."""
+    return {re.sub("[^a-z]+", "", key[:80].lower()): member for key, member in value.items()}
+
+
+def listed_in(value: Any, shown: ShownSentences) -> list[Span] | None:
+    """Return the sentences that a JSON value names, as a list or below its surest key; None where it is neither."""
+    if isinstance(value, list):
+        if all(isinstance(entry, dict) and str(entry.get("rank")).isdecimal() for entry in value):
+            value = sorted(value, key=lambda entry: whole_number(entry["rank"]))
+        return [span for entry in value for span in _read_entry(entry, shown)]
+    if isinstance(value, dict):
+        by_name = by_comparable_key(value)
+        for name in _LIST_KEYS:
+            if name in by_name and (spans := _read_below(by_name[name], shown)) is not None:
+                return spans
+        if not by_name.keys().isdisjoint(_INDEX_KEYS):
+            raise UnsureListError  # an entry without its list, such as a line of JSON
+    return None
+
+
+def _read_below(value: Any, shown: ShownSentences) -> list[Span] | None:
+    """Return the sentences below the key of a list; None where a text stands there that is no list."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [] if says_none(value) else _read_numbers_alone(value)
+    spans = listed_in(value, shown)
+    if spans is None:
+        raise UnsureListError
+    return spans
+
+
+def _read_numbers_alone(text: str) -> list[Span] | None:
+    """Return the numbers of a text that is a list of numbers and nothing else; else None."""
+    numbers = read_numbers(text, 0, len(text))
+    if numbers is None or numbers.is_open or numbers.end != len(text.rstrip(" .")):
+        return None
+    return numbers.spans
+
+
+def _read_entry(value: Any, shown: ShownSentences) -> list[Span]:
+    """Return the sentences that one entry of a list names."""
+    if isinstance(value, str):
+        if says_none(value):
+            return []
+        spans = _read_numbers_alone(value)
+        if spans is None and (item := read_item(value, shown)) is not None:
+            spans = list(item.spans) or None
+        if spans is None:
+            raise UnsureListError
+        return spans
+    if isinstance(value, list):
+        return [span for entry in value for span in _read_entry(entry, shown)]
+    if isinstance(value, dict) and not any(member is False for member in value.values()):
+        by_name = by_comparable_key(value)
+        for name in (*_LIST_KEYS, *_ENTRY_KEYS):
+            member = by_name.get(name)
+            if isinstance(member, list) or (member is not None and name in _ENTRY_KEYS):
+                return _read_entry(member, shown)
+    raise UnsureListError
+
+
+# Find the scores of sentences in a reply: one on each line, or as JSON.
+
+Pairs = list[tuple[int, float]]  # index and score of sentences, in the order of the reply
+_KEYWORD = re.compile(
+    r"^[^\w\n]{0,20}(?:final[ \t])?(?:scores?|ratings?)[ \t*_`]{0,6}(?::|$)[ \t*_]*", re.IGNORECASE | re.MULTILINE
+)
+_NUMBER = r"[0-9]{1,12}(?:\.[0-9]{1,12})?"
+_INDEX = (
+    r"[ \t]*+(?:[-+*>|]++[ \t]*+)?(?:[0-9]{1,6}[.)][ \t]++(?=[\[(]|sentence))?[ \t*_`\"']*+"
+    r"(?:(?:sentence|index|idx|id|no\.?|s)[ \t]?)?#?(?P<open>[\[(])?"
+    r"[ \t]*+(?P<index>[0-9]++)(?(open)[ \t]*[\])])[*_`\"']*+"
+)
+_SCORE = (
+    rf"(?:scores?|rating|relevance)?[ \t:=*_`\"'(\[]*(?P<sign>-)?(?P<score>{_NUMBER}(?:,[0-9](?=[ \t]*(?:$|[/(-])))?)"
+    rf"(?:[ \t]*(?:/|out[ \t]of)[ \t]*(?P<of>{_NUMBER})|(?P<percent>[ \t]*%))?(?![\w.]*[\w])[*_`\"')\]]*"
+)
+_BETWEEN = r"(?:[ \t]*(?:->|=>|[:=|,;\t>-]|[.)](?=[ \t]))[ \t*_`\"']*|[ \t]+|(?<=[\])]))"
+_LINE = re.compile(
+    rf"{_INDEX}(?P<between>{_BETWEEN}){_SCORE}(?P<rest>[ \t]*(?:$|[.;,|(#]|-+(?=\s)|because|since|as\b).*)",
+    re.IGNORECASE,
+)
+_MORE = re.compile(r"[ \t]*(?:[,;&]|and\b)[ \t]*[0-9]+[ \t]*(?:$|[,;&\]]|and\b)", re.IGNORECASE)
+_ANOTHER = re.compile(r"[0-9][\])*\"']*[ \t]*[:=][ \t]*[\[*(]*[0-9]")
+_SCORES_INDEX_KEYS = ("sentence", "sentenceindex", "sentenceid", "sentencenumber", "index", "idx", "id", "number")
+_SCORE_KEYS = ("score", "rating", "relevance", "relevancescore", "value")
+_SCORES_LIST_KEYS = ("scores", "ratings", "sentences", "sentencescores", "results")
+_MAX_SCORE = 10
+
+
+def find_scores(text: str, shown: ShownSentences, *, is_cut: bool) -> Pairs:
+    """Return the scores in a reply: from JSON if it holds some, else from the lines below the last keyword.
+
+    Nothing is read where a line gives several sentences to a score, as ``7: 3, 12``. A line ``3, 12: 7`` is left out,
+    and so is one with two scores. In a reply that was cut off, the last line or open JSON entry does not count.
+    """
+    for start in [keyword.end() for keyword in list(_KEYWORD.finditer(text))[-1:]] + [0]:
+        below = text[start:]
+        whole = below[: below.rfind("}") + 1] + "]}" if is_cut else ""  # closed behind its last whole entry
+        for lines in (_json_lines(below), _json_lines(whole), below.split("\n")[: -1 if is_cut else None]):
+            pairs = _read_lines(lines, shown)
+            if pairs is None or pairs:
+                return pairs or []
+    return []
+
+
+def _read_lines(lines: Iterable[str], shown: ShownSentences) -> Pairs | None:
+    """Return the scores on lines; None where lines seem to give a score first, and then its sentences."""
+    pairs: Pairs = []
+    for line in lines:
+        parts = _LINE.match(line) if len(line) <= MAX_LINE else None
+        if parts is None:
+            continue
+        index = whole_number(parts["index"])
+        if has_letter(text := shown.texts.get(index, "")) and line.startswith(text.strip(), parts.end("between")):
+            continue  # the number is the first of the sentence's own text
+        if _MORE.match(parts["rest"]):
+            return None
+        if not _ANOTHER.search(parts["rest"]):
+            # On the scale 0 to 10: 6 for ``3/5`` and for ``60%``.
+            score = float(parts["score"].replace(",", ".")) * (-1 if parts["sign"] else 1)
+            highest = 100.0 if parts["percent"] else float(parts["of"] or 10)
+            pairs.append((index, score * 10 / highest if highest > 0 else score))
+    are_turned_round = len(pairs) > 1 and all(index <= _MAX_SCORE for index, _ in pairs)
+    return None if are_turned_round and any(score > _MAX_SCORE for _, score in pairs) else pairs
+
+
+def _json_lines(text: str) -> Iterator[str]:
+    """Yield the entries of JSON values as lines such as ``12: 7``."""
+    for _, _, value in json_values(text):
+        by_name = by_comparable_key(value) if isinstance(value, dict) else {}
+        inner = next((by_name[name] for name in _SCORES_LIST_KEYS if isinstance(by_name.get(name), dict | list)), value)
+        if isinstance(inner, dict):
+            yield from (
+                f"{key}: {score.get('score') if isinstance(score, dict) else score}" for key, score in inner.items()
+            )
+        else:
+            for entry in (by_comparable_key(entry) for entry in inner if isinstance(entry, dict)):
+                index, score = (
+                    next((entry[name] for name in names if name in entry), "")
+                    for names in (_SCORES_INDEX_KEYS, _SCORE_KEYS)
+                )
+                yield f"{index}: {score}"

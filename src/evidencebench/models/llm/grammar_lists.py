@@ -3,22 +3,16 @@
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 # Compare texts: plain marks for decorated ones, and the sentences of the prompt, found again in a reply.
 
 
 # ruff: noqa: RUF001 - a table of marks that look alike
 
-
-MAX_CHARACTERS = 100_000
-"""Of a longer reply only the end is read, since the answer stands last. It is about 25,000 tokens."""
-
-MAX_LINE = 4000
-"""Only so many characters of a line are looked at."""
-
+MAX_CHARACTERS = 100_000  # of a longer reply only the end is read, since the answer stands last; about 25,000 tokens
+MAX_LINE = 4000  # only so many characters of a line are looked at
 _PLAIN_MARKS = str.maketrans(
     {
         # Single marks, since double ones inside a JSON text would end it.
@@ -66,13 +60,7 @@ def without_turn_marks(text: str) -> str:
 
 
 def comparable(text: str) -> str:
-    """Return a text in the form in which quotations are compared: NFKC, no case, blanks or quotes, plain dashes.
-
-    Examples
-    --------
-    >>> comparable("  “Mortality”  fell by 3 %. ")
-    'mortalityfellby3%'
-    """
+    """Return a text in the form in which quotations are compared: NFKC, no case, blanks or quotes, plain dashes."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text.translate(_PLAIN_MARKS)).translate(_PLAIN_MARKS)
     return "".join(without_turn_marks(text).casefold().translate(_NO_QUOTES).split()).strip(".,;:")
@@ -95,8 +83,8 @@ def has_digit(text: str) -> bool:
 
 def line_end_of(text: str, position: int, end: int) -> int:
     """Return the end of the line at a position, at most ``end``."""
-    found = text.find("\n", position, end)
-    return end if found < 0 else found
+    line_end = text.find("\n", position, end)
+    return end if line_end < 0 else line_end
 
 
 def line_around(text: str, position: int) -> str:
@@ -118,15 +106,7 @@ class ShownSentences:
     @cached_property
     def _by_text(self) -> dict[str, int]:
         """Comparable text -> the first index that has it."""
-        found: dict[str, int] = {}
-        for index in sorted(self.texts):
-            found.setdefault(_comparable_sentence(self.texts[index]), index)
-        return found
-
-    @cached_property
-    def _joined(self) -> str:
-        """All comparable texts, each once."""
-        return "\n".join(self._by_text)
+        return {_comparable_sentence(self.texts[index]): index for index in sorted(self.texts, reverse=True)}
 
     @cached_property
     def _lowered(self) -> str:
@@ -162,7 +142,8 @@ class ShownSentences:
             return False
         numbered = _NUMBERED.match(line)
         own, holding = comparable(line[numbered.end() :] if numbered else line), comparable(words)
-        if (has_digit(own) and own in self._joined) or (said and comparable(said) in self._joined):
+        joined = "\n".join(self._by_text)
+        if (has_digit(own) and own in joined) or (said and comparable(said) in joined):
             return True
         known = (text for text in self._by_text if holding in text and text in own and has_digit(text))
         return any(not own[own.find(text) + len(text) :][:1].isdecimal() for text in known)
@@ -170,12 +151,10 @@ class ShownSentences:
 
 # A list of sentence numbers: ``[3, 17]``, ``[3]; [17]``, ``3, 5-7 and 9``, ``Sentences 3 (pressure) and #17``.
 
-
 Span = tuple[int, int | None]
 """First and last number of a range; a single number stands twice. The last is None for a number that is not whole."""
 
-MAX_DIGITS = 12
-"""A number with more digits is read as 10 to the power of this: it names no sentence."""
+MAX_DIGITS = 12  # a number with more digits is read as 10 to the power of this: it names no sentence
 
 # A text is first turned into letters, one for each token. The grammar of lists is an expression over these letters:
 # n number, l label, m minus or range, r range, s separator, b line break, [ ( { themselves, c closing, x all else.
@@ -207,8 +186,7 @@ _LIST = re.compile(
 _SPAN = re.compile(r"m?n(?:c?[mr]l?[\[({]?l?(?P<last>n))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberList:
+class NumberList(NamedTuple):
     """A list of numbers, and how it is written."""
 
     spans: list[Span]
@@ -225,54 +203,44 @@ def read_numbers(text: str, start: int, end: int) -> NumberList | None:
     A list without brackets ends before text that is no number, and with its line unless a separator stands last. Words
     in parentheses right behind a number are a remark. An empty bracket is a list without spans.
     """
-    letters, tokens = _tokens(text, start, end)
-    found = _LIST.match(letters)
-    if found is None:
-        return None
-    used = found[0].rstrip("sbmrl[({")
-    n_open = sum(letter in "[({" for letter in found[0])
-    return NumberList(
-        spans=[_span_of(one, tokens) for one in _SPAN.finditer(used)],
-        end=tokens[len(used) - 1].end() if used else start,
-        is_bracketed=n_open > 0,
-        is_labelled="l" in used,
-        is_open=n_open > used.count("c"),
-        wants_more=found[0].endswith(("s", "b")),
-    )
-
-
-def _tokens(text: str, start: int, end: int) -> tuple[str, list[re.Match[str]]]:
-    """Return the tokens up to the first that can be in no list, as one letter each and as matches."""
     letters: list[str] = []
     tokens: list[re.Match[str]] = []
-    while letters[-1:] != ["x"] and (token := _TOKEN.match(text, start, end)):
-        start = token.end()
+    position = start
+    while letters[-1:] != ["x"] and (token := _TOKEN.match(text, position, end)):
+        position = token.end()
         if token["open"] and letters and letters[-1] in "nc":
             remark = _REMARK.match(text, token.start(), end)
             if remark and has_letter(remark[0]):
-                start = remark.end()
+                position = remark.end()
                 continue
         if token.lastgroup is not None:
             letters.append(token["open"] or token.lastgroup)
             tokens.append(token)
-    return "".join(letters), tokens
+    numbers = _LIST.match("".join(letters))
+    if numbers is None:
+        return None
+    used = numbers[0].rstrip("sbmrl[({")
+    n_open = sum(letter in "[({" for letter in numbers[0])
+    return NumberList(
+        spans=[_span_of(span, tokens) for span in _SPAN.finditer(used)],
+        end=tokens[len(used) - 1].end() if used else start,
+        is_bracketed=n_open > 0,
+        is_labelled="l" in used,
+        is_open=n_open > used.count("c"),
+        wants_more=numbers[0].endswith(("s", "b")),
+    )
 
 
-def _span_of(found: re.Match[str], tokens: list[re.Match[str]]) -> Span:
-    """Return the span of a number, or of a range."""
-    is_negative = found[0].startswith("m")
-    first = _single_span(tokens[found.start() + is_negative][0], is_negative=is_negative)
-    if found["last"] is None:
-        return first
-    last = _single_span(tokens[found.start("last")][0])
-    return (first[0], None if None in {first[1], last[1]} else last[1])
-
-
-def _single_span(number: str, *, is_negative: bool = False) -> Span:
-    """Return the span of one number as written, such as ``12``, ``12.0`` or ``12.5``."""
-    whole, _, fraction = number.partition(".")
-    value = whole_number(whole)
-    return (-value, None) if is_negative else (value, None if fraction.strip("0") else value)
+def _span_of(span: re.Match[str], tokens: list[re.Match[str]]) -> Span:
+    """Return the span of a number such as ``12``, ``12.0`` or ``12.5``, or of a range."""
+    is_negative = span[0].startswith("m")
+    values, are_whole = [], not is_negative
+    for place in (span.start() + is_negative, span.start("last")):
+        if place >= 0:
+            whole, _, fraction = tokens[place][0].partition(".")
+            values.append(whole_number(whole))
+            are_whole = are_whole and not fraction.strip("0")
+    return (-values[0] if is_negative else values[0], values[-1] if are_whole else None)
 
 
 def whole_number(digits: str) -> int:
@@ -283,9 +251,7 @@ def whole_number(digits: str) -> int:
 
 # Phrases instead of a list or behind one: that nothing is selected, refusals, remarks.
 
-
-MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"
-"""The characters that may stand around a list and mean nothing."""
+MARKS = " \t.!?,;:*`_\"'$\\&+/|)]}<>#~-"  # the characters that may stand around a list and mean nothing
 
 _WINDOW = 400
 _NONE = re.compile(
@@ -305,48 +271,29 @@ _ASIDE = re.compile(r"\([^()\n]{0,200}\)|</[A-Za-z_]{1,20}>")
 
 
 def says_none(text: str) -> bool:
-    """Whether a text begins by saying that no sentence is selected, and no digit follows in its paragraph.
-
-    Examples
-    --------
-    >>> says_none("None of them."), says_none("none but [12]"), says_none("Nonetheless")
-    (True, False, False)
-    """
-    found = _NONE.match(text[:_WINDOW])
-    return found is not None and not has_digit(text[found.end() : _WINDOW].split("\n\n", 1)[0])
+    """Whether a text begins by saying that no sentence is selected, and no digit follows in its paragraph."""
+    none = _NONE.match(text[:_WINDOW])
+    return none is not None and not has_digit(text[none.end() : _WINDOW].split("\n\n", 1)[0])
 
 
 def refuses(text: str) -> bool:
-    """Whether a reply without a list says, at its beginning or end, that the model will not answer.
-
-    Examples
-    --------
-    >>> refuses("I'm sorry, but I can't help with that."), refuses("Patients could not answer the questionnaire.")
-    (True, False)
-    """
+    """Whether a reply without a list says, at its beginning or end, that the model will not answer."""
     text = text.strip()
     return _REFUSAL.search(text[:_WINDOW]) is not None or _REFUSAL.search(text[-_WINDOW:]) is not None
 
 
 def is_remark(rest: str) -> bool:
-    """Whether the text behind a list on its line adds no sentence: nothing or a mere reason, parentheses aside.
-
-    Examples
-    --------
-    >>> is_remark(" (2 of 5)."), is_remark(", since both count"), is_remark(", but also 42"), is_remark(" men died")
-    (True, True, False, False)
-    """
+    """Whether the text behind a list on its line adds no sentence: nothing or a mere reason, parentheses aside."""
     rest = without_parentheses(rest)
     return not has_digit(rest) and (not has_letter(rest) or _PHRASES_REMARK.match(rest) is not None)
 
 
 def without_parentheses(text: str) -> str:
     """Return a text without closing tags and without parentheses that hold words."""
-    return _ASIDE.sub(lambda found: "" if has_letter(found[0]) else found[0], text)
+    return _ASIDE.sub(lambda aside: "" if has_letter(aside[0]) else aside[0], text)
 
 
 # A list with one item a line: ``- [3] pressure``, ``1. Sentence 3: pressure``, ``3: pressure``, quoted sentences.
-
 
 ItemKind = Literal["number", "remark", "echo", "quote", "unread"]
 """Numbers alone; numbers with a remark; a number with its sentence's text; that text alone; not sure what."""
@@ -363,8 +310,7 @@ _LEFT_OUT = re.compile(
 _BEHIND_A_NUMBER = re.compile(r"[\s\"'`*_]*(?:[:|(.,;]|-+[\s>]|$)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListItem:
+class ListItem(NamedTuple):
     """One line of a list; `spans` is empty where it is not sure which sentences it names."""
 
     kind: ItemKind
@@ -372,8 +318,7 @@ class ListItem:
     spans: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemList:
+class ItemList(NamedTuple):
     """One or more items, one below the other; `end` is the position behind them."""
 
     spans: list[Span]
@@ -399,14 +344,14 @@ def read_item(line: str, shown: ShownSentences) -> ListItem | None:
     ordinal = whole_number(head["ordinal"].strip("*(.)")) if head["ordinal"] else None
     if (quoted := _find_quoted(line[head.end("bullet") if head["bullet"] else 0 :], body, ordinal, shown)) is not None:
         return ListItem(kind="quote", indent=indent, spans=((quoted, quoted),))
-    found = read_numbers(body, 0, len(body))
-    if found is not None and found.spans and not found.is_open:
-        rest = body[found.end :]
+    numbers = read_numbers(body, 0, len(body))
+    if numbers is not None and numbers.spans and not numbers.is_open:
+        rest = body[numbers.end :]
         kind: ItemKind = "remark" if without_parentheses(rest).strip(MARKS) else "number"
-        kind = "echo" if shown.begins(found.spans[0][0], rest.lstrip(MARKS)) else kind
-        is_marked = found.is_bracketed or found.is_labelled or kind != "remark" or _BEHIND_A_NUMBER.match(rest)
+        kind = "echo" if shown.begins(numbers.spans[0][0], rest.lstrip(MARKS)) else kind
+        is_marked = numbers.is_bracketed or numbers.is_labelled or kind != "remark" or _BEHIND_A_NUMBER.match(rest)
         if is_marked and (kind == "echo" or not _LEFT_OUT.match(rest)):
-            return ListItem(kind=kind, indent=indent, spans=tuple(found.spans))
+            return ListItem(kind=kind, indent=indent, spans=tuple(numbers.spans))
     is_item = head["bullet"] or head["ordinal"] or body[:1] in {'"', "'"}
     return ListItem(kind="unread", indent=indent) if is_item else None
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,7 +15,10 @@ import msgspec
 from evidencebench.errors import MissingExtraError, SystemSpecError
 from evidencebench.files.disk import read_whole
 from evidencebench.models.http import check_address, check_key, is_loopback, without_key
-from evidencebench.models.llm.chat import ChatReply
+from evidencebench.models.llm.chat import ChatModel, ChatReply, ChatRequest
+
+if TYPE_CHECKING:
+    from evidencebench.models.llm.batch_queue import BatchGroup
 
 # The table of providers: address, environment variable of the key, and how their requests differ.
 
@@ -105,13 +108,7 @@ PROVIDERS: Mapping[str, Provider] = MappingProxyType({row.name: row for row in _
 
 
 def provider_of(model: str) -> Provider:
-    """Return the provider of a model, ``provider/name``; raise `SystemSpecError` if no such provider is known.
-
-    Examples
-    --------
-    >>> provider_of("openai/gpt-4o-mini").key_env
-    'OPENAI_API_KEY'
-    """
+    """Return the provider of a model, ``provider/name``; raise `SystemSpecError` if no such provider is known."""
     name, _, rest = model.partition("/")
     if name not in PROVIDERS or not rest:
         raise SystemSpecError(
@@ -119,25 +116,6 @@ def provider_of(model: str) -> Provider:
             "any other server that speaks OpenAI's protocol give model=local/NAME,base_url=http://host:port/v1"
         )
     return PROVIDERS[name]
-
-
-class ModelAddress(Protocol):
-    """The fields that say which server is asked, as in a `ChatModel`, a `ChatRequest` or a `BatchGroup`."""
-
-    @property
-    def model(self) -> str:
-        """Return ``provider/name``."""
-        ...
-
-    @property
-    def base_url(self) -> str | None:
-        """Return the address, or None for the provider's own."""
-        ...
-
-    @property
-    def key_env(self) -> str | None:
-        """Return the variable that holds the key, or None for the provider's own."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +137,7 @@ class Server:
         return f"{before.rstrip('/')}{path}{question_mark}{query}"
 
 
-def server_of(asked: ModelAddress) -> Server:
+def server_of(asked: "ChatModel | ChatRequest | BatchGroup") -> Server:
     """Return the server of a model; raise `SystemSpecError` where its options are wrong. No key is looked for."""
     provider, where = provider_of(asked.model), f"model '{asked.model}'"
     base_url = provider.base_url if asked.base_url is None else asked.base_url
@@ -181,7 +159,8 @@ def server_of(asked: ModelAddress) -> Server:
             f"{where}: key_env: expected the name of an environment variable, such as {provider.key_env or 'MY_KEY'}, "
             "got something else, which is not shown since it may be a key; set a variable to the key and give its name"
         )
-    if key_env and asked.key_env is None and not is_loopback(base_url) and not _is_own(provider, base_url):
+    own_hosts = (parts.hostname, None) if provider.base_url is None else (urlsplit(provider.base_url).hostname,)
+    if key_env and asked.key_env is None and not is_loopback(base_url) and parts.hostname not in own_hosts:
         raise SystemSpecError(
             f"{where}: key_env: expected the variable that holds the key of {parts.hostname}, since {key_env} is for "
             f"{provider.name}; give key_env={key_env} to send it there, or key_env= if the server needs none"
@@ -189,13 +168,7 @@ def server_of(asked: ModelAddress) -> Server:
     return Server(provider=provider, base_url=base_url, key_env=key_env)
 
 
-def _is_own(provider: Provider, base_url: str) -> bool:
-    """Whether a provider's key belongs to an address: its own address, or any if it has no address of its own."""
-    return provider.base_url is None or urlsplit(provider.base_url).hostname == urlsplit(base_url).hostname
-
-
 # Keys: read from the environment or from ``.env``, sent to their server, and shown nowhere.
-
 
 _MOST_BYTES = 1 << 20
 _LEAST_SECRET_CHARACTERS = 8
@@ -213,29 +186,34 @@ class Key:
         return "Key(***)" if self.value else "Key()"
 
 
-def key_for(server: Server, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> Key:
-    """Return the key that a server is sent, empty where it needs none.
-
-    It is looked up in the environment (None: this process's), then in ``.env`` in a folder (None: the working folder).
-    """
-    value = _look_up(server.key_env, environ, folder)[0]
+def key_for(server: Server, *, environ: Mapping[str, str] | None = None) -> Key:
+    """Return the key that a server is sent, from the environment or ``.env``; empty where it needs none."""
+    value = _look_up(server.key_env, environ)[0]
     check_key(f"model of {server.provider.name}", server.base_url, key_env=server.key_env, key=value)
     return Key(value)
 
 
-def place_of_key(key_env: str, *, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str | None:
+def place_of_key(key_env: str) -> str | None:
     """Return where the key in a variable is found: ``environment`` or ``.env``; None: nowhere. Looks as `key_for`."""
-    value, place = _look_up(key_env, environ, folder)
+    value, place = _look_up(key_env, None)
     return place if value else None
 
 
-def _look_up(key_env: str, environ: Mapping[str, str] | None, folder: Path | None) -> tuple[str, str]:
+def _look_up(key_env: str, environ: Mapping[str, str] | None) -> tuple[str, str]:
     """Return the value of a variable, empty where there is none, and the last place that was looked in."""
     if not key_env:
         return "", "environment"
     if value := (os.environ if environ is None else environ).get(key_env, ""):
         return value, "environment"
-    return _value_in_file((folder or Path()) / ".env", key_env), ".env"
+    path = Path(".env")
+    try:
+        return read_dotenv(read_whole(path, at_most=_MOST_BYTES).decode(), str(path)).get(key_env, ""), ".env"
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # ``.env`` may be a folder
+        return "", ".env"
+    except OSError as error:
+        raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; set {key_env} in the environment") from error
+    except UnicodeDecodeError as error:
+        raise SystemSpecError(f"{path}: expected UTF-8; set {key_env} in the environment") from error
 
 
 def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
@@ -245,10 +223,8 @@ def reply_without_key(reply: ChatReply, key: Key) -> ChatReply:
     """
     if len(key.value) < _LEAST_SECRET_CHARACTERS:
         return reply
-    text, served_by = without_key(reply.text, key.value), without_key(reply.served_by, key.value)
-    if text == reply.text and served_by == reply.served_by:
-        return reply
-    return msgspec.structs.replace(reply, text=text, served_by=served_by)
+    served_by = without_key(reply.served_by, key.value)
+    return msgspec.structs.replace(reply, text=without_key(reply.text, key.value), served_by=served_by)
 
 
 def without_known_keys(text: str) -> str:
@@ -260,13 +236,7 @@ def without_known_keys(text: str) -> str:
 
 
 def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
-    r"""Return the values in a ``.env`` file by name, as python-dotenv reads it. Nothing is expanded; the last counts.
-
-    Examples
-    --------
-    >>> read_dotenv("# keys\nexport A='x y' # mine\nB=z#1 # another\n")
-    {'A': 'x y', 'B': 'z#1'}
-    """
+    """Return the values in a ``.env`` file by name, as python-dotenv reads it. Nothing is expanded; the last counts."""
     try:
         from dotenv.parser import parse_stream  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -274,10 +244,10 @@ def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
             f"{where}: needs python-dotenv, which is not installed: pip install 'evidencebench[llm]', or set the "
             "variable in the environment"
         ) from error
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for binding in parse_stream(io.StringIO(text.removeprefix("\ufeff"))):
         if binding.key is not None and binding.key.isidentifier() and binding.value is not None:
-            found[binding.key] = "" if binding.value.startswith("#") else binding.value  # a comment behind NAME=
+            values[binding.key] = "" if binding.value.startswith("#") else binding.value  # a comment behind NAME=
         elif binding.error or binding.key is not None:
             skipped = binding.original.string
             number = binding.original.line + skipped[: len(skipped) - len(skipped.lstrip())].count("\n")
@@ -285,15 +255,4 @@ def read_dotenv(text: str, where: str = ".env") -> dict[str, str]:
                 f"{where}: line {number}: expected NAME=VALUE, with both quotes or none around the value; correct it, "
                 "or set the variable in the environment"
             )
-    return found
-
-
-def _value_in_file(path: Path, name: str) -> str:
-    try:
-        return read_dotenv(read_whole(path, at_most=_MOST_BYTES).decode(), str(path)).get(name, "")
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):  # ``.env`` may be a folder
-        return ""
-    except OSError as error:
-        raise SystemSpecError(f"{path}: cannot be read: {error.strerror}; set {name} in the environment") from error
-    except UnicodeDecodeError as error:
-        raise SystemSpecError(f"{path}: expected UTF-8; set {name} in the environment") from error
+    return values

@@ -4,7 +4,7 @@
 at: the model is asked again.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -14,15 +14,14 @@ from evidencebench.models.llm.grammar import (
     DoubtError,
     FoundAnswer,
     find_answer,
+    find_scores,
     parts_before_prompts,
     visible_text,
 )
-from evidencebench.models.llm.grammar_lists import ShownSentences, Span, refuses
-from evidencebench.models.llm.grammar_objects import find_scores
+from evidencebench.models.llm.grammar_lists import ShownSentences, refuses
 from evidencebench.wording import counted
 
-MAX_LISTED = 20
-"""The most numbers that `Reading.out_of_range` keeps."""
+MAX_LISTED = 20  # the most numbers that `Reading.out_of_range` keeps
 
 _MAX_NAMED = 100_000  # the most numbers of one reply that are looked at
 _MAX_IN_MESSAGE = 5
@@ -31,24 +30,16 @@ _MAX_IN_MESSAGE = 5
 class ReplyClass(StrEnum):
     """The class of a reply. Where several fit, the first in this order counts."""
 
-    FAILED = "failed"
-    """There is no reply. The code that asks sets this class, never the reader."""
-    REFUSED = "refused"
-    """The provider withheld it, or it says that the model will not answer and holds no list."""
-    TRUNCATED = "truncated"
-    """It was cut off before its answer was whole."""
-    UNPARSEABLE = "unparseable"
-    """No answer can be read from it."""
-    EMPTY = "empty"
-    """It says that no sentence is selected."""
+    FAILED = "failed"  # there is no reply; the code that asks sets this class, never the reader
+    REFUSED = "refused"  # the provider withheld it, or it says that the model will not answer and holds no list
+    TRUNCATED = "truncated"  # it was cut off before its answer was whole
+    UNPARSEABLE = "unparseable"  # no answer can be read from it
+    EMPTY = "empty"  # it says that no sentence is selected
     OUT_OF_RANGE = "out_of_range"
     """It names a number that is no shown sentence. The shown sentences that it names count."""
-    OVER_LENGTH = "over_length"
-    """It names more sentences than the budget."""
-    DUPLICATE = "duplicate"
-    """It names a sentence twice. Each counts once."""
-    ANSWERED = "answered"
-    """It names shown sentences, each once and within the budget."""
+    OVER_LENGTH = "over_length"  # it names more sentences than the budget
+    DUPLICATE = "duplicate"  # it names a sentence twice; each counts once
+    ANSWERED = "answered"  # it names shown sentences, each once and within the budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,50 +62,37 @@ class Reading:
 
 
 def read_selection(reply: ChatReply, shown: Mapping[int, str], *, budget: int | None, n_sentences: int) -> Reading:
-    r"""Return the reading of a reply to a prompt for a selection.
+    """Return the reading of a reply to a prompt for a selection of at most ``budget`` sentences (None: any number).
 
-    ``shown`` are the sentences in the prompt by their index in the paper, which has ``n_sentences``. At most ``budget``
-    may be selected; None: any number.
-
-    Examples
-    --------
-    >>> reply = ChatReply(text="Both report deaths.\n**Answer:** sentences 0, 2 and 7.")
-    >>> reading = read_selection(reply, {0: "Tea", 1: "We asked.", 2: "Deaths fell."}, budget=2, n_sentences=3)
-    >>> str(reading.reply_class), reading.indices, reading.out_of_range, str(reading.read_by)
-    ('out_of_range', (0, 2), (7,), 'answer line')
+    ``shown`` are the sentences in the prompt by their index in the paper, which has ``n_sentences``.
     """
-    missing, found = _find(reply, ShownSentences(shown))
-    return missing if found is None or missing.why else _judge(found, shown, budget, n_sentences)
+    missing, answer = _find(reply, ShownSentences(shown))
+    return missing if answer is None or missing.why else _judge(answer, shown, budget, n_sentences)
 
 
 def read_order(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int) -> Reading:
     """Return the reading of a reply to a prompt for an order: the best sentence first; sentences may be missing.
 
     An order that is cut off is ``truncated``. `Reading.indices` then holds the numbers before the cut, without the last
-    one, which may be cut itself. The parameters are those of `read_selection`.
+    one, which may be cut itself.
     """
-    missing, found = _find(reply, ShownSentences(shown))
-    if found is None:
+    missing, answer = _find(reply, ShownSentences(shown))
+    if answer is None:
         return missing
     if not missing.why:
-        return _judge(found, shown, None, n_sentences)
-    reading = _judge(replace(found, spans=found.spans[:-1]), shown, None, n_sentences)
+        return _judge(answer, shown, None, n_sentences)
+    reading = _judge(answer._replace(spans=answer.spans[:-1]), shown, None, n_sentences)
     return replace(reading, reply_class=missing.reply_class, why=missing.why)
 
 
 def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int) -> Reading:
-    r"""Return the reading of a reply to a prompt for scores; the parameters are those of `read_selection`.
+    """Return the reading of a reply to a prompt for scores.
 
     Scores are read from lines such as ``12: 7``, ``[12] 7/10``, ``- 12 - 7.5``, from table rows, and from JSON. Those
     of another scale, such as ``3/5`` or ``70%``, are brought to 0..10; those outside are clipped. The lines below the
     last line ``SCORES:`` count, else all lines. If a sentence is scored twice, the last score counts. A reply that was
     cut off is ``truncated``, and its last line does not count. If fewer than half of the shown sentences have a score,
     the class is ``unparseable``. Both keep the scores that were read.
-
-    Examples
-    --------
-    >>> read_scores(ChatReply(text="SCORES:\n0: 2\n[1] 7/10"), {0: "Tea", 1: "Deaths fell."}, n_sentences=2).scores
-    {0: 2.0, 1: 7.0}
     """
     if reply.finish == "refused":
         return _WITHHELD
@@ -123,28 +101,25 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
     text, is_cut, pairs = whole, False, list[tuple[int, float]]()
     for text in parts_before_prompts(whole):
         is_cut = reply.finish == "length" and len(text) == len(whole)
-        pairs = find_scores(text, sentences, is_cut=is_cut)[:_MAX_NAMED]
-        if pairs:
+        if pairs := find_scores(text, sentences, is_cut=is_cut)[:_MAX_NAMED]:
             break
     named = [index for index, _ in pairs if index in shown and index < n_sentences]
     out_of_range = dict.fromkeys(index for index, _ in pairs if index not in shown or index >= n_sentences)
-    found = dict(pairs)
+    scores = dict(pairs)
     indices = tuple(dict.fromkeys(reversed(named)))[::-1]
     reply_class, why = _class_of(named, out_of_range, None, n_sentences, "scored")
     if is_cut:
         reply_class, why = ReplyClass.TRUNCATED, fault_of_end("length", text)
     elif not indices:
-        return replace(
-            _without_list(text, "no scores were found in the reply", reply.finish),
-            out_of_range=tuple(out_of_range)[:MAX_LISTED],
-        )
+        missing = _without_list(text, "no scores were found in the reply", reply.finish)
+        return replace(missing, out_of_range=tuple(out_of_range)[:MAX_LISTED])
     elif 2 * len(indices) < len(shown):
         why = f"only {len(indices)} of {len(shown)} sentences have a score that can be read"
         reply_class = ReplyClass.UNPARSEABLE
     return Reading(
         reply_class=reply_class,
         indices=indices,
-        scores={index: min(10.0, max(0.0, found[index])) for index in indices},
+        scores={index: min(10.0, max(0.0, scores[index])) for index in indices},
         out_of_range=tuple(out_of_range)[:MAX_LISTED],
         read_by=Branch.SCORE_LINES if indices else None,
         why=why,
@@ -153,10 +128,10 @@ def read_scores(reply: ChatReply, shown: Mapping[int, str], *, n_sentences: int)
 
 _WITHHELD = Reading(reply_class=ReplyClass.REFUSED, why="the provider withheld the reply")
 _HAS_ANSWER = Reading(reply_class=ReplyClass.ANSWERED)
+_DOUBT = "the reply may mean one list or another"
 
 
 def _without_list(text: str, why: str, finish: Finish) -> Reading:
-    """Return the reading of a reply without a list."""
     if refuses(text):
         why = "the reply says that the model will not answer"
         return Reading(reply_class=ReplyClass.REFUSED, read_by=Branch.REFUSAL, why=why)
@@ -177,44 +152,48 @@ def _find(reply: ChatReply, shown: ShownSentences) -> tuple[Reading, FoundAnswer
     return missing
 
 
-_DOUBT = "the reply may mean one list or another"
-
-
 def _find_in(text: str, finish: Finish, shown: ShownSentences) -> tuple[Reading, FoundAnswer | None]:
-    is_cut, found, why = finish == "length", None, "no list of sentences was found in the reply"
+    is_cut, answer, why = finish == "length", None, "no list of sentences was found in the reply"
     try:
-        found = find_answer(text, shown, is_cut=is_cut)
+        answer = find_answer(text, shown, is_cut=is_cut)
     except DoubtError:
         why = _DOUBT
     # A reply that ended for an unknown reason may be cut off, so that an open list is not taken either.
-    if found is not None and ((found.is_open and finish != "stop") or (found.may_go_on and is_cut)):
+    if answer is not None and ((answer.is_open and finish != "stop") or (answer.may_go_on and is_cut)):
         why = "the reply was cut off in its list"
-        return Reading(reply_class=ReplyClass.TRUNCATED, why=f"{why}; raise max_tokens" if is_cut else why), found
-    if found is not None and (found.spans or not found.is_open):
-        return _HAS_ANSWER, found
+        return Reading(reply_class=ReplyClass.TRUNCATED, why=f"{why}; raise max_tokens" if is_cut else why), answer
+    if answer is not None and (answer.spans or not answer.is_open):
+        return _HAS_ANSWER, answer
     if is_cut:
         return Reading(reply_class=ReplyClass.TRUNCATED, why=fault_of_end(finish, text)), None
     return _without_list(text, why, finish), None
 
 
-def _judge(found: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
+def _judge(answer: FoundAnswer, shown: Mapping[int, str], budget: int | None, n_sentences: int) -> Reading:
     """Return the reading of an answer: its class, the shown sentences that it names, and the other numbers."""
-    if not found.spans:
+    if not answer.spans:
         why = "the reply says that no sentence is selected"
-        return Reading(reply_class=ReplyClass.EMPTY, read_by=found.read_by, why=why)
+        return Reading(reply_class=ReplyClass.EMPTY, read_by=answer.read_by, why=why)
     named: list[int] = []
     out_of_range: dict[int, None] = {}
-    for number, is_whole in _numbers(found.spans, n_sentences):
-        if is_whole and number in shown and number < n_sentences:
-            named.append(number)
-        else:
-            out_of_range[number] = None
+    n_looked_at = 0
+    for first, last in answer.spans:
+        # A single number of an empty paper ends in the second list too, and is out of range all the same.
+        is_range = last is not None and first <= last < first + n_sentences
+        inside = range(first, last + 1) if is_range and last is not None else ()
+        outside = () if is_range else (first,) if last is None else (first, last)
+        named += [number for number in inside if number in shown and number < n_sentences]
+        out_of_range |= dict.fromkeys(number for number in inside if number not in shown or number >= n_sentences)
+        out_of_range |= dict.fromkeys(outside)
+        n_looked_at += len(inside) + len(outside)
+        if n_looked_at >= _MAX_NAMED:
+            break
     reply_class, why = _class_of(named, out_of_range, budget, n_sentences, "named")
     return Reading(
         reply_class=reply_class,
         indices=tuple(dict.fromkeys(named)),
         out_of_range=tuple(out_of_range)[:MAX_LISTED],
-        read_by=found.read_by,
+        read_by=answer.read_by,
         why=why,
     )
 
@@ -235,19 +214,3 @@ def _class_of(
     if n_named < len(named):
         return ReplyClass.DUPLICATE, f"sentences are {verb} again {counted(len(named) - n_named, 'time')}"
     return ReplyClass.ANSWERED, ""
-
-
-def _numbers(spans: Sequence[Span], n_sentences: int) -> list[tuple[int, bool]]:
-    """Return the numbers in spans, each with whether it may be an index of a sentence."""
-    numbers: list[tuple[int, bool]] = []
-    for first, last in spans:
-        if last is None:
-            numbers.append((first, False))
-        elif last < first or last - first >= n_sentences:
-            # A single number of an empty paper ends here too, and is out of range all the same.
-            numbers += dict.fromkeys([(first, False), (last, False)])
-        else:
-            numbers += [(number, True) for number in range(first, last + 1)]
-        if len(numbers) >= _MAX_NAMED:
-            break
-    return numbers

@@ -1,4 +1,4 @@
-"""ReplyCache: durable replies, claims, inventory."""
+"""ReplyCache: one SQLite file of replies for all models and processes, each reply durable before it is used."""
 
 import fcntl
 import hashlib
@@ -20,13 +20,7 @@ from evidencebench.errors import CacheError, EvidenceBenchError
 from evidencebench.files.sqlite import DatabaseFormat, connect, release_space, reserve_space
 from evidencebench.models.llm.chat import ChatReply, ChatRequest
 
-# Replies on disk: one SQLite file for all models and processes, every reply durable before it is used.
-
-
 T = TypeVar("T")
-
-Change = Callable[[sqlite3.Connection], T]
-"""A function that is called inside a transaction; its result goes to its caller."""
 
 FILE_NAME = "replies.sqlite"
 
@@ -69,7 +63,14 @@ class ReplyCache:
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self.path = folder / FILE_NAME
         self.clock = clock
-        self._open()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process_id = os.getpid()
+        self._claims: int | None = None  # the descriptor of the file whose bytes are locked
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._waiting: deque[_Waiting] = deque()
+        self._reader, self._writer = _ReopenedFile(self.path), _ReopenedFile(self.path)
 
     def find(self, key: str) -> tuple[ChatReply, float | None] | None:
         """Return (reply, cost in US dollars) of a request; None if it is not stored. A cost of None is not known."""
@@ -80,34 +81,63 @@ class ReplyCache:
         if row is None:
             return None
         packed, cost_usd, digest = row
-        if not isinstance(packed, bytes) or digest != _digest(key, packed, cost_usd):
-            raise self._damaged_error(key)
-        try:
-            return msgspec.json.decode(unpack(packed), type=ChatReply), cost_usd
-        except (zlib.error, ValueError) as error:
-            raise self._damaged_error(key) from error
+        with suppress(zlib.error, ValueError):
+            if isinstance(packed, bytes) and digest == _digest(key, packed, cost_usd):
+                return msgspec.json.decode(unpack(packed), type=ChatReply), cost_usd
+        raise CacheError(
+            f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
+            "'evidencebench cache prune --damaged', and they are asked for again"
+        )
 
     def put(self, request: ChatRequest, reply: ChatReply, cost_usd: float | None) -> None:
         """Store one reply; it is on the disk when this returns. A reply that is stored already stays."""
-        self.change(lambda connection: self._insert(connection, request, reply, cost_usd))
+        key, packed = request.key, zlib.compress(msgspec.json.encode(reply), 1)
+        cost_usd = None if cost_usd is None else float(cost_usd)
+        row = (
+            bytes.fromhex(key),
+            request.model,
+            request.base_url,
+            self.clock(),
+            reply.usage.prompt_tokens,
+            reply.usage.completion_tokens,
+            cost_usd,
+            packed,
+            _digest(key, packed, cost_usd),
+            pack_request(request),
+        )
+        self.change(lambda connection: connection.execute(_INSERT, row))
 
     def claim(self, key: str) -> bool:
-        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends."""
+        """Whether no other process sends this request; if so, none does until `give_back`, or until this one ends.
+
+        A claim is a lock on one byte of an empty file. A request may still be paid twice: by two caches in one process,
+        on a disk without locks, or after its process was killed.
+        """
         self._notice_fork()
-        return self._claims.take(key)
+        try:
+            if self._claims is None:
+                path = self.path.with_name(f"{FILE_NAME}.asking")
+                self._claims = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.lockf(self._claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:_OFFSET_DIGITS], 16))
+        except (BlockingIOError, PermissionError):  # which of them depends on the system
+            return self._claims is None
+        except OSError:  # a disk without locks
+            return True
+        return True
 
     def give_back(self, key: str) -> None:
         """Let other processes send a request that this process claimed."""
-        self._notice_fork()
-        self._claims.give_back(key)
+        if self._claims is not None and self._process_id == os.getpid():
+            with suppress(OSError):
+                fcntl.lockf(self._claims, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
 
     def require_writable(self) -> None:
         """Raise `CacheError` if the file cannot be written, before a reply is paid that could not be stored."""
         self.change(reserve_space)
         self.change(release_space)
 
-    def change(self, change: Change[T]) -> T:
-        """Change the file; return the result of `change` when it is on the disk.
+    def change(self, change: Callable[[sqlite3.Connection], T]) -> T:
+        """Call a function in a transaction; return its result when what it changed is on the disk.
 
         Many threads may wait here: the one that gets the lock first commits the changes of all of them together.
         """
@@ -144,77 +174,59 @@ class ReplyCache:
         self._notice_fork()
         is_free = self._writing.acquire(timeout=seconds)
         try:
-            if is_free:
-                self._writer.close()
-            else:
+            if not is_free:
                 raise CacheError(
                     f"{self.path}: another process holds it, so what came last is not written yet, and is lost if "
                     "this process ends first; end the other one, such as 'evidencebench cache prune', and run again"
                 )
+            self._writer.close()
         finally:
             if is_free:
                 self._writing.release()
-            self._claims.close()
+            self._release_claims()
             with self._lock:
                 self._reader.close()
 
-    def _open(self) -> None:
-        self._process_id = os.getpid()
-        self._lock, self._writing = threading.Lock(), threading.Lock()
-        self._waiting: deque[_Waiting] = deque()
-        self._reader, self._writer = _ReopenedFile(self.path), _ReopenedFile(self.path)
-        self._claims = RequestLocks(self.path.with_name(f"{FILE_NAME}.asking"))
+    def __del__(self) -> None:
+        self._release_claims()
 
     def _notice_fork(self) -> None:
         """Open the file again in a forked process, as SQLite requires, with new locks, since the old may be held."""
         if self._process_id != os.getpid():
             self._parents = (self._reader, self._writer)  # not closed: that would drop the other process's locks
-            self._open()
+            self._begin()
+
+    def _release_claims(self) -> None:
+        descriptor, self._claims = self._claims, None
+        if descriptor is not None:
+            os.close(descriptor)
 
     def _commit(self) -> None:
         """Make the waiting changes in one transaction. A change that fails is undone, the others are kept."""
         group = [self._waiting.popleft() for _ in range(min(_MOST_CHANGES, len(self._waiting)))]
+        connection: sqlite3.Connection | None = None
         try:
-            with _transaction(self._writer.connection()) as connection:
-                for one in group:
-                    one.make(connection)
+            connection = self._writer.connection()
+            connection.execute(f"PRAGMA busy_timeout = {_LOCK_MILLISECONDS}")  # waiting replies may be paid
+            connection.execute("BEGIN IMMEDIATE")
+            for waiting in group:
+                waiting.make(connection)
+            connection.execute("COMMIT")
         except BaseException as error:  # noqa: BLE001 - all who wait must get it
+            with suppress(sqlite3.Error):
+                if connection is not None and connection.in_transaction:
+                    connection.execute("ROLLBACK")
             if not isinstance(error, EvidenceBenchError):
                 self._writer.close()
-            for one in group:
-                one.error = error
-        for one in group:
-            one.is_done = True
-            one.wake()
+            for waiting in group:
+                waiting.error = error
+        for waiting in group:
+            waiting.is_done = True
+            waiting.turn.release()
 
     def _wake_next(self) -> None:
         with suppress(IndexError):
-            self._waiting[0].wake()
-
-    def _insert(
-        self, connection: sqlite3.Connection, request: ChatRequest, reply: ChatReply, cost_usd: float | None
-    ) -> None:
-        key, packed = request.key, zlib.compress(msgspec.json.encode(reply), 1)
-        cost_usd = None if cost_usd is None else float(cost_usd)
-        row = (
-            bytes.fromhex(key),
-            request.model,
-            request.base_url,
-            self.clock(),
-            reply.usage.prompt_tokens,
-            reply.usage.completion_tokens,
-            cost_usd,
-            packed,
-            _digest(key, packed, cost_usd),
-            pack_request(request),
-        )
-        connection.execute(_INSERT, row)
-
-    def _damaged_error(self, key: str) -> CacheError:
-        return CacheError(
-            f"{self.path}: the reply {key[:12]}... is damaged, so it is not used; remove all damaged ones with "
-            "'evidencebench cache prune --damaged', and they are asked for again"
-        )
+            self._waiting[0].turn.release()
 
 
 class _Waiting:
@@ -222,14 +234,11 @@ class _Waiting:
 
     __slots__ = ("change", "error", "is_done", "result", "turn")
 
-    def __init__(self, change: Change[Any]) -> None:
+    def __init__(self, change: Callable[[sqlite3.Connection], Any]) -> None:
         self.change, self.is_done = change, False
         self.turn = threading.Semaphore(0)
         self.result: Any = None
         self.error: BaseException | None = None
-
-    def wake(self) -> None:
-        self.turn.release()
 
     def make(self, connection: sqlite3.Connection) -> None:
         connection.execute("SAVEPOINT change")
@@ -244,88 +253,36 @@ class _Waiting:
 
 
 class _ReopenedFile:
-    """A connection that is opened at its first use, and again if its file was moved away or replaced."""
+    """A connection that is opened at its first use, and again if its file was moved away or replaced.
+
+    Its commits are on the disk when they return.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._opened: tuple[sqlite3.Connection, tuple[int, int]] | None = None
+        self._opened: tuple[sqlite3.Connection, os.stat_result] | None = None
 
     def connection(self) -> sqlite3.Connection:
-        if self._opened is not None and self._opened[1] != _identity(self._path):
+        if self._opened is not None:
+            with suppress(FileNotFoundError):
+                if os.path.samestat(self._opened[1], self._path.stat()):
+                    return self._opened[0]
             self.close()
-        if self._opened is None:
-            connection = connect_durably(self._path)
-            identity = _identity(self._path)
-            if identity is None:
-                connection.close()
-                raise CacheError(f"{self._path}: vanished while it was being opened")
-            self._opened = (connection, identity)
-        return self._opened[0]
+        connection = connect(self._path, REPLIES)
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            self._opened = (connection, self._path.stat())
+        except BaseException as error:
+            connection.close()
+            if isinstance(error, FileNotFoundError):
+                raise CacheError(f"{self._path}: vanished while it was being opened") from None
+            raise
+        return connection
 
     def close(self) -> None:
         opened, self._opened = self._opened, None
         if opened is not None:
             opened[0].close()
-
-    def __del__(self) -> None:
-        self.close()
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute(f"PRAGMA busy_timeout = {_LOCK_MILLISECONDS}")  # waiting replies may be paid
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-class RequestLocks:
-    """A lock for each request, on one byte of an empty file that all processes share, so that two runs pay once.
-
-    A request may still be paid twice: by two caches in one process, on a disk without locks, or after its process was
-    killed.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._descriptor: int | None = None
-
-    def take(self, key: str) -> bool:
-        """Whether this process may send a request; if so, no other process may until `give_back`."""
-        try:
-            if self._descriptor is None:
-                self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(key[:_OFFSET_DIGITS], 16))
-        except (BlockingIOError, PermissionError):  # which of them depends on the system
-            return self._descriptor is None
-        except OSError:  # a disk without locks
-            return True
-        return True
-
-    def give_back(self, key: str) -> None:
-        """Let other processes send a request."""
-        if self._descriptor is not None:
-            with suppress(OSError):
-                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, int(key[:_OFFSET_DIGITS], 16))
-
-    def close(self) -> None:
-        """Release all locks; the next use opens the file again."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            os.close(descriptor)
 
     def __del__(self) -> None:
         self.close()
@@ -340,13 +297,6 @@ def stored_replies(folder: Path | None) -> Iterator[ReplyCache | None]:
     finally:
         if cache is not None:
             cache.close()
-
-
-def connect_durably(path: Path) -> sqlite3.Connection:
-    """Return a connection whose commits are on the disk when they return; make the file if there is none."""
-    connection = connect(path, REPLIES)
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
 
 
 @contextmanager
@@ -387,7 +337,6 @@ def _digest(key: str, packed: bytes, cost_usd: float | None) -> bytes:
 
 # Count and remove the replies in a cache.
 
-
 _PAGE_ROWS = 64
 _CHOSEN = "(?1 IS NULL OR model = ?1) AND (?2 IS NULL OR created < ?2)"
 _BY_MODEL = f"""
@@ -411,7 +360,7 @@ ALL_REPLIES = ReplyFilter()
 
 @dataclass(frozen=True, slots=True)
 class ModelReplies:
-    """The replies of one model. Tokens are summed over them; a reply that does not tell its tokens counts 0."""
+    """The replies of one model. Tokens are summed over them; a reply that does not say its tokens counts 0."""
 
     model: str
     n_replies: int

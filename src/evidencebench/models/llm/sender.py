@@ -1,15 +1,12 @@
 """HttpSender: attempts, rate limits, refusals."""
 
-import importlib.util
 import math
 import random
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from evidencebench.errors import (
@@ -17,7 +14,6 @@ from evidencebench.errors import (
     EndpointError,
     EvidenceBenchError,
     FailingServerError,
-    MissingExtraError,
     StopError,
     SystemSpecError,
 )
@@ -25,38 +21,42 @@ from evidencebench.models.http import OK, Http, HttpAnswer, NotSentError, ask_of
 from evidencebench.models.llm.chat import NOTHING_USED, ChatReply, ChatRequest, Usage, prompt_tokens_of
 from evidencebench.models.llm.costs import Budget, PriceTable, RunningTotals
 from evidencebench.models.llm.providers import Key, Server, key_for, reply_without_key, server_of
-from evidencebench.models.llm.wire import path_and_body
-from evidencebench.models.llm.wire import read_reply as reply_of
+from evidencebench.models.llm.wire import path_and_body, read_reply
+from evidencebench.provenance import require_extra
 from evidencebench.web.fetch import optional_part
 from evidencebench.web.retry import BusyError, Retry, TransientError, Tries, is_transient, retry_after, spread
 
 if TYPE_CHECKING:
     import httpx
 
-
-# Rate limits of a server: requests and tokens in a minute, and pauses that the server asks for.
-
-
 _MINUTE_SECONDS = 60.0
 _NAP_SECONDS = 1.0  # then look again: a correction may have made room earlier
+_ATTEMPTS_A_CONNECTION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimits:
-    """Limits for one server: attempts and tokens in any minute (None: no limit).
+class Bounds:
+    """How long, how often and how fast requests are tried.
 
-    A request with more tokens than the limit is sent when no other was sent in the last minute.
+    Sending stops after `max_failures_in_a_row` requests that failed for good, with no success between. If a server has
+    never replied, it also stops after as many failed attempts, or three for each connection if that is more.
     """
 
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
+    timeout_seconds: float = 600.0  # of one attempt, from connecting to the last byte
+    total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them, without waits for rate limits
+    max_attempts: int = 6  # the first included; attempts that the server refuses as too many are not counted
+    max_connections: int = 16  # requests sent at a time; the caller keeps this limit
+    max_failures_in_a_row: int = 25
+    longest_wait_seconds: float = 120.0  # before an attempt, unless the server asks for more
+    max_reply_bytes: int = 16 << 20
+    requests_per_minute: float | None = None  # attempts at one server in any minute; None: no limit
+    tokens_per_minute: float | None = None  # a request with more is sent when no other was in the last minute
 
-
-@dataclass(slots=True)
-class _Entry:
-    at: float
-    amount: float
-    is_counted: bool = True
+    def __post_init__(self) -> None:
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise SystemSpecError(f"language models: {limit.name}: expected more than 0, got {value}")
 
 
 class _RateWindow:
@@ -64,49 +64,39 @@ class _RateWindow:
 
     def __init__(self, most: float, seconds: float) -> None:
         self._most, self._seconds = most, seconds
-        self._entries: deque[_Entry] = deque()
+        self._entries: deque[list[float]] = deque()  # time and amount, the oldest first
         self._sum = 0.0
 
     def wait_seconds(self, now: float, amount: float) -> float:
-        while self._entries and self._entries[0].at + self._seconds <= now:
-            old = self._entries.popleft()
-            old.is_counted = False
-            self._sum -= old.amount
+        while self._entries and self._entries[0][0] + self._seconds <= now:
+            self._sum -= self._entries.popleft()[1]
         if not self._entries or self._sum + amount <= self._most:
             return 0.0
-        return self._entries[0].at + self._seconds - now
+        return self._entries[0][0] + self._seconds - now
 
-    def add(self, now: float, amount: float) -> _Entry:
-        entry = _Entry(now, amount)
-        self._entries.append(entry)
+    def add(self, now: float, amount: float) -> list[float]:
+        self._entries.append([now, amount])
         self._sum += amount
-        return entry
+        return self._entries[-1]
 
-    def correct(self, entry: _Entry, amount: float) -> None:
-        if entry.is_counted:
-            self._sum += amount - entry.amount
-            entry.amount = amount
+    def correct(self, entry: list[float], amount: float) -> None:
+        if self._entries and entry[0] >= self._entries[0][0]:  # it still counts
+            self._sum += amount - entry[1]
+            entry[1] = amount
 
 
 class RateLimiter:
-    """Lets attempts to one server through, one after the other. `clock`, `sleep` and `jitter` are as in `Retry`."""
+    """Lets attempts to one server through, one after the other; waits are those of `retry`."""
 
-    def __init__(
-        self,
-        limits: RateLimits,
-        *,
-        clock: Callable[[], float],
-        sleep: Callable[[float], object],
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        self._clock, self._sleep, self._jitter = clock, sleep, jitter
+    def __init__(self, bounds: Bounds, retry: Retry) -> None:
+        self._clock, self._sleep, self._jitter = retry.clock, retry.sleep, retry.jitter
         self._turn = threading.Lock()
         self._requests = self._tokens = None
-        if (rate := limits.requests_per_minute) is not None:
+        if (rate := bounds.requests_per_minute) is not None:
             n_most = max(1, int(rate))
             self._requests = _RateWindow(n_most, _MINUTE_SECONDS * n_most / rate)
-        if limits.tokens_per_minute is not None:
-            self._tokens = _RateWindow(limits.tokens_per_minute, _MINUTE_SECONDS)
+        if bounds.tokens_per_minute is not None:
+            self._tokens = _RateWindow(bounds.tokens_per_minute, _MINUTE_SECONDS)
         self._paused_until = float("-inf")
 
     def turn(self, n_tokens: Callable[[], float]) -> Callable[[float], None]:
@@ -114,11 +104,11 @@ class RateLimiter:
 
         `n_tokens` returns an estimate of its tokens; it is called only if tokens are limited.
         """
-        if self._requests is None and self._tokens is None:
-            self._wait_for_pause()
-            return lambda _: None
         n = 0.0 if self._tokens is None else n_tokens()
         limited = [(window, amount) for window, amount in ((self._requests, 1.0), (self._tokens, n)) if window]
+        if not limited:
+            self._wait_for_pause()
+            return lambda _: None
         with self._turn:
             self._wait_for_pause()
             while (wait := max(window.wait_seconds(self._clock(), amount) for window, amount in limited)) > 0:
@@ -141,8 +131,11 @@ class RateLimiter:
 # Turn a server's refusal into an error: try again, this request has failed, or no request can succeed.
 
 
-# The server stopped waiting for the model behind it, which may have run and may be charged.
-_MAY_HAVE_RUN = frozenset({408, 504, 524})
+# The server stopped waiting for the model behind it, which may have run and may be charged for. Source: OpenAI and
+# Anthropic charge for the tokens that a reply reports, so for no error. Azure's "Plan to manage costs" says that it may
+# charge where processing was done, naming a content filter's 400 and a 408, and not for 401 and 429. A gateway's 504
+# (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
+MAY_HAVE_RUN = frozenset({408, 504, 524})
 _MAY_WITHHOLD = frozenset({400, 403})
 _TOO_MANY_REQUESTS = 429
 _REDIRECTS = range(300, 400)
@@ -188,22 +181,8 @@ def is_withheld(status: int, content: bytes) -> bool:
     if status not in _MAY_WITHHOLD:
         return False
     error = _error_in(content)
-    told = error.get("metadata") if isinstance(error, dict) else None
-    return (isinstance(told, dict) and "flagged_input" in told) or _holds(refusal_text(content), _WITHHELD)
-
-
-def may_have_run(status: int) -> bool:
-    """Return whether the model may have run, and be charged, for a request that was answered by this status.
-
-    Other statuses cost nothing: 400 to 404, 413, 422 and 429 come before a model runs, 500, 502 and 503 instead.
-
-    Source
-    ------
-    OpenAI and Anthropic charge for the tokens that a reply reports, so for no error. Azure's "Plan to manage costs"
-    says that it may charge where processing was done, naming a content filter's 400 and a 408, and not for 401 and 429.
-    A gateway's 504 (524 at Cloudflare) is its own end of waiting, behind which the model may go on.
-    """
-    return status in _MAY_HAVE_RUN
+    metadata = error.get("metadata") if isinstance(error, dict) else None
+    return (isinstance(metadata, dict) and "flagged_input" in metadata) or _holds(refusal_text(content), _WITHHELD)
 
 
 def withheld_reply(*, is_charged: bool = False) -> ChatReply:
@@ -211,57 +190,35 @@ def withheld_reply(*, is_charged: bool = False) -> ChatReply:
     return ChatReply(text="", finish="refused", usage=Usage() if is_charged else NOTHING_USED)
 
 
-def failure_of(
-    status: int, headers: Mapping[str, str], content: bytes, *, where: str, key: str, now: datetime
-) -> TransientError | EvidenceBenchError:
+def failure_of(answer: HttpAnswer, *, where: str, key: str) -> TransientError | EvidenceBenchError:
     """Return the error for an answer of a status other than 200; its message leaves the key out."""
-    said = refusal_text(content)
-    message = f"status {status}: {hide_key(said, key)}"
+    status, text = answer.status, refusal_text(answer.content)
+    message = f"status {status}: {hide_key(text, key)}"
     if status in _REDIRECTS:
         return FailingServerError(f"{where}: status {status}: a redirect, which is not followed; correct base_url")
-    if _holds(said, _NO_MONEY):
+    if _holds(text, _NO_MONEY):
         return FailingServerError(f"{where}: {message}; see to the account at the provider, then run again")
     if status in _DO:
         return FailingServerError(f"{where}: {message}; {_DO[status]}, then run again")
     if is_transient(status):
         kind = BusyError if status == _TOO_MANY_REQUESTS else TransientError
-        return kind(message, retry_after(headers, now))
-    if _holds(said, _TOO_LONG):
+        return kind(message, retry_after(answer.headers))
+    if _holds(text, _TOO_LONG):
         return EndpointError(f"{where}: {message}; set context_tokens to what the model can read, reply included")
     return EndpointError(f"{where}: {message}")
 
 
 def _error_in(content: bytes) -> Any:
-    found = optional_part(content, dict[str, Any])
-    return None if found is None else found.get("error")
+    body = optional_part(content, dict[str, Any])
+    return None if body is None else body.get("error")
 
 
-def _holds(said: str, marks: tuple[str, ...]) -> bool:
-    lowered = said[:100_000].lower()
+def _holds(text: str, marks: tuple[str, ...]) -> bool:
+    lowered = text[:100_000].lower()
     return any(mark in lowered for mark in marks)
 
 
 # Send requests over HTTP, with limits on time, size and attempts; retry failures that another attempt may mend.
-
-
-_ATTEMPTS_A_CONNECTION = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """How long and how often a request is tried.
-
-    Sending stops after `max_failures_in_a_row` requests that failed for good, with no success between. If a server has
-    never replied, it also stops after as many failed attempts, or three for each connection if that is more.
-    """
-
-    timeout_seconds: float = 600.0  # of one attempt, from connecting to the last byte
-    total_timeout_seconds: float = 3600.0  # of all attempts and the waits between them, without waits for rate limits
-    max_attempts: int = 6  # the first included; attempts that the server refuses as too many are not counted
-    max_connections: int = 16  # requests sent at a time; the caller keeps this limit
-    max_failures_in_a_row: int = 25
-    longest_wait_seconds: float = 120.0  # before an attempt, unless the server asks for more
-    max_reply_bytes: int = 16 << 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -281,54 +238,33 @@ class _Post:
 
     request: ChatRequest
     server: Server
+    target: _Target
     key: Key
     address: str
+    where: str
     body: bytes = field(repr=False)
     is_sent: bool = False
 
-    @property
-    def where(self) -> str:
-        return f"{self.address.partition('?')[0]}: model '{self.request.model_name}'"
-
 
 class HttpSender:
-    """Sends requests to the servers that they name. Any thread may call it.
-
-    Parameters
-    ----------
-    limits, bounds
-        The rate limits of each server, and the bounds of each request.
-    totals, budget
-        Count each attempt, and the cost of attempts that may have been charged without a reply; None: own ones.
-    clock, sleep, jitter
-        As in `Retry`; a sleep of None ends when `stop_retrying` is called.
-    today
-        Returns the date and time, for a server that asks to wait until then.
-    environ, folder
-        Where keys are looked for, as by `key_for`.
-    transport
-        An httpx transport, such as `httpx.ASGITransport(app)`; None: the network.
-    """
+    """Sends requests to the servers that they name. Any thread may call it."""
 
     def __init__(
         self,
         *,
-        limits: RateLimits = RateLimits(),
         bounds: Bounds = Bounds(),
-        totals: RunningTotals | None = None,
-        budget: Budget | None = None,
+        totals: RunningTotals | None = None,  # counts each attempt
+        budget: Budget | None = None,  # pays attempts that may have been charged without a reply
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], object] | None = None,
+        sleep: Callable[[float], object] | None = None,  # None: until `stop_retrying` is called, at most
         jitter: Callable[[], float] = random.random,
-        today: Callable[[], datetime] = lambda: datetime.now(UTC),
         environ: Mapping[str, str] | None = None,
-        folder: Path | None = None,
         transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
-        _check(limits, bounds)
-        self._limits, self._bounds, self._totals = limits, bounds, RunningTotals() if totals is None else totals
+        require_extra("language models", "llm", "httpx")
+        self._bounds, self._totals = bounds, RunningTotals() if totals is None else totals
         self._budget = Budget(PriceTable(as_of="", models={}), None) if budget is None else budget
-        self._today, self._environ, self._folder, self._transport = today, environ, folder, transport
+        self._environ, self._transport = environ, transport
         self._stopped = threading.Event()
         self._sleep = self._stopped.wait if sleep is None else sleep
         self._lock = threading.Lock()
@@ -348,19 +284,14 @@ class HttpSender:
         Raises `EndpointError` if the request failed for good, `FailingServerError` if every other would fail too.
         Before a further attempt: `CostLimitError` if it could cost too much, `DrainingError` after `stop_retrying`.
         """
-        try:
-            server, (path, body) = server_of(request), path_and_body(request)
-            key = key_for(server, environ=self._environ, folder=self._folder)
-        except SystemSpecError as error:
-            raise FailingServerError(str(error)) from error
-        target = self._target(server)
-        post = _Post(request=request, server=server, key=key, address=server.address(path), body=body)
+        post = self._post_of(request)
+        target = post.target
         try:
             reply = ask_often(
                 self._retry,
-                lambda tries: self._attempt(post, target, tries),
+                lambda tries: self._attempt(post, tries),
                 post.where,
-                on_failure=lambda error, _: self._count_failed_attempt(post, target, error),
+                on_failure=lambda error, _: self._count_failed_attempt(post, error),
                 on_pause=target.limiter.pause,
             )
         except StopError:
@@ -385,19 +316,25 @@ class HttpSender:
         for target in list(self._targets.values()):
             target.http.close()
 
-    def _target(self, server: Server) -> _Target:
+    def _post_of(self, request: ChatRequest) -> _Post:
+        try:
+            server, (path, body) = server_of(request), path_and_body(request)
+            key = key_for(server, environ=self._environ)
+        except SystemSpecError as error:
+            raise FailingServerError(str(error)) from error
         with self._lock:
-            if server.base_url not in self._targets:
-                retry = self._retry
-                self._targets[server.base_url] = _Target(
-                    http=Http(is_loopback=server.is_loopback, transport=self._transport),
-                    limiter=RateLimiter(self._limits, clock=retry.clock, sleep=retry.sleep, jitter=retry.jitter),
-                )
-            return self._targets[server.base_url]
+            if (target := self._targets.get(server.base_url)) is None:
+                http = Http(is_loopback=server.is_loopback, transport=self._transport)
+                target = _Target(http=http, limiter=RateLimiter(self._bounds, self._retry))
+                self._targets[server.base_url] = target
+        address = server.address(path)
+        where = f"{address.partition('?')[0]}: model '{request.model_name}'"
+        return _Post(request=request, server=server, target=target, key=key, address=address, where=where, body=body)
 
-    def _count_failed_attempt(self, post: _Post, target: _Target, last: TransientError) -> None:
+    def _count_failed_attempt(self, post: _Post, last: TransientError) -> None:
         if isinstance(last, BusyError):
             return
+        target = post.target
         target.n_failed_attempts += 1
         most = max(self._bounds.max_failures_in_a_row, _ATTEMPTS_A_CONNECTION * self._bounds.max_connections)
         if not target.has_replied and target.n_failed_attempts >= most:
@@ -406,16 +343,16 @@ class HttpSender:
                 f"{last}; see whether the server runs and run again: what is stored is kept"
             )
 
-    def _attempt(self, post: _Post, target: _Target, tries: Tries) -> ChatReply:
+    def _attempt(self, post: _Post, tries: Tries) -> ChatReply:
         clock, asked_at = self._retry.clock, self._retry.clock()
         self._budget.reserve(post.request)  # reserves again after an attempt that may have been charged
-        correct = target.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
+        correct = post.target.limiter.turn(lambda: prompt_tokens_of(post.request) + post.request.max_tokens)
         tries.deadline += clock() - asked_at
         is_first = not post.is_sent
         self._totals.count(attempts=1, retries=int(tries.n > 0), sent=int(is_first))
         post.is_sent = True
         try:
-            answer = target.http.request(
+            answer = post.target.http.request(
                 "POST",
                 post.address,
                 headers=post.server.provider.headers(post.key.value),
@@ -435,7 +372,11 @@ class HttpSender:
             raise
         if reply is None:
             correct(0)
-            return self._handle_refusal(post, answer)
+            if is_withheld(answer.status, answer.content):
+                return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
+            if answer.status in MAY_HAVE_RUN:
+                self._count_maybe_charged(post)
+            raise failure_of(answer, where=post.where, key=post.key.value)
         if reply.usage.prompt_tokens is not None and reply.usage.completion_tokens is not None:
             correct(reply.usage.prompt_tokens + reply.usage.completion_tokens)
         return reply
@@ -444,40 +385,19 @@ class HttpSender:
         self._totals.count_maybe_charged(post.request.key)
         self._budget.settle(post.request.key, None)
 
-    def _handle_refusal(self, post: _Post, answer: HttpAnswer) -> ChatReply:
-        if is_withheld(answer.status, answer.content):
-            return withheld_reply(is_charged=post.server.provider.charges_for_withheld)
-        if may_have_run(answer.status):
-            self._count_maybe_charged(post)
-        raise failure_of(
-            answer.status, answer.headers, answer.content, where=post.where, key=post.key.value, now=self._today()
-        )
-
     def _sleep_or_stop(self, seconds: float) -> None:
         self._sleep(seconds)
         if self._stopped.is_set():
             raise DrainingError(
-                "a request failed and is not sent again, since sending has stopped; run again to resume"
+                "a request failed and is not sent again, since the run is stopping; run again to resume"
             )
 
 
 def _read(post: _Post, answer: HttpAnswer) -> ChatReply:
     """Return the reply in a body, whatever its media type: a sound reply is paid for."""
     try:
-        reply = reply_of(post.server.provider.wire, answer.content)
+        return reply_without_key(read_reply(post.server.provider.wire, answer.content), post.key)
     except TransientError as error:
         media_type = answer.headers.get("Content-Type", "unknown type")
         failure = hide_key(f"{error}, in {len(answer.content)} bytes of {media_type}", post.key.value)
-    else:
-        return reply_without_key(reply, post.key)
     raise TransientError(failure)
-
-
-def _check(limits: RateLimits, bounds: Bounds) -> None:
-    if importlib.util.find_spec("httpx") is None:
-        raise MissingExtraError("language models: need httpx, which is not installed: pip install 'evidencebench[llm]'")
-    for settings in (limits, bounds):
-        for name in type(settings).__dataclass_fields__:
-            value = getattr(settings, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise SystemSpecError(f"language models: {name}: expected more than 0, got {value}")

@@ -1,8 +1,10 @@
-"""Bodies and replies of OpenAI and Anthropic; refusals."""
+"""Bodies and replies of OpenAI's chat completions, which most servers speak, and of Anthropic's Messages.
+
+Only what a reply cannot do without must be right: a paid reply is not lost because another field is odd.
+"""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -13,43 +15,14 @@ from evidencebench.tables import printable
 from evidencebench.web.fetch import decode_served, optional_part
 from evidencebench.web.retry import TransientError
 
-# Checks of a reply's other values, such as token counts: an absurd one is dropped, and the paid reply is kept.
-
-
-_NAME_CHARACTERS = 120
-
-Count = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
-"""A count of tokens. A negative or absurd one would spoil the sum of the costs."""
-
-
-def is_text(kind: Any, kinds: tuple[str, ...]) -> bool:
-    """Whether a part of a reply is text: its kind is one of ``kinds``, or it names none."""
-    return not isinstance(kind, str) or kind in kinds
-
-
-def joined(texts: list[Any]) -> str:
-    """Return the texts of a reply's parts as one, without values that are no text; raise if there is nothing else."""
-    found = "".join(text for text in texts if isinstance(text, str))
-    if not found and not all(isinstance(text, str | None) for text in texts):
-        raise TransientError("expected a reply with a text, got parts without one")
-    return found
-
-
-def model_name_of(name: Any) -> str:
-    """Return a model's name as a server gives it, cut where it is long; empty where it gives none."""
-    return printable(name[:_NAME_CHARACTERS]) if isinstance(name, str) else ""
-
-
-# OpenAI's chat completions, as OpenAI and compatible servers speak them.
-
-
 _TEXTS = ("text", "output_text")  # parts of hidden reasoning are of other types
 _CALLS = ("tool_calls", "function_call")  # why a reply ended that calls a tool
 _MOST_USD = 1_000_000  # that a reply can cost
-PATH = "/chat/completions"
-"""The path behind the base URL."""
-
-_FINISHES: dict[str, Finish] = {
+_MOST_TOKENS = 1_000_000_000  # of a reply; an absurd number would spoil the sum of the costs
+_NAME_CHARACTERS = 120
+_TOOL = "reply"
+_LEAST_THINKING_TOKENS = 1024
+_OPENAI_FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
     "eos": "stop",
     "end_turn": "stop",
@@ -61,132 +34,7 @@ _FINISHES: dict[str, Finish] = {
     "safety": "refused",
     "refusal": "refused",
 }
-
-
-def body_of(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    """Return the body of a request as a JSON object."""
-    body: dict[str, Any] = {
-        "model": request.model_name,
-        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
-        provider.max_tokens_field: request.max_tokens,
-    }
-    for name in ("temperature", "top_p", "reasoning_effort"):
-        if (value := getattr(request, name)) is not None:
-            body[name] = value
-    if provider.seed_field:
-        body[provider.seed_field] = request.seed
-    if request.schema is not None:
-        schema = {"name": "reply", "strict": True, "schema": request.schema}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return body
-
-
-# Only fields that a reply cannot do without have a type: a paid reply is not lost because another field is odd.
-class _OpenaiMessage(msgspec.Struct, frozen=True):
-    content: Any = None
-    refusal: Any = None
-    tool_calls: Any = None
-    function_call: Any = None
-
-
-class _OpenaiChoice(msgspec.Struct, frozen=True):
-    message: _OpenaiMessage | None = None
-    finish_reason: Any = None
-    error: Any = None
-
-
-class _OpenaiPromptDetails(msgspec.Struct, frozen=True):
-    cached_tokens: Count | None = None
-
-
-class _OpenaiReplyDetails(msgspec.Struct, frozen=True):
-    reasoning_tokens: Count | None = None
-
-
-class _OpenaiUsage(msgspec.Struct, frozen=True):
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    total_tokens: Count | None = None
-    prompt_tokens_details: _OpenaiPromptDetails | None = None
-    completion_tokens_details: _OpenaiReplyDetails | None = None
-    prompt_cache_hit_tokens: Count | None = None  # DeepSeek's
-    cost: Any = None  # OpenRouter's
-    is_byok: Any = None  # whether the model's provider charges an account of the user's too
-
-
-class _OpenaiReply(msgspec.Struct, frozen=True):
-    choices: list[msgspec.Raw] | None = None
-    model: Any = None
-    usage: msgspec.Raw = msgspec.Raw(b"null")
-    error: Any = None
-
-
-def reply_of(content: bytes | msgspec.Raw) -> ChatReply:
-    """Return the reply in a body of status 200."""
-    found = decode_served(content, _OpenaiReply)
-    choice = decode_served(found.choices[0], _OpenaiChoice) if found.choices else _OpenaiChoice()
-    reason = choice.finish_reason.lower() if isinstance(choice.finish_reason, str) else ""
-    if (error := found.error or choice.error) or reason == "error":
-        said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
-        raise TransientError(f"expected a reply, got an error: {said or 'not told'}")
-    if choice.message is None:
-        raise TransientError("expected a reply with a choice and its message, got none")
-    text, refusal = _texts(choice.message)
-    finish = _FINISHES.get(reason, "other")
-    if choice.message.tool_calls or choice.message.function_call or reason in _CALLS:
-        finish = "tool"
-    return ChatReply(
-        text=text or refusal,
-        finish="refused" if refusal and not text else finish,
-        usage=_usage(found.usage),
-        served_by=model_name_of(found.model),
-    )
-
-
-def _texts(message: _OpenaiMessage) -> tuple[str, str]:
-    """Return the text of a message, and the text of its refusal; either may be empty."""
-    content = message.content
-    if isinstance(content, str | None):
-        text, refusal = content or "", ""
-    elif isinstance(content, list):
-        parts = [part if isinstance(part, dict) else {"text": part} for part in content]
-        text = joined([part.get("text") for part in parts if is_text(part.get("type"), _TEXTS)])
-        refusal = "".join(said for part in parts if isinstance(said := part.get("refusal"), str))
-    else:
-        raise TransientError(f"expected a reply whose content is text, got {type(content).__name__}")
-    return text, message.refusal if message.refusal and isinstance(message.refusal, str) else refusal
-
-
-def _usage(raw: msgspec.Raw) -> Usage:
-    found = optional_part(raw, _OpenaiUsage)
-    if found is None:
-        return Usage()
-    prompt_details, reply_details = found.prompt_tokens_details, found.completion_tokens_details
-    cached = (prompt_details.cached_tokens if prompt_details else None) or found.prompt_cache_hit_tokens or 0
-    reasoning = (reply_details.reasoning_tokens if reply_details else None) or 0
-    completion, is_sound = found.completion_tokens, type(found.cost) in (int, float) and 0 <= found.cost <= _MOST_USD
-    if found.prompt_tokens is not None and completion is not None and found.total_tokens is not None:
-        unnamed = max(0, found.total_tokens - found.prompt_tokens - completion)  # Gemini's thinking, which is charged
-        completion, reasoning = completion + unnamed, max(reasoning, unnamed)
-    return Usage(
-        prompt_tokens=found.prompt_tokens,
-        completion_tokens=completion,
-        cached_tokens=min(cached, found.prompt_tokens or 0),
-        reasoning_tokens=reasoning,
-        stated_usd=found.cost if is_sound and found.is_byok is not True else None,
-    )
-
-
-# Anthropic's Messages.
-
-
-ANTHROPIC_PATH = "/messages"
-"""The path behind the base URL."""
-
-_TOOL = "reply"
-_ANTHROPIC_TEXTS = ("text",)
-_LEAST_THINKING_TOKENS = 1024
-_ANTHROPIC_FINISHES: dict[str, Finish] = {
+_ANTHROPIC_FINISHES: Mapping[str, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_use": "tool",
@@ -196,11 +44,106 @@ _ANTHROPIC_FINISHES: dict[str, Finish] = {
 }
 
 
-def anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
-    """Return the body of a request as a JSON object.
+def request_body(request: ChatRequest) -> dict[str, Any]:
+    """Return the body of a request as a JSON object; a line of a batch holds the same."""
+    provider = provider_of(request.model)
+    body = _WIRES[provider.wire][1](request, provider)
+    for name in ("temperature", "top_p"):
+        if (value := getattr(request, name)) is not None:
+            body[name] = value
+    return body
 
-    A reasoning effort that is a number is the budget of thinking tokens. A word is sent as it is, with adaptive
-    thinking (Claude 4.6 and later).
+
+def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
+    """Return the path of a request, behind the base URL, and its body."""
+    return _WIRES[provider_of(request.model).wire][0], msgspec.json.encode(request_body(request))
+
+
+def read_reply(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
+    """Return the reply in a body of status 200, or in a line of a batch's results; thinking is left out."""
+    try:
+        return _WIRES[wire][2](content)
+    except msgspec.DecodeError as error:
+        raise TransientError(f"expected a reply as JSON: {error}") from error
+
+
+# OpenAI's chat completions, as OpenAI and compatible servers speak them.
+
+
+def _openai_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": request.model_name,
+        "messages": [{"role": message.role, "content": message.text} for message in request.messages],
+        provider.max_tokens_field: request.max_tokens,
+    }
+    if request.reasoning_effort is not None:
+        body["reasoning_effort"] = request.reasoning_effort
+    if provider.seed_field:
+        body[provider.seed_field] = request.seed
+    if request.schema is not None:
+        schema = {"name": "reply", "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+def _openai_reply(content: bytes | msgspec.Raw) -> ChatReply:
+    body = decode_served(content, dict[str, Any])
+    choices = body.get("choices")
+    choice = _dict(choices[0]) if isinstance(choices, list) and choices else {}
+    reason, message = choice.get("finish_reason"), choice.get("message")
+    reason = reason.lower() if isinstance(reason, str) else ""
+    if (error := body.get("error") or choice.get("error")) or reason == "error":
+        cause = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
+        raise TransientError(f"expected a reply, got an error: {cause or 'not told'}")
+    if not isinstance(message, dict):
+        raise TransientError("expected a reply with a choice and its message, got none")
+    parts = message.get("content")
+    if not isinstance(parts, str | list | None):
+        raise TransientError(f"expected a reply whose content is text, got {type(parts).__name__}")
+    blocks = [
+        part if isinstance(part, dict) else {"text": part} for part in (parts if isinstance(parts, list) else [parts])
+    ]
+    text, refusal = _joined(blocks), message.get("refusal")
+    if not isinstance(refusal, str) or not refusal:
+        refusal = "".join(words for block in blocks if isinstance(words := block.get("refusal"), str))
+    finish = _OPENAI_FINISHES.get(reason, "other")
+    if message.get("tool_calls") or message.get("function_call") or reason in _CALLS:
+        finish = "tool"
+    return ChatReply(
+        text=text or refusal,
+        finish="refused" if refusal and not text else finish,
+        usage=_openai_usage(_dict(body.get("usage"))),
+        served_by=_model_name(body.get("model")),
+    )
+
+
+def _openai_usage(usage: dict[str, Any]) -> Usage:
+    prompt, completion, total = (_count(usage, f"{part}_tokens") for part in ("prompt", "completion", "total"))
+    cached = _count(_dict(usage.get("prompt_tokens_details")), "cached_tokens")
+    cached = cached or _count(usage, "prompt_cache_hit_tokens") or 0  # the latter is DeepSeek's
+    reasoning = _count(_dict(usage.get("completion_tokens_details")), "reasoning_tokens") or 0
+    if prompt is not None and completion is not None and total is not None:
+        unnamed = max(0, total - prompt - completion)  # Gemini's thinking, which is charged
+        completion, reasoning = completion + unnamed, max(reasoning, unnamed)
+    cost: Any = usage.get("cost")  # OpenRouter's; `is_byok`: the model's provider charges an account of the user's too
+    is_number = isinstance(cost, int | float) and not isinstance(cost, bool)
+    is_sound = is_number and 0 <= cost <= _MOST_USD and usage.get("is_byok") is not True
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=min(cached, prompt or 0),
+        reasoning_tokens=reasoning,
+        stated_usd=cost if is_sound else None,
+    )
+
+
+# Anthropic's Messages.
+
+
+def _anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
+    """Return the body; a reasoning effort that is a number is the budget of thinking tokens.
+
+    A word is sent as it is, with adaptive thinking (Claude 4.6 and later).
     """
     body: dict[str, Any] = {
         "model": request.model_name,
@@ -209,38 +152,25 @@ def anthropic_body(request: ChatRequest, provider: Provider) -> dict[str, Any]:
     }
     if system := "\n\n".join(message.text for message in request.messages if message.role == "system"):
         body["system"] = system
-    for name in ("temperature", "top_p"):
-        if (value := getattr(request, name)) is not None:
-            body[name] = value
-    return body | _thinking(request) | _structure(request)
+    effort, output = request.reasoning_effort, dict[str, Any]()
+    if effort is not None and effort.isdecimal():
+        n_tokens = int(effort[:10])
+        if not _LEAST_THINKING_TOKENS <= n_tokens < request.max_tokens:
+            raise SystemSpecError(
+                f"model '{request.model}': reasoning_effort: expected a word such as low, or thinking tokens from "
+                f"{_LEAST_THINKING_TOKENS} to below max_tokens={request.max_tokens}, got {n_tokens}"
+            )
+        body["thinking"] = {"type": "enabled", "budget_tokens": n_tokens}
+    elif effort is not None:
+        body["thinking"], output["effort"] = {"type": "adaptive"}, effort
+    if request.schema is not None and effort is None:
+        tool = {"name": _TOOL, "description": "Give the reply in this form.", "input_schema": request.schema}
+        body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
+    elif request.schema is not None:
+        output["format"] = {"type": "json_schema", "schema": request.schema}
+    return body | ({"output_config": output} if output else {})
 
 
-def _thinking(request: ChatRequest) -> dict[str, Any]:
-    effort = request.reasoning_effort
-    if effort is None:
-        return {}
-    if not effort.isdecimal():
-        return {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
-    n_tokens = int(effort[:10])
-    if not _LEAST_THINKING_TOKENS <= n_tokens < request.max_tokens:
-        raise SystemSpecError(
-            f"model '{request.model}': reasoning_effort: expected a word such as low, or thinking tokens from "
-            f"{_LEAST_THINKING_TOKENS} to below max_tokens={request.max_tokens}, got {n_tokens}"
-        )
-    return {"thinking": {"type": "enabled", "budget_tokens": n_tokens}}
-
-
-def _structure(request: ChatRequest) -> dict[str, Any]:
-    if request.schema is None:
-        return {}
-    if request.reasoning_effort is not None:
-        effort = _thinking(request).get("output_config", {})
-        return {"output_config": effort | {"format": {"type": "json_schema", "schema": request.schema}}}
-    tool = {"name": _TOOL, "description": "Give the reply in this form.", "input_schema": request.schema}
-    return {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
-
-
-# Only fields that a reply cannot do without have a type: a paid reply is not lost because another field is odd.
 class _AnthropicBlock(msgspec.Struct, frozen=True):
     type: Any = None
     text: Any = None
@@ -248,82 +178,64 @@ class _AnthropicBlock(msgspec.Struct, frozen=True):
     input: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _AnthropicUsage(msgspec.Struct, frozen=True):
-    input_tokens: Count | None = None
-    output_tokens: Count | None = None
-    cache_read_input_tokens: Count | None = None
-    cache_creation_input_tokens: Count | None = None
-
-
 class _AnthropicReply(msgspec.Struct, frozen=True):
     content: list[msgspec.Raw] | None = None
     stop_reason: Any = None
     model: Any = None
-    usage: msgspec.Raw = msgspec.Raw(b"null")
+    usage: Any = None
 
 
-def read_anthropic_reply(content: bytes | msgspec.Raw) -> ChatReply:
-    """Return the reply in a body of status 200; thinking is left out."""
-    found = decode_served(content, _AnthropicReply)
-    if found.content is None:
+def _anthropic_reply(content: bytes | msgspec.Raw) -> ChatReply:
+    body = decode_served(content, _AnthropicReply)
+    if body.content is None:
         raise TransientError("expected a reply with content, got none")
-    blocks = [optional_part(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in found.content]
+    blocks = [optional_part(raw, _AnthropicBlock) or _AnthropicBlock(text=raw) for raw in body.content]
     calls = (block.input for block in blocks if block.type == "tool_use" and block.name in (_TOOL, None))
-    used = next((bytes(call).decode(errors="replace") for call in calls), None)
-    finish = _ANTHROPIC_FINISHES.get(found.stop_reason, "other") if isinstance(found.stop_reason, str) else "other"
+    call = next((bytes(call).decode(errors="replace") for call in calls), None)
+    finish = _ANTHROPIC_FINISHES.get(body.stop_reason, "other") if isinstance(body.stop_reason, str) else "other"
+    usage = _dict(body.usage)
+    read, prompt = _count(usage, "cache_read_input_tokens") or 0, _count(usage, "input_tokens")
+    written = _count(usage, "cache_creation_input_tokens") or 0
     return ChatReply(
-        text=joined([block.text for block in blocks if is_text(block.type, _ANTHROPIC_TEXTS)])
-        if used is None
-        else used,
-        finish="stop" if finish == "tool" and used is not None else finish,
-        usage=_anthropic_usage(found.usage),
-        served_by=model_name_of(found.model),
+        text=_joined([{"type": block.type, "text": block.text} for block in blocks]) if call is None else call,
+        finish="stop" if finish == "tool" and call is not None else finish,
+        usage=Usage(
+            prompt_tokens=None if prompt is None else prompt + read + written,
+            completion_tokens=_count(usage, "output_tokens"),
+            cached_tokens=read,
+        ),
+        served_by=_model_name(body.model),
     )
 
 
-def _anthropic_usage(raw: msgspec.Raw) -> Usage:
-    found = optional_part(raw, _AnthropicUsage)
-    if found is None:
-        return Usage()
-    read, written = found.cache_read_input_tokens or 0, found.cache_creation_input_tokens or 0
-    return Usage(
-        prompt_tokens=None if found.input_tokens is None else found.input_tokens + read + written,
-        completion_tokens=found.output_tokens,
-        cached_tokens=read,
-    )
+# Values of replies, which may be anything.
 
 
-# How requests are written and replies are read, one protocol in each file: pure functions of bytes.
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
-_BodyOf = Callable[[ChatRequest, Provider], dict[str, Any]]
-_ReplyOf = Callable[[bytes | msgspec.Raw], ChatReply]
-
-# Protocol -> the path of requests, the function that writes a body, and the one that reads a reply.
-_WIRES: Mapping[Wire, tuple[str, _BodyOf, _ReplyOf]] = MappingProxyType(
-    {
-        "openai": (PATH, body_of, reply_of),
-        "anthropic": (ANTHROPIC_PATH, anthropic_body, read_anthropic_reply),
-    }
-)
+def _count(usage: dict[str, Any], name: str) -> int | None:
+    value = usage.get(name)
+    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
 
 
-def request_body(request: ChatRequest) -> dict[str, Any]:
-    """Return the body of a request as a JSON object; a line of a batch holds the same."""
-    provider = provider_of(request.model)
-    return _WIRES[provider.wire][1](request, provider)
+def _joined(blocks: list[dict[str, Any]]) -> str:
+    """Return the texts of a reply's parts as one; raise if they hold only values that are no text."""
+    texts = [block.get("text") for block in blocks if not isinstance(kind := block.get("type"), str) or kind in _TEXTS]
+    joined = "".join(text for text in texts if isinstance(text, str))
+    if not joined and not all(isinstance(text, str | None) for text in texts):
+        raise TransientError("expected a reply with a text, got parts without one")
+    return joined
 
 
-def path_and_body(request: ChatRequest) -> tuple[str, bytes]:
-    """Return the path of a request, behind the base URL, and its body."""
-    provider = provider_of(request.model)
-    path, body_of_wire, _ = _WIRES[provider.wire]
-    return path, msgspec.json.encode(body_of_wire(request, provider))
+def _model_name(name: Any) -> str:
+    return printable(name[:_NAME_CHARACTERS]) if isinstance(name, str) else ""
 
 
-def read_reply(wire: Wire, content: bytes | msgspec.Raw) -> ChatReply:
-    """Return the reply in a body of status 200, or in a line of a batch's results."""
-    try:
-        return _WIRES[wire][2](content)
-    except msgspec.DecodeError as error:
-        raise TransientError(f"expected a reply as JSON: {error}") from error
+_Body = Callable[[ChatRequest, Provider], dict[str, Any]]
+_Reply = Callable[[bytes | msgspec.Raw], ChatReply]
+_WIRES: Mapping[Wire, tuple[str, _Body, _Reply]] = {  # the path of requests, how a body is made, how a reply is read
+    "openai": ("/chat/completions", _openai_body, _openai_reply),
+    "anthropic": ("/messages", _anthropic_body, _anthropic_reply),
+}
