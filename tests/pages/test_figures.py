@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from evidencebench.errors import DataError, MissingExtraError
-from evidencebench.pages.figures.bars import difference_chart, grouped_chart, interval_chart
+from evidencebench.pages.figures.charts import difference_chart, grouped_chart, interval_chart, line_chart
 from evidencebench.pages.figures.data import (
     BOLD_SIZE,
     FONT_SIZE,
@@ -37,7 +37,6 @@ from evidencebench.pages.figures.data import (
 )
 from evidencebench.pages.figures.drawing import WIDTH, size_of, stacked
 from evidencebench.pages.figures.files import colours_of, png_file, require_png, svg_file
-from evidencebench.pages.figures.lines import line_chart
 from evidencebench.pages.figures.terminal import NEEDED, Mark, terminal_bars
 from evidencebench.pages.html import Node, as_html, replace_forbidden
 from evidencebench.pages.html import style as page_style

@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -17,8 +17,7 @@ from starlette.types import ASGIApp
 
 from evidencebench.errors import DataError, EvidenceBenchError
 from evidencebench.execution.finding import Finding, FoundSentence, find_evidence
-from evidencebench.files.disk import BROKEN_JSON
-from evidencebench.pages.app.server import Address, RefusedError, json_response, page_app
+from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
 from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, Node, encode_json, node, static_page
 from evidencebench.papers.jats import FORMAT as JATS
 from evidencebench.papers.paper import Paper
@@ -332,8 +331,6 @@ MOST_SENTENCES = 100
 _MOST_PAPERS = 8
 _LONGEST_NAME = 200
 
-_Body = TypeVar("_Body")
-
 
 class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     paper: str
@@ -408,7 +405,7 @@ class FindingPages:
 
     async def answer(self, request: Request) -> Response:
         """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
-        question = _decoded(_Question, await request.body())
+        question = decode(await request.body(), _Question)
         words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
 
         def answer() -> Response:
@@ -418,7 +415,7 @@ class FindingPages:
 
     async def export(self, request: Request) -> Response:
         """Return the first sentences of an answer as a file: its name and its text."""
-        wanted = _decoded(_Export, await request.body())
+        wanted = decode(await request.body(), _Export)
 
         def write() -> Response:
             finding = self._find(wanted, split=wanted.split)
@@ -444,10 +441,3 @@ class FindingPages:
             )
         except EvidenceBenchError as error:
             raise RefusedError(422, str(error)) from error
-
-
-def _decoded(shape: type[_Body], body: bytes) -> _Body:
-    try:
-        return msgspec.json.decode(body, type=shape)
-    except BROKEN_JSON as error:
-        raise RefusedError(400, f"the request is not as expected: {error}") from error

@@ -24,8 +24,9 @@ from evidencebench.data.tasks import TASKS, Task, task_named
 from evidencebench.errors import DataError, TaskError
 from evidencebench.execution.run import execute
 from evidencebench.pages.app.server import Address
+from evidencebench.pages.people import assignments
 from evidencebench.pages.people.assignments import pick_tasks
-from evidencebench.pages.people.tasks import Sessions, TaskApp, make_task_app
+from evidencebench.pages.people.tasks import Sessions, TaskApp
 from evidencebench.pages.viewer import viewer_data_of
 from evidencebench.runs.run import read_run
 from evidencebench.scoring.controls import CONTROLS
@@ -81,7 +82,7 @@ def serve(tmp_path: Path) -> Serve:
         viewed = viewer_data_of(runs, dataset, (task,))
         pages = pick_tasks(viewed, folder, task, limit=limit)
         with closing(pages):
-            yield Asked(app=make_task_app(pages, address=Address()), pages=pages, folder=folder)
+            yield Asked(app=pages.make_app(Address()), pages=pages, folder=folder)
 
     return serving
 
@@ -600,12 +601,12 @@ def test_only_pages_of_the_app_sign_in_or_submit(headers: dict[str, str], serve:
     assert list(asked.folder.iterdir()) == []
 
 
-def test_damaged_data_is_not_described_to_a_person(serve: Serve) -> None:
-    def broken(instance_id: str) -> Any:
-        raise TaskError(f"{instance_id}: aspect 'secret' points at sentence 4")
+def test_damaged_data_is_not_described_to_a_person(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> Any:
+        raise TaskError(f"{A}: aspect 'secret' points at sentence 4")
 
     with serve() as asked, asked.browser("Ada") as client:
-        object.__setattr__(asked.pages.kinds["tasks"], "offer", broken)
+        monkeypatch.setattr(assignments, "paper_of", broken)
         refused = paper(client, "Ada", A)
     assert refused.status_code == 500
     assert "secret" not in refused.text

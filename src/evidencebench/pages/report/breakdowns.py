@@ -10,7 +10,7 @@ import numpy as np
 from evidencebench.data.cover import Coverage, coverage_of
 from evidencebench.data.instance import Instance
 from evidencebench.data.tasks import Task
-from evidencebench.pages.figures.bars import panel_chart
+from evidencebench.pages.figures.charts import panel_chart
 from evidencebench.pages.figures.data import BarGroup
 from evidencebench.pages.html import Node, node
 from evidencebench.pages.report.blocks import FOREIGN, by_task, folding_part, legend, note, section, table_node

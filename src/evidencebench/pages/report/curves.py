@@ -15,8 +15,8 @@ from evidencebench.data.sources import DataFile
 from evidencebench.engine.local import InProcess
 from evidencebench.engine.protocol import Engine, outcomes_in_order
 from evidencebench.execution.answers import answers_from
+from evidencebench.pages.figures.charts import line_chart
 from evidencebench.pages.figures.data import ChartLine
-from evidencebench.pages.figures.lines import line_chart
 from evidencebench.pages.html import Node, beginning_of, node
 from evidencebench.pages.report.blocks import code, folding_part, note, section, table_node
 from evidencebench.pages.report.data import Findings
