@@ -22,8 +22,7 @@ from evidencebench.execution.making import make_system
 from evidencebench.execution.run import execute
 from evidencebench.execution.system_table import SYSTEMS
 from evidencebench.pages.html import as_html, content_hash
-from evidencebench.pages.report.breakdowns import breakdowns_of
-from evidencebench.pages.report.curves import curves_of, curves_section
+from evidencebench.pages.report.breakdowns import breakdowns_of, curves_of, curves_section
 from evidencebench.pages.report.data import Findings
 from evidencebench.pages.report.failures import errors_of, notes_of
 from evidencebench.pages.report.page import report_page
@@ -599,7 +598,7 @@ def test_a_ceiling_that_is_not_proven_everywhere_says_over_how_many_instances(fi
     curves, _ = curves_of(findings, 2)
     first, second = curves.ceiling.points
     assert first is not None
-    unproven = replace(curves, ceiling=replace(curves.ceiling, points=(replace(first, n=7), second)))
+    unproven = curves._replace(ceiling=curves.ceiling._replace(points=(replace(first, n=7), second)))
     page = parsed(as_html(curves_section(findings, [unproven], 2)))
     rows = page.table("All aspects, 10 papers: aspect recall in %")
     assert [row["ceiling\u00a0*"] for row in rows] == [f"{percent(first)} (7 of 10 papers)", percent(second)]
@@ -767,7 +766,7 @@ def test_what_is_noted_of_a_paper_counts_once_however_often_it_is_asked(tmp_path
 def test_errors_without_a_colon_are_a_kind_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text('{"id": "a", "error": "gave up"}\n{"id": "b", "error": ": odd"}\n')
     found = errors_of(read_run(tmp_path / "run.jsonl", needs_header=False))
-    assert [(kind.name, kind.count) for kind in found] == [("gave up", 1), ("unnamed", 1)]
+    assert [(kind.name, kind.n) for kind in found] == [("gave up", 1), ("unnamed", 1)]
 
 
 def test_people_are_shown_with_the_seconds_they_took(tmp_path: Path) -> None:

@@ -4,18 +4,18 @@ import hashlib
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from evidencebench.errors import DataError, EvidenceBenchError
+from evidencebench.errors import EvidenceBenchError
 from evidencebench.execution.finding import Finding, FoundSentence, find_evidence
 from evidencebench.pages.app.server import Address, RefusedError, decode, json_response, page_app
 from evidencebench.pages.html import FIND_SCRIPTS, FIND_STYLES, Node, encode_json, node, static_page
@@ -31,9 +31,6 @@ from evidencebench.tables import Cell, Table, as_csv, as_markdown, printable
 from evidencebench.wording import counted
 
 # Findings in words: where a sentence stands, how likely it is evidence, what it reports; what is not mentioned.
-
-
-_RARE, _MOST = 0.02, 0.95
 
 _COUNTED = ("table", "figure", "footnote", "display formula", "keyword")
 # Sorts of the loss report that hold nothing of the paper, or nothing that is not in its sentences too.
@@ -63,11 +60,11 @@ def _chance_text(chance: float) -> str:
     >>> [_chance_text(chance) for chance in (0.004, 0.04, 0.68, 0.97)]
     ['under 1 in 50', 'about 1 in 25', 'about 7 in 10', 'over 9 in 10']
     """
-    if chance < _RARE:
+    if chance < 0.02:  # noqa: PLR2004 - one in fifty
         return "under 1 in 50"
     if chance < 0.1:  # noqa: PLR2004 - below one in ten, as one in so many
         return f"about 1 in {round(1 / chance)}"
-    return "over 9 in 10" if chance > _MOST else f"about {round(10 * chance)} in 10"
+    return f"about {round(10 * chance)} in 10" if chance <= 0.95 else "over 9 in 10"  # noqa: PLR2004 - as it says
 
 
 def about(found: FoundSentence) -> str:
@@ -121,7 +118,6 @@ def not_searched(paper: Paper) -> list[str]:
 
 # Findings as a table (CSV, Markdown) and as RIS, which managers of references read.
 
-
 _COLUMNS = (
     *("paper", "title", "hypothesis", "rank", "sentence"),
     *("section", "paragraph", "page", "chance", "direction", "text", "told"),
@@ -133,21 +129,16 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     rows: list[Sequence[Cell]] = []
     for finding in findings:
         paper, note = finding.paper, told(finding)
-        head = (_as_cell(printable(paper.name)), _as_cell(paper.title), _as_cell(finding.hypothesis))
+        head = (printable(paper.name), paper.title, finding.hypothesis)
         for rank, found in enumerate(finding.evidence, 1):
             place = found.place
-            where = (_as_cell(" > ".join(place.section)), place.paragraph + 1, place.page)
+            where = (" > ".join(place.section), place.paragraph + 1, place.page)
             shown = rank if finding.ordered else None
             chance = None if found.chance is None else f"{found.chance:.3f}"
-            rows.append((*head, shown, found.sentence, *where, chance, found.direction, _as_cell(found.text), note))
+            rows.append((*head, shown, found.sentence, *where, chance, found.direction, found.text, note))
         if not finding.evidence:
             rows.append((*head, *(None,) * 8, note))
     return Table(columns=_COLUMNS, rows=rows)
-
-
-def _as_cell(text: str) -> str:
-    """Return a text that no spreadsheet takes for a formula: behind an apostrophe where it begins like one."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def findings_ris(findings: Sequence[Finding]) -> str:
@@ -168,22 +159,17 @@ def _ris_record(paper: Paper, findings: Sequence[Finding]) -> dict[str, str | li
         "doi": paper.ids.get("doi", ""),
         "accession_number": paper.ids.get("pmcid") or paper.ids.get("pmid", ""),
     }
-    given = {name: printable(value) for name, value in fields.items() if value}
-    return {**given, "notes": [_note(finding) for finding in findings]}
-
-
-def _note(finding: Finding) -> str:
-    """Return a finding on one line, since a line of RIS is a field."""
-    directions = ("" if found.direction is None else f"; {REPORTS[found.direction]}" for found in finding.evidence)
-    sentences = (
-        f"[{rank}] {found.text} ({about(found)}{direction})"
-        for rank, (found, direction) in enumerate(zip(finding.evidence, directions, strict=True), 1)
-    )
-    return printable(" ".join((f"Evidence for or against '{finding.hypothesis}':", *sentences, told(finding)))).strip()
+    notes = []
+    for finding in findings:
+        words = [f"Evidence for or against '{finding.hypothesis}':"]
+        for rank, found in enumerate(finding.evidence, 1):
+            direction = "" if found.direction is None else f"; {REPORTS[found.direction]}"
+            words.append(f"[{rank}] {found.text} ({about(found)}{direction})")
+        notes.append(printable(" ".join((*words, told(finding)))).strip())  # a line of RIS is a field
+    return {**{name: printable(value) for name, value in fields.items() if value}, "notes": notes}
 
 
 # Findings as one HTML page without scripts or requests: each paper with its evidence marked.
-
 
 _Mark = tuple[int, int, str]
 """A finding that names a sentence: the hypothesis from 1, the rank from 1, what is reported where that was read."""
@@ -287,7 +273,22 @@ def finding_record(finding: Finding) -> dict[str, Any]:
         "unmentioned": finding.unmentioned,
         "not_searched": not_searched(paper),
         "told": told(finding),
-        "evidence": [_sentence_record(found) for found in finding.evidence],
+        "evidence": [
+            {
+                "sentence": found.sentence,
+                "kind": found.kind.value,
+                "text": found.text,
+                "section": found.place.section,
+                "paragraph": found.place.paragraph,
+                "page": found.place.page,
+                "start": found.span.start,
+                "stop": found.span.stop,
+                "chance": found.chance,
+                "direction": found.direction,
+                "told": about(found),
+            }
+            for found in finding.evidence
+        ],
         "notes": dict(finding.notes),
     }
 
@@ -305,24 +306,7 @@ def paper_record(paper: Paper) -> dict[str, Any]:
     }
 
 
-def _sentence_record(found: FoundSentence) -> dict[str, Any]:
-    return {
-        "sentence": found.sentence,
-        "kind": found.kind.value,
-        "text": found.text,
-        "section": found.place.section,
-        "paragraph": found.place.paragraph,
-        "page": found.place.page,
-        "start": found.span.start,
-        "stop": found.span.stop,
-        "chance": found.chance,
-        "direction": found.direction,
-        "told": about(found),
-    }
-
-
 # The app's page for a paper of the reader's own: take a file, find evidence in it, export what was found.
-
 
 PAPER_PATH = "/api/find/paper"
 MOST_SENTENCES = 100
@@ -330,6 +314,8 @@ MOST_SENTENCES = 100
 
 _MOST_PAPERS = 8
 _LONGEST_NAME = 200
+
+_Result = TypeVar("_Result")
 
 
 class _Question(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -356,9 +342,60 @@ _EXPORTS: Mapping[str, tuple[str, Callable[[Finding], str]]] = {
 
 def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     """Return an app of this one page, with its security checks; ``address`` is where it is served."""
+    papers: OrderedDict[str, Paper] = OrderedDict()  # the last few that were sent, by the checksum of their files
+    lock = threading.Lock()
+
+    def keep_paper(content: bytes, name: str) -> Response:
+        key = hashlib.sha256(content).hexdigest()
+        paper = _or_refuse(lambda: read_content(content, name=name))
+        with lock:
+            papers[key] = paper
+            papers.move_to_end(key)
+            while len(papers) > _MOST_PAPERS:
+                papers.popitem(last=False)
+        return json_response({"key": key, **paper_record(paper)})
+
+    def find(question: _Question, *, split: bool) -> Finding:
+        with lock:
+            paper = papers.get(question.paper)
+        if paper is None:
+            raise RefusedError(410, "the app has forgotten this paper; send it again")
+        read = reported_directions if split else None
+        brief, wish, hypothesis = Brief(budget=MOST_SENTENCES), question.wish, question.hypothesis
+        return _or_refuse(
+            lambda: find_evidence(system, paper, hypothesis, brief=brief, wish=wish, read_directions=read)
+        )
+
+    def file_of(wanted: _Export) -> Response:
+        finding = find(wanted, split=wanted.split)
+        suffix, text_of = _EXPORTS[wanted.format]
+        text = _or_refuse(lambda: text_of(replace(finding, evidence=finding.evidence[: wanted.budget])))
+        return json_response({"name": f"evidence{suffix}", "text": text})
+
+    async def take_paper(request: Request) -> Response:
+        """Read the file that is the body of the request; return its record, with the key by which it is asked about."""
+        name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
+        return await run_in_threadpool(keep_paper, await request.body(), name)
+
+    async def answer(request: Request) -> Response:
+        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
+        question = decode(await request.body(), _Question)
+        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
+        finding = await run_in_threadpool(find, question, split=True)
+        return json_response({**finding_record(finding), **words})
+
+    async def export(request: Request) -> Response:
+        """Return the first sentences of an answer as a file: its name and its text."""
+        return await run_in_threadpool(file_of, decode(await request.body(), _Export))
+
+    routes = (
+        Route(PAPER_PATH, take_paper, methods=["POST"]),
+        Route("/api/find/answer", answer, methods=["POST"]),
+        Route("/api/find/export", export, methods=["POST"]),
+    )
     return page_app(
         "Evidence in a paper of your own",
-        FindingPages(system=system).routes(),
+        routes,
         source="find",
         address=address,
         scripts=FIND_SCRIPTS,
@@ -367,77 +404,8 @@ def make_finding_app(system: NamedSystem, *, address: Address) -> ASGIApp:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingPages:
-    """The routes below ``/api/find/``; the last few papers that were sent are kept, by the checksum of their files."""
-
-    system: NamedSystem
-    papers: OrderedDict[str, Paper] = field(default_factory=OrderedDict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def routes(self) -> tuple[BaseRoute, ...]:
-        """Return the routes: a paper is sent, asked about, and what was found is exported."""
-        return (
-            Route(PAPER_PATH, self.take_paper, methods=["POST"]),
-            Route("/api/find/answer", self.answer, methods=["POST"]),
-            Route("/api/find/export", self.export, methods=["POST"]),
-        )
-
-    async def take_paper(self, request: Request) -> Response:
-        """Read the file that is the body of the request, and return the paper."""
-        name = request.query_params.get("name", "")[:_LONGEST_NAME] or "the pasted text"
-        content = await request.body()
-        return await run_in_threadpool(lambda: json_response(self.keep_paper(content, name)))
-
-    def keep_paper(self, content: bytes, name: str) -> dict[str, object]:
-        """Read a paper and keep it; return its record, with the key by which it is asked about."""
-        key = hashlib.sha256(content).hexdigest()
-        try:
-            paper = read_content(content, name=name)
-        except DataError as error:
-            raise RefusedError(422, str(error)) from error
-        with self.lock:
-            self.papers[key] = paper
-            self.papers.move_to_end(key)
-            while len(self.papers) > _MOST_PAPERS:
-                self.papers.popitem(last=False)
-        return {"key": key, **paper_record(paper)}
-
-    async def answer(self, request: Request) -> Response:
-        """Return the evidence for a hypothesis in a paper that was sent, best first, and the page's words for it."""
-        question = decode(await request.body(), _Question)
-        words = {"headings": HEADINGS, "chances": CHANCE_MEANING, "directions": DIRECTION_MEANING}
-
-        def answer() -> Response:
-            return json_response({**finding_record(self._find(question, split=True)), **words})
-
-        return await run_in_threadpool(answer)
-
-    async def export(self, request: Request) -> Response:
-        """Return the first sentences of an answer as a file: its name and its text."""
-        wanted = decode(await request.body(), _Export)
-
-        def write() -> Response:
-            finding = self._find(wanted, split=wanted.split)
-            suffix, text_of = _EXPORTS[wanted.format]
-            cut = replace(finding, evidence=finding.evidence[: wanted.budget])
-            try:
-                return json_response({"name": f"evidence{suffix}", "text": text_of(cut)})
-            except EvidenceBenchError as error:
-                raise RefusedError(422, str(error)) from error
-
-        return await run_in_threadpool(write)
-
-    def _find(self, question: _Question, *, split: bool) -> Finding:
-        with self.lock:
-            paper = self.papers.get(question.paper)
-        if paper is None:
-            raise RefusedError(410, "the app has forgotten this paper; send it again")
-        try:
-            brief = Brief(budget=MOST_SENTENCES)
-            read = reported_directions if split else None
-            return find_evidence(
-                self.system, paper, question.hypothesis, brief=brief, wish=question.wish, read_directions=read
-            )
-        except EvidenceBenchError as error:
-            raise RefusedError(422, str(error)) from error
+def _or_refuse(work: Callable[[], _Result]) -> _Result:
+    try:
+        return work()
+    except EvidenceBenchError as error:
+        raise RefusedError(422, str(error)) from error

@@ -213,20 +213,14 @@ def papers_of(findings: Findings, viewed: ViewerData) -> Iterator[tuple[ListRow,
         for shown in viewed.systems
     ]
     first = next(iter(scored.scores.values()))
-    n_before = dict.fromkeys(first, 0)  # by task: how many instances it applied to so far
+    by_id = [{instance_id: place for place, instance_id in enumerate(first[task.name].ids)} for task in viewed.tasks]
     for position, instance in enumerate(viewed.dataset.instances(findings.n_instances)):
-        places: list[int | None] = []
-        for task in viewed.tasks:
-            place = n_before[task.name]
-            applies = first[task.name].ids[place : place + 1] == (instance.id,)
-            places.append(place if applies else None)
-            n_before[task.name] += applies
-        of_tasks = list(zip(viewed.tasks, places, strict=True))
+        asked = [(task, places.get(instance.id)) for task, places in zip(viewed.tasks, by_id, strict=True)]
         answers = tuple(
-            tuple(_answer(shown, one, instance, *of_task) for one, of_task in zip(by_task, of_tasks, strict=True))
+            tuple(_answer(shown, of_task, instance, *ask) for of_task, ask in zip(by_task, asked, strict=True))
             for shown, by_task in zip(viewed.systems, scores, strict=True)
         )
-        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in of_tasks)
+        terms = tuple(_terms(first[task.name], instance, task, place) for task, place in asked)
         record = record_of(position, instance, terms=terms, answers=answers, spent=viewed.spent(instance.id))
         yield viewed.row(position, instance, viewed.grades_of(record)), record
 

@@ -3,8 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 from urllib.parse import quote
 
 from evidencebench.pages.html import Node
@@ -21,15 +21,13 @@ from evidencebench.wording import counted
 # Prefixes of notes: of those that count replies by class, and of those that count them by the grammar's branch.
 _REPLY, _READ_BY = "reply_", "read_by "
 _REPLY_ERROR = re.compile(r"ReplyError: [a-z_ ]{1,30}(?=:)")
-_MOST_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorKind:
+class ErrorKind(NamedTuple):
     """The errors of a run that are of one kind."""
 
-    name: str  # as `kind_of` returns it, such as ``TimeoutError``
-    count: int
+    name: str  # as `_kind_of` returns it, such as ``TimeoutError``
+    n: int
     instance_id: str  # the instance of the first error
     example: str  # the whole text of the first error
 
@@ -49,28 +47,25 @@ def notes_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None)
 
 def errors_of(run: RunFile, keys: Iterable[tuple[str, str | None]] | None = None) -> tuple[ErrorKind, ...]:
     """Return the errors of a run by kind, the most frequent first; ``keys`` as in `notes_of`."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    errors: dict[str, list[tuple[str, str]]] = {}
     for instance_id, task in sorted(run.failed if keys is None else run.failed & frozenset(keys), key=str):
         answer = run.answer(instance_id, task)
         if isinstance(answer, Failure):
-            found.setdefault(kind_of(answer.error), []).append((instance_id, answer.error))
-    kinds = [
-        ErrorKind(name=name, count=len(members), instance_id=members[0][0], example=members[0][1])
-        for name, members in found.items()
-    ]
-    return tuple(sorted(kinds, key=lambda kind: (-kind.count, kind.name)))
+            errors.setdefault(_kind_of(answer.error), []).append((instance_id, answer.error))
+    kinds = [ErrorKind(name, len(members), *members[0]) for name, members in errors.items()]
+    return tuple(sorted(kinds, key=lambda kind: (-kind.n, kind.name)))
 
 
-def kind_of(error: str) -> str:
+def _kind_of(error: str) -> str:
     """Return the kind of an error: its text before the first colon; of a `ReplyError` the class of the reply too.
 
-    >>> kind_of("TimeoutError: no reply within 60 s"), kind_of("null in the answers file")
+    >>> _kind_of("TimeoutError: no reply within 60 s"), _kind_of("null in the answers file")
     ('TimeoutError', 'null in the answers file')
-    >>> kind_of("ReplyError: refused: the reply says that the model will not answer")
+    >>> _kind_of("ReplyError: refused: the reply says that the model will not answer")
     'ReplyError: refused'
     """
-    found = _REPLY_ERROR.match(error)
-    return found[0] if found else error.partition(":")[0].strip()[:_MOST_CHARACTERS] or "unnamed"
+    reply = _REPLY_ERROR.match(error)
+    return reply[0] if reply else error.partition(":")[0].strip()[:60] or "unnamed"
 
 
 _COUNTED = {
@@ -109,32 +104,24 @@ def failures_section(findings: Findings, *, has_papers: bool) -> Node:
         _table(
             "Errors by kind, on all tasks",
             ["run", "error", "count", "first at", "which says"],
-            [[label, kind.name, kind.count, kind.instance_id, kind.example] for label, kind in errors],
-            links={"first at": link_to_paper} if has_papers else None,
+            [[label, kind.name, kind.n, kind.instance_id, kind.example] for label, kind in errors],
+            links={"first at": lambda name: f"#/papers/{quote(name, safe='', errors='replace')}"}
+            if has_papers
+            else None,
         ),
         _replies("Replies of language models by class", _REPLY, notes),
         _replies("Replies by the branch of the grammar that read them", _READ_BY, notes),
     )
 
 
-def link_to_paper(instance_id: str) -> str:
-    """Return the address of a paper in the page.
-
-    >>> link_to_paper("a b/c")
-    '#/papers/a%20b%2Fc'
-    """
-    return f"#/papers/{quote(instance_id, safe='', errors='replace')}"
-
-
 def _counts(task: str, scores: Mapping[str, Mapping[str, TaskScores]]) -> Node | None:
-    counts = {label: [getattr(found[task].counts, name) for name in _COUNTED] for label, found in scores.items()}
-    rows = {label: found for label, found in counts.items() if any(found)}
-    kept = [place for place in range(len(_COUNTED)) if any(found[place] for found in rows.values())]
-    heads = list(_COUNTED.values())
-    cells = [[label, *(found[place] for place in kept)] for label, found in rows.items()]
+    counts = {label: by_task[task].counts for label, by_task in scores.items()}
+    kept = [name for name in _COUNTED if any(getattr(count, name) for count in counts.values())]
+    rows = [[label, *(getattr(count, name) for name in kept)] for label, count in counts.items()]
+    rows = [row for row in rows if any(row[1:])]
     n_well = len(scores) - len(rows)
     title = f"Answers on {task}{f' ({n_well} more had none of this)' if n_well else ''}"
-    return _table(title, ["run", *(heads[place] for place in kept)], cells)
+    return _table(title, ["run", *map(_COUNTED.__getitem__, kept)], rows)
 
 
 def _left_out(findings: Findings) -> list[Node]:

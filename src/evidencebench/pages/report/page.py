@@ -44,8 +44,7 @@ from evidencebench.pages.report.blocks import (
     table_node,
     terms_node,
 )
-from evidencebench.pages.report.breakdowns import breakdowns_section, picks_section
-from evidencebench.pages.report.curves import curves_of, curves_section
+from evidencebench.pages.report.breakdowns import breakdowns_section, curves_of, curves_section, picks_section
 from evidencebench.pages.report.data import Findings, asked_of, findings_of, papers_of, unlabelled_papers, viewer_of
 from evidencebench.pages.report.failures import costs_section, failures_section
 from evidencebench.pages.report.hypotheses import hypotheses_section
